@@ -21,6 +21,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.preferences import preferences
 from assay.evalcore.outcomes.tags import Tags
+from assay.tasks.spec.errors import refusal as told
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -48,7 +49,12 @@ _HEAD = (
 
 
 def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> bool:
-    """Whether a spec with these labels, this method and these keys besides is one.
+    """Whether a spec with these labels, this method and these keys besides is one: see `refusal`."""
+    return not refusal(kind, method, monitor=monitor, **more)
+
+
+def refusal(kind: str, method: str, *, monitor: bool = False, **more: Any) -> str:
+    """Why a spec with these labels, this method and these keys besides is none; empty where it is one.
 
     pool_… stands for a key of the pool; None leaves it out.
     """
@@ -69,9 +75,9 @@ def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> b
         }}
     try:
         (MonitorSpec if monitor else Spec).model_validate(data)
-    except ValidationError:
-        return False
-    return True
+    except ValidationError as error:
+        return str(told(error, Spec, "")).removeprefix(": ")
+    return ""
 
 
 def _cells(kind: str, method: str) -> list[str]:
@@ -96,7 +102,7 @@ def measures(kind: str) -> list[str]:
     outcome = _KINDS[kind][3]
     if outcome is None:
         return sorted(two_class_measures.names())
-    return [name for name in outcome_measures.names(outcome.name) if _exists(name, outcome)]
+    return [name for name in outcome_measures.measure_names(outcome.name) if _exists(name, outcome)]
 
 
 def _exists(name: str, outcome: OutcomeKind) -> bool:
@@ -145,9 +151,55 @@ def _markdown(lines: Sequence[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in ruled)
 
 
-def both_tables() -> str:
+_BOTH = {"old": {"prediction": "p"}, "other": {"prediction": "q"}}
+_CURVE = {"name": "roc_auc", "class": "a"}
+_FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that ask for it
+    "several systems compared": {"pool_systems": _BOTH, "pool_prediction": None, "pool_score": None},
+    "segments": {"pool_segments": ["region"]},
+    "clusters": {"pool_cluster": "document"},
+    "judges": {"pool_judge": ["j"]},
+    "areas under curves": {"measure": [_CURVE]},
+    "measures that drive": {"drive": ["accuracy", "micro_f1", "mae", "win_rate"]},
+    "outcomes known beforehand": {"outcomes": {"source": "known.csv"}},
+    "labels of an earlier evaluation": {"warm_start": {"evaluation": "before"}},
+    "an audit": {"budget": {"labels": 100, "audit": 20}},
+    "monitors": {"monitor": True},
+    "monitors of clusters": {"monitor": True, "pool_cluster": "document"},
+}
+
+
+def table_of_features() -> str:
+    """What an evaluation by `auto` can be asked for, by kind of labels, and why not where it cannot."""
+    lines: list[tuple[str, ...]] = [("asked for", *_KINDS)]
+    notes: list[str] = []
+    for feature, keys in _FEATURES.items():
+        cells = []
+        for kind in _KINDS:
+            given = dict(keys)
+            if "drive" in given:
+                given["drive"] = [_KINDS[kind][2]]
+            if given.get("measure") == [_CURVE]:
+                given["pool_probability"] = {"prefix": "p_"} if kind != "two classes" else None
+                given["measure"] = ["roc_auc"] if kind == "two classes" else [
+                    _CURVE if kind != "grades" else {"name": "roc_auc", "class": "1"}
+                ]
+            why = refusal(kind, "auto", **given)
+            why = why.split("; use")[0]
+            if why and why not in notes:
+                notes.append(why)
+            cells.append("yes" if not why else f"({notes.index(why) + 1})")
+        lines.append((feature, *cells))
+    told = "\n".join(f"{n}. {why}" for n, why in enumerate(notes, 1))
+    return f"{_markdown(lines)}\n\n{told}"
+
+
+def every_table() -> str:
     """What stands between BEGIN and END."""
-    return f"{table()}\n\nThe measures of each kind of labels:\n\n{table_of_measures()}"
+    return (
+        f"{table()}\n\nThe measures of each kind of labels:\n\n{table_of_measures()}\n\n"
+        f"What an evaluation by `auto` can be asked for, and what a spec that cannot have it is told:\n\n"
+        f"{table_of_features()}"
+    )
 
 
 def main() -> None:
@@ -155,7 +207,7 @@ def main() -> None:
     text = OUT.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    OUT.write_text(f"{before}{BEGIN}\n\n{both_tables()}\n\n{END}{after}", encoding="utf-8")
+    OUT.write_text(f"{before}{BEGIN}\n\n{every_table()}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ from threadpoolctl import threadpool_limits
 
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import BLOCK, run_block
 from assay.evalcore.replay.trace import Trace
 from benchmarks import certified_table
@@ -150,21 +151,22 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     """The line of one cell; linear algebra is held to one thread, or it would fight other cells for cores."""
     how = contender(cell.method)
     data = load(cell.pool)
-    cells, by_label = prepare(how, data)
-    budgets = [b for b in cell.budgets if b < cells.n_items]
+    measures = [usual(name) for name in cell.measures]
+    ready = prepared(how, data, measures)
+    budgets = [b for b in cell.budgets if b < ready.n_items]
     with threadpool_limits(limits=1):
         traces = run_block(
-            how, cells, by_label, [usual(name) for name in cell.measures], budgets,
+            how, ready, budgets,
             repeats=BLOCK, batch_size=25, confidence=0.95, seed=1, block=cell.block,
         )
     found = {}
-    for trace in traces:
-        truth = float(trace.measure.of_confusion(data.confusion()))
+    for measure, trace in zip(measures, traces, strict=True):
+        truth = float(measure.of_confusion(data.confusion()))
         if np.isfinite(truth):
-            found[trace.measure.name] = dict(zip(map(str, budgets), sums(trace, truth), strict=True))
-    name, how_named, measures, block = cell.key
+            found[measure.name] = dict(zip(map(str, budgets), sums(trace, truth), strict=True))
+    name, how_named, named, block = cell.key
     return {
-        "pool": name, "method": how_named, "measures": measures, "block": block,
+        "pool": name, "method": how_named, "measures": named, "block": block,
         "budgets": list(cell.budgets), "sums": found,
     }
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import BLOCK, run_block
 from benchmarks.replay import BUDGETS, load
 
@@ -111,12 +111,12 @@ def run(repeats: int, cache: Path, wanted: list[str]) -> None:
             continue
         for name in wanted:
             how = method(name)
-            cells, by_label = prepare(how, pool)
+            ready = prepared(how, pool, [measure("f1")])
             for block in range(-(-SLOW.get(name, repeats) // BLOCK)):
                 if (pool_name, name, block) in done:
                     continue
                 (trace,) = run_block(
-                    how, cells, by_label, [measure("f1")], BUDGETS,
+                    how, ready, BUDGETS,
                     repeats=BLOCK, batch_size=50, confidence=0.95, seed=1, block=block,
                 )
                 truth = float(measure("f1").of_confusion(pool.confusion()))

@@ -1,7 +1,7 @@
 """How often the intervals of `recalibrated` cover on generated pools.
 
 `python -m benchmarks.outcome_coverage` rewrites the tables of docs/outcomes.md between its lines START and
-END.  The families are `outcome_replay.families`: rare classes, wrong predictions, constant judges and heavy
+END.  The families are `replay.outcome_families`: rare classes, wrong predictions, constant judges and heavy
 tails are among them.  A value that is undefined counts as not covered.
 """
 
@@ -10,18 +10,20 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.outcome_evaluation.observe import observe
-from assay.evalcore.outcome_evaluation.plan import plan
-from assay.evalcore.outcome_evaluation.state import Question, begin
+from assay.evalcore.evaluation.labelled_round import LabelledRound
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.outcome_replay.families import FAMILIES, pool
-from assay.evalcore.outcome_replay.pool import OutcomePool
-from assay.evalcore.outcome_replay.run import replay
 from assay.evalcore.randomness import stream
+from assay.evalcore.replay.outcome_families import OUTCOME_FAMILIES as FAMILIES
+from assay.evalcore.replay.outcome_families import outcome_family_pool as pool
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import replay
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
-from assay.evalcore.weighted.outcomes import weighted_outcomes
+from assay.evalcore.weighted.item_weights import weighted_sample
 
 START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
 END = "<!-- end of coverage -->"
@@ -39,8 +41,8 @@ def row(family: str, measure: str, repeats: int) -> str:
     stack = Stack(kind=drawn.kind, measures=(outcome_measure(measure, drawn.kind, len(drawn.items)),))
     truth = float(drawn.truth(stack)[0])
     budgets = [b for b in BUDGETS if b < len(drawn.items)]
-    found = replay(outcome_method("recalibrated"), stack, drawn, budgets, repeats=repeats, batch_size=50)
-    value, lower, upper = (x[..., 0] for x in (found.value, found.lower, found.upper))
+    (found,) = replay(outcome_method("recalibrated"), drawn, stack, budgets, repeats=repeats, batch_size=50)
+    value, lower, upper = found.value, found.lower, found.upper
     slack = 1e-9 * max(abs(truth), 1.0)
     covers = (lower - slack <= truth) & (truth <= upper + slack) & np.isfinite(value)
     cells = [f"{share:.3f}" for share in covers.mean(axis=0)]
@@ -63,18 +65,20 @@ def segment_row(family: str, share: float, labels: int, repeats: int) -> str:
     members = [np.flatnonzero(cut.cell == c) for c in range(cut.cells.n_cells)]
     there, covers = 0, 0
     for seed in range(repeats):
-        question = Question(method=method, stack=stack, cells=cut.cells, confidence=0.95, seed=seed,
+        question = Question(method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=seed,
                             evaluation="segment")
         state, rounds, rows = begin(question), [], []
         while state.labels < labels:
             planned = plan(question, state, 50)
             at = np.array([members[c][r] for c, r in zip(planned.cell, planned.rank, strict=True)])
             state = observe(question, state, planned, drawn.codes[at], drawn.items.at(at))
-            rounds.append((planned, drawn.codes[at]))
+            rounds.append(LabelledRound(
+                plan=planned, code=drawn.codes[at], items=drawn.items.at(at), new=planned.ask, segment={},
+            ))
             rows.append(at)
         where = np.concatenate(rows)
         labelled = Labelled(items=drawn.items.at(where), among=inside[where])
-        sample = weighted_outcomes(question, state, rounds)
+        sample = weighted_sample(question, state, rounds)
         (found,) = weighted_estimates(drawn.kind, [macro], sample, labelled, 0.95)
         if found.value is not None and found.lower is not None and found.upper is not None:
             there += 1

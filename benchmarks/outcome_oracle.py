@@ -12,7 +12,7 @@ from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcome_methods.table import loss_table
-from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.types import Floats, Ints
 from benchmarks.outcomes import BUDGETS, CASES, GEOMETRIC, Case, _stack
 

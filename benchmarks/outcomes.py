@@ -16,12 +16,12 @@ from assay.evalcore.outcome_measures.difference import difference
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.outcome_replay.pool import OutcomePool
-from assay.evalcore.outcome_replay.run import replay
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.randomness import stream
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import replay
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 
@@ -227,10 +227,11 @@ def rows(case: Case, repeats: int) -> Iterator[str]:
         elif name == "two evaluations":
             found[name] = ((_halves(case, budgets, repeats) ** 2).mean(axis=0), None, None)
         else:
-            trace = replay(outcome_method(name), stack, case.pool, budgets, repeats=repeats, batch_size=50)
-            value = np.nan_to_num(trace.value[..., 0])
-            lower, upper = trace.lower[..., 0], trace.upper[..., 0]
-            covers = (lower <= truth + 1e-9) & (truth <= upper + 1e-9) & np.isfinite(trace.value[..., 0])
+            trace = replay(
+                outcome_method(name), case.pool, stack, budgets, repeats=repeats, batch_size=50
+            )[0]
+            value, lower, upper = np.nan_to_num(trace.value), trace.lower, trace.upper
+            covers = (lower <= truth + 1e-9) & (truth <= upper + 1e-9) & np.isfinite(trace.value)
             found[name] = (
                 ((value - truth) ** 2).mean(axis=0), covers.mean(axis=0), (upper - lower).mean(axis=0)
             )

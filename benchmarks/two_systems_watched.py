@@ -9,13 +9,14 @@ Streams are put together from the simulated windows at random, with replacement,
 
 import numpy as np
 
+from assay.evalcore.evaluation.labelled_round import LabelledRound
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.evidence.any_outcome import OutcomeSample
+from assay.evalcore.monitoring.evidence.sample import WindowSample
+from assay.evalcore.monitoring.evidence.watched import WatchedStack
 from assay.evalcore.monitoring.lifetime import HORIZON, Promise
-from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
-from assay.evalcore.outcome_evaluation.observe import observe
-from assay.evalcore.outcome_evaluation.plan import plan
-from assay.evalcore.outcome_evaluation.state import Question, begin
 from assay.evalcore.outcome_measures.comparing import leading, side_by_side
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
@@ -61,18 +62,22 @@ def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Fl
     found = np.zeros((count, len(EFFECTS)))
     for w in range(count):
         question = Question(
-            method=method, stack=stack, cells=cut.cells, confidence=0.95, seed=w, evaluation="two systems",
+            method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=w, evaluation="two systems",
             systems=("old", "new"),
         )
         state, rounds = begin(question), []
         for _ in range(ROUNDS):
             planned = plan(question, state, BATCH)
             at = order[start[planned.cell] + planned.rank]
-            rounds.append(LabelledOutcomes(
+            rounds.append(LabelledRound(
                 before=state.inner, plan=planned, code=truth[at], items=items.at(at), segment={},
+                new=planned.ask,
             ))
             state = observe(question, state, planned, truth[at], items.at(at))
-        sample = OutcomeSample(confidence=0.95, estimates=[], segments={}, question=question, rounds=rounds)
+        sample = WindowSample(
+            measured_by=WatchedStack(question=question), confidence=0.95, estimates=[], segments={},
+            rounds=rounds,
+        )
         found[w] = sample.from_draws(limit, "below", None)[0]
     return found, value
 

@@ -23,7 +23,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import run_block
 from assay.evalcore.replay.trace import Trace
 from benchmarks.contenders import contender
@@ -76,24 +76,25 @@ def run(index: int, repeats: int, beside: bool, budgets: Sequence[int] = BUDGETS
         hows += [contender(name) for name in BESIDE]
     for how in hows:
         start = time.time()
-        cells, by_label = prepare(how, ticket.pool)
-        most = budgets[-1] if index % FULL == 0 else SHORT
-        at = [b for b in budgets if b < cells.n_items and b <= most]
         own = isinstance(how, Recalibrated)
+        of_method = measures if own else measures[:1]
+        ready = prepared(how, ticket.pool, of_method)
+        most = budgets[-1] if index % FULL == 0 else SHORT
+        at = [b for b in budgets if b < ready.n_items and b <= most]
         traces = run_block(
-            how, cells, by_label, measures if own else measures[:1], at,
+            how, ready, at,
             repeats=repeats, batch_size=batch, confidence=0.95, seed=3,
         )
         line["methods"][how.name] = {
-            t.measure.name: dict(zip(map(str, at), _sums(t, ticket.pool), strict=True)) for t in traces
-            if np.isfinite(t.measure.of_confusion(ticket.pool.confusion()))
+            m.name: dict(zip(map(str, at), _sums(t, truth), strict=True))
+            for m, t in zip(of_method, traces, strict=True)
+            if np.isfinite(truth := float(m.of_confusion(ticket.pool.confusion())))
         }
         line["methods"][how.name]["seconds"] = round(time.time() - start, 2)
     return line
 
 
-def _sums(trace: Trace, pool: LabelledPool) -> list[dict[str, float]]:
-    truth = float(trace.measure.of_confusion(pool.confusion()))
+def _sums(trace: Trace, truth: float) -> list[dict[str, float]]:
     result = []
     for j in range(trace.value.shape[1]):
         value, lower, upper = trace.value[:, j], trace.lower[:, j], trace.upper[:, j]

@@ -16,7 +16,7 @@ from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window
 from assay.evalcore.monitoring.recent import recent_mean
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict, pooled, verdict_of
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit, pooled, verdict_of
 from assay.evalcore.randomness import stream as random_stream
 from assay.evalcore.types import Array, Floats
 
@@ -24,7 +24,7 @@ POOLS = Path(os.environ.get("ASSAY_POOLS", "../shared/pools"))
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 ORDINARY, WORSE = 6, 20             # windows before the change, and after it
 ITEMS, BUDGET, QUIET = 5000, 200, 50
-FLOOR = Limit(side="below", value=0.78, name="floor")
+FLOOR = WatchedLimit(side="below", value=0.78, name="floor")
 ERROR_RATE, RECENT, FOLLOW_UPS = 0.05, 4, 2
 EXPECTED = 0.8   # what a label model thinks of the accuracy
 PROMISE = Promise(error_rate=ERROR_RATE, test="e-detector")

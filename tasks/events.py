@@ -29,7 +29,7 @@ from assay.tasks.effects.calls import in_flow_run
 from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.report import wording
-from assay.tasks.report.history.record import History
+from assay.tasks.report.history.record import MonitorHistory
 
 ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
@@ -86,7 +86,7 @@ def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None
 
 
 def monitor_ticked(
-    store_url: str, history: History, verdicts: Sequence[Mapping[str, Any]]
+    store_url: str, history: MonitorHistory, verdicts: Sequence[Mapping[str, Any]]
 ) -> None:
     """Tell Prefect, if we run in a flow, how a monitor stands, and every new verdict."""
     if not in_flow_run():
@@ -135,8 +135,8 @@ def round_markdown(evaluation: str, known: RoundEstimate) -> str:
     ]
     for e in known.estimates:
         reason = "" if e.value is not None else f": {e.undefined_reason}"
-        value = wording.shown(e.value, e.lower, e.upper) + reason
-        interval = wording.ends(e.value, e.lower, e.upper)
+        value = wording.estimate_text(e.value, e.lower, e.upper) + reason
+        interval = wording.ends_in_words(e.value, e.lower, e.upper)
         kind = f"{e.interval}, {wording.percent(e.confidence)}"
         lines.append(f"| {e.measure} | {value} | {interval} | {kind} |")
     return "\n".join(lines) + "\n"
@@ -154,7 +154,7 @@ def _payload(evaluation: str, known: RoundEstimate) -> JsonObject:
         "upper": first.upper,
         "confidence": first.confidence,
         "interval": first.interval,
-        "said": wording.in_words(first.value, first.lower, first.upper),
+        "said": wording.value_and_interval(first.value, first.lower, first.upper),
         "estimates": [
             {"measure": e.measure, "estimate": e.value, "lower": e.lower, "upper": e.upper,
              "undefined_reason": e.undefined_reason}

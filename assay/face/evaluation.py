@@ -13,7 +13,7 @@ from assay.evalcore.errors import BadInput, MissingExtra
 from assay.face.arrays import with_columns
 from assay.face.frames import (
     ROW,
-    Source,
+    FrameSource,
     as_source,
     default_backend,
     frame_of,
@@ -27,7 +27,7 @@ from assay.face.question import (
     Column,
     Measures,
     Outcome,
-    check_columns,
+    check_frame_columns,
     in_python,
     spec_of,
 )
@@ -51,7 +51,7 @@ from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
 class Evaluation:
     """One evaluation. Everything it knows is in its store; this object holds nothing that could be lost."""
 
-    def __init__(self, store: Store, name: str, source: Source | None = None) -> None:
+    def __init__(self, store: Store, name: str, source: FrameSource | None = None) -> None:
         """Use `begin` or `load`."""
         self._store, self._name, self._source = store, name, source
         self._backend = source.backend if source else default_backend()
@@ -67,7 +67,7 @@ class Evaluation:
         return open_evaluation(self._store, self._name).rule.budget
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> FrameSource | None:
         """The frame or file that it began with in this process; None where it was loaded."""
         return self._source
 
@@ -332,7 +332,7 @@ def begin(
         return Evaluation(where, begin_spec(where, written).name)
     data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
     source = as_source(data, columns["id"], keep=store is not None)
-    check_columns(source, columns)
+    check_frame_columns(source, columns)
     spec = spec_of(source, asked | columns)
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):
@@ -362,7 +362,7 @@ def load(name: str, *, store: str | None = None) -> Evaluation:
 
 
 @contextmanager
-def _of_frame(source: Source) -> Iterator[None]:
+def _of_frame(source: FrameSource) -> Iterator[None]:
     """What is wrong with a frame is said of the frame, not of the file that was made of it."""
     try:
         yield

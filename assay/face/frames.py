@@ -29,7 +29,7 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Source:
+class FrameSource:
     """Predictions as a file."""
 
     path: str
@@ -82,7 +82,7 @@ class Source:
         return ids_of_file(self.path, self.id)
 
 
-def as_source(data: Any, id: str | None, *, keep: bool) -> Source:
+def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     """Predictions as a file.
 
     data   a frame, or the path or address of Parquet, CSV or JSONL
@@ -93,7 +93,7 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> Source:
     cannot name items.
     """
     if isinstance(data, str | Path):
-        return Source(path=str(data), id=id or ROW, backend=default_backend())
+        return FrameSource(path=str(data), id=id or ROW, backend=default_backend())
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
@@ -104,7 +104,7 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> Source:
         ids, named = _named_rows(index, len(table))
         table = table.append_column(ROW, named)
     path, folder = _written(table, keep)
-    return Source(
+    return FrameSource(
         path=path, id=id or ROW, columns=columns, backend=backend, table=table, ids=ids, index=index,
         folder=folder,
     )

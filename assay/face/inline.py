@@ -8,7 +8,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.face.arrays import index_of_series, values_of
 from assay.face.evaluation import Evaluation, begin
-from assay.face.frames import Source
+from assay.face.frames import FrameSource
 from assay.face.progress import counting
 from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
@@ -225,7 +225,7 @@ def _of_column(column: str, evaluation: Evaluation) -> _Label:
     return label
 
 
-def _labels_in_file(source: Source, column: str) -> Mapping[str, Any]:
+def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
     """Item id -> label of a file's rows. Raises BadInput."""
     opened = open_source(source.path)
     there = column_names(opened)

@@ -119,6 +119,8 @@ def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
     if named["systems"] is None:
         column = named["prediction"]
         return {"": column} if column in table.column_names else {}
+    if named["prediction"] != "prediction":
+        raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     found = {}
     for name, system in systems_of(named["systems"]).items():
         column = system.get("prediction") if isinstance(system, Mapping) and len(system) == 1 else None

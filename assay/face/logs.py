@@ -13,7 +13,7 @@ from assay.evalcore.types import JsonObject
 from assay.face.frames import default_backend
 from assay.flows.connectors.bring_in import bring_in
 from assay.tasks.connectors.written import Layout
-from assay.tasks.spec.strict_yaml import parse
+from assay.tasks.spec.strict_yaml import parse_yaml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Logs:
     @property
     def spec(self) -> JsonObject:
         """The spec, as `assay.begin` takes it."""
-        return dict(parse(self.spec_text, "the suggested spec"))
+        return dict(parse_yaml(self.spec_text, "the suggested spec"))
 
     def to_frame(self) -> Any:
         """The rows: pandas, polars or pyarrow, the first that is installed."""

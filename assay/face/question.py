@@ -23,10 +23,10 @@ from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import JsonObject
-from assay.face.frames import Source
+from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.consistency import never_met
-from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.evaluation import Spec, refuse_idle_keys
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels
 from assay.tasks.spec.measure_text import named_measure, written_measure
@@ -58,7 +58,7 @@ _LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
 _LISTED = ("show", "segments", "features", "thresholds")
 
 
-def spec_of(source: Source, asked: Mapping[str, Any]) -> Spec:
+def spec_of(source: FrameSource, asked: Mapping[str, Any]) -> Spec:
     """The spec of the arguments of `begin`. Raises BadInput naming each argument that is wrong."""
     given = {
         name: _plain(value) for name, value in asked.items()
@@ -90,10 +90,14 @@ def spec_of(source: Source, asked: Mapping[str, Any]) -> Spec:
     except BadInput as error:
         raise BadInput(in_python(str(error).removeprefix(": "))) from None
     _check_goals(source, spec)
+    try:
+        refuse_idle_keys(spec, "")
+    except BadInput as error:
+        raise BadInput(in_python(str(error).removeprefix(": "))) from None
     return spec
 
 
-def _goals(source: Source, given: Mapping[str, Any]) -> JsonObject:
+def _goals(source: FrameSource, given: Mapping[str, Any]) -> JsonObject:
     """`target` and `budget`: where no target is asked for and the budget can meet none, there is none."""
     budget = given.get("budget")
     if not isinstance(budget, Mapping):
@@ -115,7 +119,7 @@ def _goals(source: Source, given: Mapping[str, Any]) -> JsonObject:
     return {"target": target, "budget": budget}
 
 
-def _check_goals(source: Source, spec: Spec) -> None:
+def _check_goals(source: FrameSource, spec: Spec) -> None:
     """Raises BadInput for a target that cannot be met; every row of a small frame may be labelled."""
     every = source.table is not None and spec.budget.labels >= len(source.table)
     never = None if every else never_met(
@@ -125,7 +129,7 @@ def _check_goals(source: Source, spec: Spec) -> None:
         raise BadInput(f"budget {never}")
 
 
-def _affordable(source: Source) -> int:
+def _affordable(source: FrameSource) -> int:
     """The budget where none is named."""
     return BUDGET if source.table is None else max(1, min(BUDGET, len(source.table)))
 
@@ -138,7 +142,7 @@ def _named(data: Mapping[str, Any]) -> str:
     return f"evaluation-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def check_columns(source: Source, columns: Mapping[str, Any]) -> None:
+def check_frame_columns(source: FrameSource, columns: Mapping[str, Any]) -> None:
     """Raise BadInput naming the argument whose column a frame does not have."""
     if source.table is None:
         return

@@ -180,7 +180,7 @@ class Estimates:
         head = ["", "value", f"{_confidence(self.estimates)} interval", *(["wide interval"] if wide else [])]
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (
-                one.title, wording.value(one), wording.interval(one),
+                one.title, wording.value_or_reason(one), wording.interval(one),
                 *([price.wide(one) or "–"] if wide else []),
             )) + "</tr>"
             for one in self.estimates
@@ -292,7 +292,7 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
         estimates=tuple(map(estimate_of, rows)), json=standing.to_json(), backend=backend, store=store,
         notes=(
             *price.open_lines(rows, standing.positive or "positive"),
-            *sentences.people(rows, standing.revision, standing.revised_items, standing.moved),
+            *sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved),
         ),
     )
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadArgument, BadInput, UnknownName
-from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.arrays import with_columns
-from assay.face.frames import ROW, Source, as_source
+from assay.face.frames import ROW, FrameSource, as_source
 from assay.face.question import (
     BATCH_SIZE,
     CONFIDENCE,
@@ -19,7 +19,7 @@ from assay.face.question import (
     KnownOutcome,
     Measures,
     Outcome,
-    check_columns,
+    check_frame_columns,
     known_outcome,
     listed,
     measures_as_written,
@@ -28,9 +28,9 @@ from assay.face.question import (
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
-from assay.tasks.replay.outcomes import OutcomeRequest, asks_for_curves, run_outcome_replay
-from assay.tasks.replay.request import NamedMeasure, ReplayRequest
+from assay.tasks.replay.request import ReplayRequest
 from assay.tasks.replay.run import run_replay
+from assay.tasks.replay.simulated import asks_for_curves
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.reader import open_source
 
@@ -108,33 +108,24 @@ def replay(
     named = str(data) if isinstance(data, str | Path) else "the frame"
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
-    check_columns(source, {name: columns[name] for name in ("judge", "systems")})
+    check_frame_columns(source, {name: columns[name] for name in ("judge", "systems")})
     pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
     pool.set_predictions(threshold)
+    if score is not None and not pool.two_classes:
+        raise BadInput("score: is of one system that tells two classes apart; name a column under "
+                       "`probability` or `judge`, or leave it out")
+    if prediction is not None and systems is not None:
+        raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     written = measures_as_written(measures)
-    curves = asks_for_curves(written)
-    shared: dict[str, Any] = {
-        "methods": tuple(listed(methods)), "budgets": tuple(budgets), "repeats": repeats, "seed": seed,
-        "batch_size": batch_size, "confidence": confidence,
-    }
-    if pool.two_classes and not curves and cluster is None:
-        asked = ReplayRequest(
-            measures=tuple(map(NamedMeasure.written, written)), divergence=divergence, **shared
-        )
-        found = pool.told(lambda path: read_labelled_pool(path, positive=pool.positive))
-        with _naming_arguments():
-            result = run_replay(found, asked, pool_name=named, processes=processes)
-        return Replay(result=result, backend=source.backend)
-    if divergence:
-        raise BadArgument("divergence", f"is for measures of two classes with a score, not {written[0]!r}")
-    request = OutcomeRequest(measures=tuple(written), systems=tuple(systems or ()), **shared)
-    any_kind = pool.of_any_kind() if not pool.two_classes else pool.told(
-        lambda path: of_two_classes(
-            path, read_labelled_pool(path, positive=pool.positive), None if cluster is None else "cluster"
-        )
+    asked = ReplayRequest(
+        methods=tuple(listed(methods)), measures=tuple(written), budgets=tuple(budgets), repeats=repeats,
+        seed=seed, batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()),
+        divergence=divergence,
     )
+    found = pool.of_two_classes(as_any=asks_for_curves(written) or cluster is not None) \
+        if pool.two_classes else pool.of_any_kind()
     with _naming_arguments():
-        result = run_outcome_replay(any_kind, request, pool_name=named)
+        result = run_replay(found, asked, pool_name=named, processes=processes)
     return Replay(result=result, backend=source.backend)
 
 
@@ -151,7 +142,7 @@ class _Labelled:
     """The columns of a labelled pool, under the names that the readers know."""
 
     def __init__(
-        self, source: Source, named: str, what: KnownOutcome, columns: Mapping[str, Any], *, whole: bool
+        self, source: FrameSource, named: str, what: KnownOutcome, columns: Mapping[str, Any], *, whole: bool
     ) -> None:
         """whole: the argument `outcome` was left out."""
         self._named, self._what, self._given, self._left_out = named, what, columns, whole
@@ -190,13 +181,20 @@ class _Labelled:
         names = ("1", "0") if self.positive is None or kind is None else kind.parts[::-1]
         self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
 
-    def told(self, read: Any) -> Any:
-        """What is read of the table that two classes make."""
+    def of_two_classes(self, *, as_any: bool) -> LabelledPool | OutcomePool:
+        """The pool of two classes; as_any: as one of any outcome, with its clusters."""
         if self._given["judge"] is not None:
             raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
         if "prediction" not in self._columns:
             raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
-        return self._read_as(self._columns, read)
+        cluster = None if self._given["cluster"] is None else "cluster"
+
+        def read(path: str) -> LabelledPool | OutcomePool:
+            found = read_labelled_pool(path, positive=self.positive)
+            return of_two_classes(path, found, cluster) if as_any else found
+
+        made: LabelledPool | OutcomePool = self._read_as(self._columns, read)
+        return made
 
     def of_any_kind(self) -> OutcomePool:
         """The pool of any other kind."""

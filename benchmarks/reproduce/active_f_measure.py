@@ -13,10 +13,11 @@ from scipy.special import expit, logit
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import run_block
 from assay.evalcore.types import Floats
-from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of
+from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of, write_page
 
 PAGE = Path("docs/papers/active-f-measure.md")
 PASSIVE = "passive-with-replacement:secondary-mixing=0"
@@ -44,12 +45,11 @@ def errors(
 ) -> Errors:
     """Of the measure `of`, from samples drawn for the measure `first`."""
     measures = [measure(m, None) for m in dict.fromkeys((first, of))]
-    cells, by_label = prepare(method(name), pool)
     trace = run_block(
-        method(name), cells, by_label, measures, budgets,
+        method(name), prepared(method(name), pool, measures), budgets,
         repeats=repeats, batch_size=max(budgets), confidence=0.95, seed=1,
     )[-1]
-    truth = float(trace.measure.of_confusion(pool.confusion()))
+    truth = float(measures[-1].of_confusion(pool.confusion()))
     inside = (trace.lower <= truth + 1e-12) & (truth - 1e-12 <= trace.upper) & np.isfinite(trace.value)
     return Errors(
         error=np.abs(np.nan_to_num(trace.value) - truth).mean(axis=0),
@@ -249,8 +249,7 @@ _REST = """\
 
 def main() -> None:
     """Write the page."""
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page())
+    write_page(PAGE, page, "employment-ma", "goemotions-classes")
 
 
 if __name__ == "__main__":

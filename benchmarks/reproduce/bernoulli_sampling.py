@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.bernoulli_tags import deviations
-from assay.evalcore.bernoulli_tags.sample import Estimated, chances, estimate_macro, estimate_micro
 from assay.evalcore.design.sample_equivalence import (
     bernoulli_error,
     bound,
@@ -23,10 +21,13 @@ from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import run_block
 from assay.evalcore.types import Floats
-from benchmarks.reproduce.pools import Tagged, digits, emotion, tags
+from benchmarks.reproduce import tags_of_appendix_d as deviations
+from benchmarks.reproduce.pools import Tagged, digits, emotion, tags, write_page
+from benchmarks.reproduce.tags_of_appendix_d import Estimated, chances, estimate_macro, estimate_micro
 
 PAGE = Path("docs/papers/bernoulli-sampling.md")
 METRICS = ("accuracy", "f1", "precision", "recall", "specificity")
@@ -57,22 +58,20 @@ def row(
 ) -> Row:
     """Repeats with one batch of this many labels, drawn for the metric `first`."""
     measures = [measure(m, None) for m in (first, *(m for m in also if m != first))]
-    cells, by_label = prepare(method(name), pool)
     traces = run_block(
-        method(name), cells, by_label, measures, [budget],
+        method(name), prepared(method(name), pool, measures), [budget],
         repeats=repeats, batch_size=budget, confidence=0.9, seed=1,
     )
     error, covered = {}, {}
-    for trace in traces:
-        truth = float(trace.measure.of_confusion(pool.confusion()))
+    for one, trace in zip(measures, traces, strict=True):
+        truth = float(one.of_confusion(pool.confusion()))
         value = np.nan_to_num(trace.value[:, 0])
-        error[trace.measure.name] = float(((value - truth) ** 2).mean())
+        error[one.name] = float(((value - truth) ** 2).mean())
         inside = (trace.lower[:, 0] <= truth + 1e-9) & (truth - 1e-9 <= trace.upper[:, 0])
-        covered[trace.measure.name] = float((inside & np.isfinite(trace.value[:, 0])).mean())
-    at = [t.measure.name for t in traces].index(first)
+        covered[one.name] = float((inside & np.isfinite(trace.value[:, 0])).mean())
     return Row(
         labels=float(traces[0].labels.mean()), error=error, covered=covered,
-        undefined=float(np.isnan(traces[at].value[:, 0]).mean()),
+        undefined=float(np.isnan(traces[0].value[:, 0]).mean()),
     )
 
 
@@ -349,7 +348,7 @@ _TAGS = """## 6. Micro and macro F1 of tags (figures 5 and 6)
 
 The toxic comments cannot be had here. In their place: 2,000 comments (GoEmotions) and their 6 most frequent
 tags but "neutral". Mean absolute errors over {repeats} runs; macro F1 is that of the paper, of the mean
-precision and the mean recall (`evalcore.bernoulli_tags`). Eq. 109 as printed leaves out products of two tags
+precision and the mean recall. Eq. 109 as printed leaves out products of two tags
 ([errata](errata.md)). With 2.7% of these comments having two of the tags, that makes no difference beyond
 chance here.
 """
@@ -372,8 +371,7 @@ _REST = f"""\
 
 def main() -> None:
     """Write the page."""
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page())
+    write_page(PAGE, page, "goemotions-classes", "goemotions-tags")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@
 """
 
 import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +28,22 @@ if TYPE_CHECKING:
 EMOTIONS = ("neutral", "gratitude", "admiration", "love", "amusement", "approval", "curiosity",
             "annoyance", "disapproval", "sadness")
 _EDGE = 1e-9
+
+
+def pool_file(name: str) -> Path:
+    """The file of a pool, in the folder that ASSAY_POOLS names."""
+    return Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{name}.parquet"
+
+
+def write_page(page: Path, make: Callable[[], str], *pools: str) -> None:
+    """Write a page, or say why it is left as it is: it needs pools that are not there."""
+    missing = [name for name in pools if not pool_file(name).exists()]
+    if missing:
+        print(f"{page}: skipped, as {' and '.join(f'{name}.parquet' for name in missing)} cannot be found in "
+              f"{pool_file('').parent}; set ASSAY_POOLS to the folder of the pools", file=sys.stderr)
+        return
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(make(), encoding="utf-8")
 
 
 def pool_of(probability: Floats, prediction: Array, label: Array) -> LabelledPool:
@@ -57,10 +75,7 @@ def digits() -> LabelledPool:
 def _frame(name: str) -> "pd.DataFrame":
     import pandas as pd
 
-    path = Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{name}.parquet"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is not there: set ASSAY_POOLS to the folder of pools")
-    return pd.read_parquet(path)
+    return pd.read_parquet(pool_file(name))
 
 
 def emotion(name: str) -> LabelledPool:

@@ -54,7 +54,7 @@ class Answer(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class AnswerTally:
     """The answers about one item, counted, and what follows from them."""
 
     status: Status
@@ -88,7 +88,7 @@ def adjudicate(
     present: Collection[str] | None = None,
     again: Mapping[str, Collection[str]] | None = None,
     ties_wait: bool = True,
-) -> dict[str, Tally]:
+) -> dict[str, AnswerTally]:
     """The tally of every item, in the order of `items`.
 
     joined      makes a label of votes, None for a tie; None: a plurality
@@ -150,7 +150,7 @@ def _instant(text: str) -> datetime:
 def _tally(
     answers: Iterable[Answer], k: int, s: int, present: bool, again: Collection[str], ties_wait: bool,
     joined: Callable[[Mapping[str, int]], str | None],
-) -> Tally:
+) -> AnswerTally:
     kinds: Counter[str] = Counter()
     votes: Counter[str] = Counter()
     for answer in answers:
@@ -178,7 +178,7 @@ def _tally(
     if status == "waiting" and not present:
         status = "absent"
     needs = max(k - valid, 1) if status in ("waiting", "absent") else 0
-    return Tally(
+    return AnswerTally(
         status=status,
         label=label if status == "labelled" else None,
         votes=dict(votes),

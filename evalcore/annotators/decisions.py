@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.evalcore.annotators.adjudication import Tally
+from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.rules import Rule, settle
 
@@ -64,12 +64,12 @@ def decide(
     }
 
 
-def deciding_tally(first: Tally, second: Tally | None) -> Tally:
+def deciding_tally(first: AnswerTally, second: AnswerTally | None) -> AnswerTally:
     """Which of an item's two tallies decides; `second` is None unless it was asked twice."""
     return first if second is None or first.status == "labelled" else second
 
 
-def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twice: bool) -> Tally:
+def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twice: bool) -> AnswerTally:
     """The tally that decides one item, from answers to either asking; where the item is now is not known."""
     first, second = (
         settle(rule, [item], (), [a for a in answers if a.asking == asking])[item] for asking in (1, 2)
@@ -78,7 +78,7 @@ def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twic
 
 
 def _decision(
-    tally: Tally, rule: Rule, *, removed: bool, early: bool, asked_twice: bool,
+    tally: AnswerTally, rule: Rule, *, removed: bool, early: bool, asked_twice: bool,
     skips_decide: bool,
 ) -> Decision:
     name = tally.label
@@ -94,7 +94,7 @@ def _decision(
     return Decision(reason="unanswered" if early else None)
 
 
-def _share(tally: Tally, rule: Rule) -> float | None:
+def _share(tally: AnswerTally, rule: Rule) -> float | None:
     """Of two classes, the share of an item's votes that name the positive one; None without votes."""
     if len(rule.kind.choices) != 2 or rule.kind.several or not tally.votes:
         return None

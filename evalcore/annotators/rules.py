@@ -13,7 +13,7 @@ names those). They change only by a revision.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assay.evalcore.annotators.adjudication import Answer, Tally, adjudicate
+from assay.evalcore.annotators.adjudication import Answer, AnswerTally, adjudicate
 from assay.evalcore.annotators.answers.base import AnswerKind, RuleName
 from assay.evalcore.annotators.votes import Place
 
@@ -51,7 +51,7 @@ class Rule:
 def settle(
     rule: Rule, items: Sequence[str], gold: Sequence[str], answers: Iterable[Answer],
     present: Collection[str] | None = None, elsewhere: Collection[str] = (),
-) -> dict[str, Tally]:
+) -> dict[str, AnswerTally]:
     """The tally of every item asked and of every gold item of the round.
 
     items       asked in the round

@@ -11,11 +11,19 @@ share of this round's labels in all labels so far. All of it is known when the r
 records which answers will be surprising.
 
 When k = 1 and the first answer is surprising, a second person is asked; if the two differ, a third.
+
+Of several classes p̄(y) is what the guesses, weighed by the labels so far, give class y of the item, and the
+first measure is moved by |z(y) − Σ_k p̄(k) z(k)| w · share / N, with z = J·ℓ the pull of a label of the item.
+Tags and numbers have no single answer with a chance of its own.
 """
 
 import numpy as np
 
-from assay.evalcore.evaluation.state import RoundPlan
+from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.outcome_methods.reading import fitted
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.rounding import steady
 from assay.evalcore.types import Bools, Floats
 
 CHANCE, MOVES = 0.05, 0.01
@@ -29,17 +37,51 @@ def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves
     """
     design, cell = plan.design, plan.cell
     p = design.model[0, cell]
-    asked = int(plan.ask.sum())
-    share = asked / max(asked + labels_before, 1)
-    moved = np.abs(design.gradient[0, cell]) * stands_for(plan) / int(design.size[0].sum()) * share
+    moved = np.abs(design.gradient[0, cell]) * stands_for(plan) / int(design.size[0].sum())
+    moved = moved * _share_of_labels(plan, labels_before)
     unlikely = np.stack([1 - p, p], axis=1) < chance
     return np.asarray(unlikely & (moved > moves)[:, None] & plan.ask[:, None])
 
 
+def surprising_classes(
+    question: Question, state: State, plan: RoundPlan, items: Items, chance: float, moves: float
+) -> Bools:
+    """(T, K) the same of several classes: whether answer k to draw t is to be asked again.
+
+    state: before the round; items: the T items.
+    """
+    stack, inner = question.measures, state.inner
+    kind, cells = stack.kind, question.cells
+    weights = cells.first
+    total = np.einsum("b,cbd->d", cells.first, cells.guess)
+    n_items = cells.n_items
+    if inner.n:
+        w = question.method.weights(inner).weight
+        weights = fitted(inner, w[None])[0, :, 0]
+        total = w @ inner.table.loss[inner.item[0]] / w.sum() * n_items
+    p = np.clip(np.einsum("b,nbp->np", weights, kind.guesses(items)), 0.0, 1.0)
+    p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-12)
+    risk = np.concatenate([total, cells.known]) / n_items
+    slopes = stack.slopes(risk, cells.known_sizes.tolist())[: len(stack.measures[0].parts)]
+    each = np.arange(len(kind.parts), dtype=np.float64)
+    pull = np.stack([
+        stack.of(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in each
+    ], axis=1)                                                                     # (T, K, Q)
+    apart = np.abs(pull - (p[..., None] * pull).sum(axis=1, keepdims=True)).max(axis=2)
+    moved = apart * stands_for(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)
+    return np.asarray((steady(p) < chance) & (steady(moved) > moves) & plan.ask[:, None])
+
+
+def _share_of_labels(plan: RoundPlan, before: int) -> float:
+    """The share of a round's labels in all so far."""
+    asked = int(plan.ask.sum())
+    return asked / max(asked + before, 1)
+
+
 def answers_by_draw(surprising: Bools) -> dict[int, tuple[int, ...]]:
-    """Draw -> its surprising answers, where it has any; surprising (T, 2)."""
+    """Draw -> its surprising answers, where it has any; surprising (T, K)."""
     return {
-        t: tuple(y for y in (0, 1) if surprising[t, y])
+        t: tuple(np.flatnonzero(surprising[t]).tolist())
         for t in np.flatnonzero(surprising.any(axis=1)).tolist()
     }
 

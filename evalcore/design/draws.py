@@ -102,6 +102,15 @@ def without_replacement(counts: Ints) -> Draws:
     return Draws(cell=cell, ordinal=ordinal, known=np.zeros((n_repeats, n_cells, 2), np.int64))
 
 
+def one_by_one(cell: Ints, n_cells: int) -> Draws:
+    """The draws (R = 1) that ask an item of each of these cells (T,) in turn, none of them twice."""
+    ordinal = np.zeros(len(cell), np.int64)
+    for c in np.unique(cell).tolist():
+        here = cell == c
+        ordinal[here] = np.arange(here.sum())
+    return Draws(cell=cell[None], ordinal=ordinal[None], known=np.zeros((1, n_cells, 2), np.int64))
+
+
 def independent(design: Design, size: Ints, rng: np.random.Generator) -> Draws:
     """`size` (R,) draws with replacement from all items, each of which is asked anew.
 

@@ -1,4 +1,4 @@
-"""The design of a round, its labels, and an estimate: the records that every method reads and writes.
+"""The design of a round, its draws, its labels, and an estimate: what every method reads and writes.
 
     R   repeats run side by side: 1 in a live evaluation, hundreds in a replay
     C   cells;  y indexes the label, 0 or 1
@@ -8,12 +8,15 @@ items is three numbers per cell: the probability of one unlabelled item, of one 
 labelled 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.evalcore.outcomes.codes import UNANSWERED
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 
@@ -66,6 +69,68 @@ class Design:
         )
 
 
+class AnyDesign(Protocol):
+    """What is asked of the design of a round, whatever people answer."""
+
+    @property
+    def replacement(self) -> bool:
+        """Whether `unlabelled` is the probability of a draw, and not of being in the round."""
+        ...
+
+    @property
+    def left(self) -> Ints:
+        """(R, C) unlabelled items before the round."""
+        ...
+
+    @property
+    def unlabelled(self) -> Floats:
+        """(R, C) the probability of each unlabelled item."""
+        ...
+
+    @property
+    def census(self) -> Bools:
+        """(R,) all that is left and matters is asked."""
+        ...
+
+    @property
+    def stands_for(self) -> Floats | None:
+        """(R, C) the items that a new label stands for, where `unlabelled` does not say it."""
+        ...
+
+    def to_columns(self) -> dict[str, Floats | Ints | Bools]:
+        """Columns of length C for the ledger (R = 1)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundPlan:
+    """The draws of one round of a live evaluation. T draws."""
+
+    cell: Ints           # (T,)
+    rank: Ints           # (T,) position of the item inside its cell
+    ask: Bools           # (T,) the first draw of an item nobody has labelled
+    probability: Floats  # (T,) q of the draw, or inclusion probability π
+    census: bool         # all that is left is asked
+    design: Any          # an `AnyDesign`, of the method's own class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClosedDraws:
+    """The draws of a round, and what people said of their items."""
+
+    plan: RoundPlan
+    code: Floats                 # (T,) an outcome, UNDECIDED or UNANSWERED: `evalcore.outcomes.codes`
+    items: Items | None = None   # the T items, where the cells do not say all that the pool does
+    # (T,) of two classes: the part of the answers about an item asked that was positive; NaN where all agreed
+    share: Floats | None = None
+    seen: Floats | None = None   # (T,) codes as the plan saw them, where labels were revised since
+
+    @property
+    def gaps(self) -> bool:
+        """Whether an item that was asked got no answer."""
+        return bool((self.code[self.plan.ask] == UNANSWERED).any())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundLabels:
     """The labels of a round, counted by cell and label."""
@@ -90,10 +155,16 @@ class RoundLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EstimateArrays:
-    """The estimate of one measure in each repeat; NaN where the measure is undefined."""
+    """The estimate of one number in each repeat; NaN where it is undefined."""
 
     value: Floats        # (R,)
     lower: Floats        # (R,)
     upper: Floats        # (R,)
     variance: Floats     # (R,) of the estimator; 0 where it is not known, and after a census
     diagnostics: DiagnosticArrays
+    exact: Bools | None = None   # (R,) every label that can change it is known; None: not looked at
+    # lower, upper (R,): of the point of a curve, ends that hold together with those of the other points
+    band: tuple[Floats, Floats] | None = None
+    interval: str | None = None   # its kind, where it is not the method's
+    # of confidences (R, Q): the lower and upper ends (R, Q) of all Q numbers; None where no others are made
+    ends: Callable[[Floats], tuple[Floats, Floats]] | None = None

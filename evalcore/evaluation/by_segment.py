@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.effective_number import KIND, TOO_FEW, interval_of
-from assay.evalcore.evaluation.estimates import Estimate, why_undefined
+from assay.evalcore.evaluation.estimate import Estimate, why_undefined
 from assay.evalcore.evaluation.labelled_round import Chances, LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.segment_differences import difference_estimates
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
@@ -23,7 +23,7 @@ from assay.evalcore.methods.exact import is_exact
 from assay.evalcore.types import Floats, Ints
 
 
-def estimates_by_segment(
+def segment_rows(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
 ) -> tuple[Estimate, ...]:
     """Every measure in every value of every column: by column, then measure, then value.
@@ -114,7 +114,7 @@ def segment_draws(
     Draws of items without a label are left out.  A draw with replacement has probability q, a draw of a
     simple random sample 1/N, both times the response rate of its cell.
 
-    Raises NothingToStandFor as `estimates_by_segment`.
+    Raises NothingToStandFor as `segment_rows`.
     """
     n_items = question.cells.n_items
     label = np.concatenate([r.label for r in rounds])

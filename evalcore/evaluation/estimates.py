@@ -1,147 +1,145 @@
-"""The estimates of a live evaluation as plain records: no arrays, no NaN, and why a number is missing."""
+"""The estimates of a live evaluation: the method's arrays become records, each with its price."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.nonresponse import ResponseRate
-from assay.evalcore.evaluation.price_tag import PriceTag, price_tag
+from assay.evalcore.evaluation.comparisons import comparisons
+from assay.evalcore.evaluation.estimate import Band, Comparison, Estimate, why_undefined
+from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.exact import is_exact, with_exact_values
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.state import ONE_LABEL
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Array, Diagnostic
 
-ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
+_ROUNDING = 1e-9   # an interval narrower than this is exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """What an estimated difference says of a system and its baseline."""
+class _Asked:
+    """One number that is asked for."""
 
-    verdict: ComparisonVerdict     # by the simultaneous interval; open: it holds 0
-    lower: float | None            # of the interval that holds together with those of the other systems
-    upper: float | None
-    together: int                  # how many intervals hold together
-    chance_better: float | None    # that the system is better, by Student's approximation
-    more_labels: int | None        # about so many would decide; None where it is decided, or nobody can say
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
-    """An interval that holds together with those of all other points of its curve."""
-
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """The estimate of one measure, with its interval.  None where there is no number, never NaN."""
-
-    measure: str
-    value: float | None
-    undefined_reason: str | None
-    lower: float | None
-    upper: float | None
-    confidence: float
-    interval: str        # the kind of interval
-    labels: int
-    variance: float | None
-    diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)   # what the method says besides
-    segment: str | None = None  # "column=value", or None for the whole pool
-    price_tag: PriceTag | None = None    # of an estimate of the whole pool
-    system: str | None = None   # one of the pool's further systems; None for the pool's own predictions
-    nonresponse: ResponseRate | None = None   # where rounds were closed with items unanswered
-    versus: str | None = None   # the system it is compared with, for a difference
-    of_class: str | None = None  # the class or tag, of a measure that has a number for each
-    at: float | None = None     # the threshold, of a curve
-    curve: str | None = None    # the curve that it is a point of
-    band: Band | None = None    # of a point of a curve
-    comparison: Comparison | None = None   # of a difference
+    measure: Any                 # a `Measure` or an `OutcomeMeasure`
+    part: int = 0
+    of_class: str | None = None
+    system: str | None = None
+    versus: str | None = None
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:
-    """The estimate of each measure, in the order they were asked for."""
+    """The estimate of each number asked for: measure by measure, and the classes of a measure in order."""
     rng = stream(question.seed, question.evaluation, state.round, "estimate")
-    raw = question.method.estimate(state.inner, question.confidence, rng)
-    checked = with_exact_values(state.inner, raw)
-    return [_present(question, state, m, e) for m, e in zip(question.measures, checked, strict=True)]
+    found = question.method.numbers(state.inner, question.confidence, rng)
+    compared, price = comparisons(question, state, found), pricing(question, state)
+    rows = []
+    for q, (asked, arrays) in enumerate(zip(_asked(question), found, strict=True)):
+        row = _present(question, state, asked, arrays, bool(arrays.exact[0]), compared.get(q))
+        row = replace(row, price_tag=price(q, row, arrays))
+        rows.append(_on_curve(row, asked, arrays))
+    return rows
 
 
 def system_estimates(question: Question, state: State) -> list[Estimate]:
-    """The estimates of the further systems: each measure of the first, then of the second ...
+    """The estimates of the further systems of two classes: each measure of the first, then of the second ...
 
     Raises BadInput where there are further systems and the method judges one.
     """
-    if not question.systems:
+    if isinstance(question.measures, Stack) or not question.systems:
         return []
     if not question.method.capabilities.judges_systems:
         raise BadInput(f"method {question.method.name!r} judges one system alone")
     by_system = question.method.further_systems(state.inner, question.confidence)
     return [
-        _present(question, state, m, e, system=name)
+        # a further system is settled where its own interval has closed
+        _present(question, state, _Asked(measure=measure, system=name), arrays,
+                 bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0]))
         for name, found in zip(question.systems, by_system, strict=True)
-        for m, e in zip(question.measures, found, strict=True)
+        for measure, arrays in zip(question.measures, found, strict=True)
+    ]
+
+
+def share_of_one_label(estimate: Estimate) -> float | None:
+    """Of a reported estimate: the share of one label in the variance, where it is more than half."""
+    share = estimate.diagnostics.get(ONE_LABEL)
+    return float(share) if isinstance(share, float) else None
+
+
+def _asked(question: Question) -> list[_Asked]:
+    if not isinstance(question.measures, Stack):
+        return [_Asked(measure=measure) for measure in question.measures]
+
+    def name(system: int | None) -> str | None:
+        return None if system is None or not question.systems else question.systems[system]
+
+    measures = question.measures.measures
+    return [
+        _Asked(measure=measures[m], part=part, of_class=measures[m].parts[part],
+               system=name(measures[m].system), versus=name(measures[m].versus))
+        for m, part in question.measures.parts
     ]
 
 
 def _present(
-    question: Question, state: State, measure: Measure, arrays: EstimateArrays, system: str | None = None
+    question: Question, state: State, asked: _Asked, arrays: EstimateArrays, exact: bool,
+    comparison: Comparison | None = None,
 ) -> Estimate:
-    exact = bool(is_exact(state.inner, measure)[0])
-    if system is not None:   # a further system is settled where its own interval has closed
-        exact = bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0])
     value = _number(arrays.value[0])
-    diagnostics = {name: _plain(entry) for name, entry in arrays.diagnostics.items()}
+    diagnostics = {name: first_entry(entry) for name, entry in arrays.diagnostics.items()}
     if state.undecided:
         diagnostics["undecided"] = state.undecided
-    reason = None
-    if value is None:
-        reason = why_undefined(measure.undefined_when, exact=exact)
-    lowest, highest = measure.bounds
-    lower = None if value is None and exact else _number(arrays.lower[0], lowest)
-    upper = None if value is None and exact else _number(arrays.upper[0], highest)
+    lower, upper = (
+        None if value is None and exact else _number(end[0], _number(bound))
+        for end, bound in zip((arrays.lower, arrays.upper), asked.measure.bounds, strict=True)
+    )
     return Estimate(
-        measure=measure.name,
+        measure=asked.measure.name,
         value=value,
-        undefined_reason=reason,
+        undefined_reason=why_undefined(asked.measure.undefined_when, exact=exact) if value is None else None,
         lower=lower,
         upper=upper,
         confidence=question.confidence,
-        interval="exact" if exact else question.method.interval,
+        interval=_kind(question, state, arrays, exact and not arrays.upper[0] - arrays.lower[0] > _ROUNDING),
         labels=state.labels,
         variance=_number(arrays.variance[0]) if value is not None else None,
         diagnostics=diagnostics,
-        price_tag=None if system is not None else price_tag(
-            measure,
-            question.cells,
-            state.inner.labelled[0],
-            state.inner.left[0],
-            state.reached,
-            ends=(lower, upper),
-            exact=exact,
-            confidence=question.confidence,
-            diagnostics=diagnostics,
-        ),
-        system=system,
+        system=asked.system,
+        versus=asked.versus,
+        of_class=asked.of_class,
+        comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )
 
 
-def why_undefined(undefined_when: str, *, exact: bool) -> str:
-    """Why a measure has no value, from what is said of it: by all labels that matter, or by those so far."""
-    return undefined_when if exact else f"among the labels so far, {undefined_when}"
+def _kind(question: Question, state: State, arrays: EstimateArrays, closed: bool) -> str:
+    """The kind of interval, said to respect clusters where it does."""
+    if closed:
+        return "exact"
+    kind: str = arrays.interval or question.method.interval
+    return f"{kind}, over clusters" if state.inner.clustered else kind
+
+
+def _on_curve(row: Estimate, asked: _Asked, arrays: EstimateArrays) -> Estimate:
+    """The row of a point of a curve: what the predictions of its threshold come to."""
+    if not isinstance(asked.measure, OutcomeMeasure) or not asked.measure.points:
+        return row
+    point, band = asked.measure.points[asked.part], None
+    if row.lower is not None and row.upper is not None and arrays.band is not None:
+        lower, upper = (float(end[0]) for end in arrays.band)
+        band = Band(lower=lower, upper=upper) if np.isfinite(lower) and np.isfinite(upper) \
+            else Band(lower=row.lower, upper=row.upper)
+    return replace(row, measure=point.measure, at=point.at, curve=asked.measure.name, band=band)
 
 
 def _number(x: float, instead: float | None = None) -> float | None:
     return float(x) if np.isfinite(x) else instead
 
 
-def _plain(by_repeat: Array) -> Diagnostic:
+def first_entry(by_repeat: Array) -> Diagnostic:
+    """The first repeat's entry; None for a number that is none."""
     value: Diagnostic = by_repeat[0].item()
     return value if not isinstance(value, float) or np.isfinite(value) else None

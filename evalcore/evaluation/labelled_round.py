@@ -14,12 +14,15 @@ A census (all that is left is asked) fits in with the first two.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from assay.evalcore.evaluation.nonresponse import UNANSWERED, response
-from assay.evalcore.evaluation.state import RoundPlan
+from assay.evalcore.design.counted import class_numbers
+from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.evaluation.nonresponse import response
+from assay.evalcore.outcomes.codes import UNANSWERED
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -33,10 +36,21 @@ class LabelledRound:
     """The draws of a closed round, one row each."""
 
     plan: RoundPlan
-    prediction: Ints   # (T,) 0 or 1
-    label: Ints        # (T,) 0, 1, UNDECIDED or UNANSWERED
+    code: Floats       # (T,) an outcome, UNDECIDED or UNANSWERED
+    items: Items       # the T items
     new: Bools         # (T,) the item had no label before this round
     segment: Mapping[str, Ints]   # column -> (T,) which of the column's values, counted from 0
+    before: Any = None   # what the method knew when the round was planned, where that is asked for
+
+    @property
+    def label(self) -> Ints:
+        """(T,) of classes: the number of each; -1 where a draw has no label."""
+        return class_numbers(self.code)
+
+    @property
+    def prediction(self) -> Ints:
+        """(T,) of classes: what the first system predicts."""
+        return self.items.prediction[:, 0].astype(np.int64)
 
     @property
     def one_at_a_time(self) -> bool:
@@ -50,7 +64,7 @@ class LabelledRound:
     @property
     def gaps(self) -> bool:
         """Whether some item was not answered."""
-        return bool((self.label == UNANSWERED).any())
+        return bool((self.code == UNANSWERED).any())
 
     def response(self, cells: Cells) -> Floats:
         """(T,) the part of its probability that is left of each draw: the response rate of its cell.
@@ -59,9 +73,9 @@ class LabelledRound:
         gave no answer.
         """
         plan = self.plan
-        rate = np.ones(len(self.label))
+        rate = np.ones(len(self.code))
         if self.gaps:
-            found = response(cells, plan.cell[plan.ask], self.label[plan.ask] != UNANSWERED)
+            found = response(cells, plan.cell[plan.ask], self.code[plan.ask] != UNANSWERED)
             rate[self.new] = found.rate[plan.cell[self.new]]
         return rate
 

@@ -20,19 +20,24 @@ collapsed cells together.  Cells still without an answer (m = 0) are collapsed i
 Where a whole prediction was asked and gave no answer nothing can stand for it: such a round cannot be closed.
 
 The unanswered items go back to their cells: unlabelled, and free to be asked again.
+
+Methods for any outcome join neighbouring cells by themselves wherever labels are few (`outcome_methods.
+reading`), so their designs stay as they are: only the answered items have rows.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.design.round import ClosedDraws, Design, RoundPlan
 from assay.evalcore.errors import AssayError
+from assay.evalcore.outcomes.codes import UNANSWERED
 from assay.evalcore.plurals import plural
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
-UNANSWERED = -2  # the label of a draw whose item nobody answered
 LEAST_ASKED = 5  # items asked in cells that stand for each other; fewer are collapsed with their neighbours
 ASSUMPTION = "missing at random within cells"
 
@@ -162,3 +167,33 @@ class Nonresponse:
             collapsed=self.collapsed,
             assumption=ASSUMPTION,
         )
+
+
+def after_gaps(
+    measures: Any, cells: Any, answered: ClosedDraws, before: Nonresponse
+) -> tuple[Any, Nonresponse]:
+    """The design as the answered items came out of it, and the non-response of all rounds.
+
+    Raises NothingToStandFor as `response`.
+    """
+    plan = answered.plan
+    if not answered.gaps:
+        return plan.design, before
+    cell, heard = plan.cell[plan.ask], answered.code[plan.ask] != UNANSWERED
+    if isinstance(cells, Cells):
+        found = response(cells, cell, heard)
+        return adjusted(plan.design, cells, found, relevant_cells(measures, cells)), before.plus(found)
+    return plan.design, Nonresponse(
+        rounds=before.rounds + 1,
+        unanswered=before.unanswered + int((~heard).sum()),
+        cells=before.cells + len(np.unique(cell[~heard])),
+        collapsed=before.collapsed,
+    )
+
+
+def refuse_gaps(cells: Any, plan: RoundPlan, heard: Bools) -> None:
+    """Raise NothingToStandFor where the answered ones (n,) of the items asked cannot stand for the rest."""
+    if isinstance(cells, Cells):
+        response(cells, plan.cell[plan.ask], heard)
+    elif len(heard) and not heard.any():
+        raise NothingToStandFor("no item of the round was answered: nothing can stand for it")

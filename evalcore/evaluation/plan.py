@@ -1,14 +1,14 @@
 """The next round of a live evaluation: the method draws cells, and every draw is given its item."""
 
+from typing import Any
+
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.ranks import free_ranks
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import AnyDesign, RoundPlan
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.state import Asked, Question, RoundPlan, State
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.evaluation.state import Asked, Question, State
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Floats, Ints
 
@@ -25,13 +25,13 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     if size < 1:
         raise BadInput(f"a round needs at least one item, got {size}")
     rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
-    design, draws = draw_round(question.method, state.inner, np.array([size]), rng)
+    design, draws = question.method.next_round(state.inner, np.array([size]), rng)
     items = stream(question.seed, question.evaluation, state.round + 1, "items")
-    return _address(question.cells, state, design, draws, items)
+    return _address(question.cells.size, state, design, draws, items)
 
 
 def _address(
-    cells: Cells, state: State, design: Design, draws: Draws, rng: np.random.Generator
+    sizes: Ints, state: State, design: AnyDesign, draws: Draws, rng: np.random.Generator
 ) -> RoundPlan:
     """Give every draw its item: new ones uniformly from the items of the cell that were not answered yet."""
     cell, ordinal = draws.cell[0], draws.ordinal[0]
@@ -41,7 +41,7 @@ def _address(
         here = np.flatnonzero(cell == c)
         taken = state.asked.get(int(c), Asked()).rank
         # as many distinct ranks as the ordinals need
-        fresh = free_ranks(int(cells.size[c]), taken, int(ordinal[here].max()) + 1, rng)
+        fresh = free_ranks(int(sizes[c]), taken, int(ordinal[here].max()) + 1, rng)
         rank[here] = fresh[ordinal[here]]
         _, first = np.unique(ordinal[here], return_index=True)
         ask[here[first]] = True
@@ -60,7 +60,7 @@ def _address(
 
 
 def _known_items(
-    state: State, design: Design, draws: Draws, rng: np.random.Generator
+    state: State, design: Any, draws: Draws, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Spread the draws on labelled items evenly over the items of their cell and label."""
     cells: list[Ints] = []
@@ -68,7 +68,7 @@ def _known_items(
     probabilities: list[Floats] = []
     for c, y in np.argwhere(draws.known[0] > 0):
         asked = state.asked[int(c)]
-        candidates = np.array([r for r, label in zip(asked.rank, asked.label, strict=True) if label == y])
+        candidates = np.array([r for r, code in zip(asked.rank, asked.code, strict=True) if code == y])
         chosen = rng.choice(candidates, size=int(draws.known[0, c, y]), replace=True)
         cells.append(np.full(len(chosen), c, np.int64))
         ranks.append(chosen.astype(np.int64))

@@ -9,41 +9,85 @@ The confusion table is the same for all methods: labels weighted by the inverse 
 was found in any round, normalised within predicted positives and predicted negatives to their known numbers.
 It is a ratio estimate and consistent, good enough for "about n"; a method that knows better says so in its
 diagnostics (`random_labels`).
+
+For any outcome, with z = J·ℓ the pull of an item's loss and S² its variance over the pool, estimated from the
+labelled items and their weights, n labels of a simple random sample give a half-width of
+
+    h(n) = z_p √((1 - n/N) S²/n)          (Cochran 1977, sec. 2.6),  solved for n.
+
+What the pool tells of the losses is known to both.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import isfinite
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import ceil, isfinite
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+from scipy.special import ndtri
 
+from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
+from assay.evalcore.evaluation.estimate import Estimate, PriceTag
+from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.unseen import unseen_bound
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Diagnostic, Floats, Ints
 
 T = TypeVar("T", float, bool, str)
+# of the number of an estimate, the estimate without it, and its arrays (R = 1)
+Pricing: TypeAlias = Callable[[int, Estimate, EstimateArrays], PriceTag | None]
+MOST_NUMBERS = 12   # of a measure whose numbers get a price
+_NOTHING = "the labels show no error yet, so the error of random sampling cannot be told"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceTag:
-    """What stands beside an estimate of the whole pool; all but the first two with two classes alone."""
+def pricing(question: Question, state: State) -> Pricing:
+    """How the estimates of a question get their price tags."""
+    if isinstance(question.measures, Stack):
+        return _by_pulls(question, state)
 
-    random_labels: int | None           # labels random sampling would have needed
-    random_labels_reason: str | None    # why there is no such number
-    no_positive_found: bool | None = None   # among all labels; None: no class is the positive one
-    unlabelled_share: float = 0.0       # of the pool's items, in cells where nobody labelled anything
-    unseen_bound: int | None = None     # the most positives that are unseen by the draws alone
-    unseen_items: int = 0               # unlabelled items that bound is about
-    unseen_bound_reason: str | None = None   # why there is no bound
-    wide_lower: float | None = None     # the interval under the wide contamination prior
-    wide_upper: float | None = None
-    wide_announced: bool | None = None  # whether it reaches further than the interval
-    regime: str | None = None           # what a method with a model of the labels says of it
-    broken_chance: float | None = None
+    def by_confusion(q: int, row: Estimate, arrays: EstimateArrays) -> PriceTag:
+        return price_tag(
+            question.measures[q], question.cells, state.inner.labelled[0], state.inner.left[0], state.reached,
+            ends=(row.lower, row.upper), exact=row.interval == "exact", confidence=question.confidence,
+            diagnostics=row.diagnostics,
+        )
+
+    return by_confusion
+
+
+def _by_pulls(question: Question, state: State) -> Pricing:
+    """None for measures of very many numbers, where systems are compared, and over clusters."""
+    variances, items = pull_variances(question, state), question.cells.n_items
+
+    def price(q: int, row: Estimate, arrays: EstimateArrays) -> PriceTag | None:
+        measure = question.measures.measures[question.measures.parts[q][0]]
+        if len(measure.parts) > MOST_NUMBERS or len(question.systems) > 1 or state.inner.clustered:
+            return None
+        if row.value is not None and bool(arrays.exact is not None and arrays.exact[0]):
+            return PriceTag(random_labels=items, random_labels_reason=None)   # only all of them give width 0
+        ends = float(arrays.lower[0]), float(arrays.upper[0])
+        if ends == measure.bounds:
+            return told(row, None, "the interval is still the measure's whole range")
+        half_width = (ends[1] - ends[0]) / 2
+        nothing = bool(is_nothing(half_width, abs(ends[0]) + abs(ends[1])))
+        labels, reason = random_labels(
+            0.0 if nothing else float(variances[q]), half_width, items, question.confidence
+        )
+        return told(row, labels, reason)
+
+    def told(row: Estimate, labels: int | None, reason: str | None) -> PriceTag:
+        """With what a model of the labels says, where the method has one."""
+        return beside_a_model(PriceTag(
+            random_labels=labels, random_labels_reason=reason,
+            no_positive_found=_said(row.diagnostics, "no_positive_found", bool),
+            unlabelled_share=_said(row.diagnostics, "unlabelled_share", float) or 0.0,
+        ), row.diagnostics)
+
+    return price
 
 
 def price_tag(
@@ -70,8 +114,7 @@ def price_tag(
     )
     untouched = (labelled.sum(axis=1) == 0) & matters[cells.prediction]
     bound = unseen_bound(cells, labelled, left, reached, confidence, matters)
-    said: Mapping[str, Diagnostic] = {} if exact else diagnostics   # an exact value rests on no model
-    return PriceTag(
+    return beside_a_model(PriceTag(
         random_labels=labels,
         random_labels_reason=reason,
         no_positive_found=bool(labelled[:, 1].sum() == 0),
@@ -79,12 +122,48 @@ def price_tag(
         unseen_bound=bound.positives,
         unseen_items=bound.items,
         unseen_bound_reason=bound.reason,
-        wide_lower=_said(said, "wide_lower", float),
-        wide_upper=_said(said, "wide_upper", float),
-        wide_announced=_said(said, "wide_announced", bool),
-        regime=_said(said, "regime", str),
-        broken_chance=_said(said, "broken_chance", float),
+    ), {} if exact else diagnostics)     # an exact value rests on no model
+
+
+def beside_a_model(tag: PriceTag, diagnostics: Mapping[str, Diagnostic]) -> PriceTag:
+    """With what a method with a model of the labels says beside its estimate."""
+    return replace(
+        tag,
+        wide_lower=_said(diagnostics, "wide_lower", float),
+        wide_upper=_said(diagnostics, "wide_upper", float),
+        wide_announced=_said(diagnostics, "wide_announced", bool),
+        regime=_said(diagnostics, "regime", str),
+        broken_chance=_said(diagnostics, "broken_chance", float),
     )
+
+
+def pull_variances(question: Question, state: State) -> Floats:
+    """S² (Q,) of each number; zeros before any label, and NaN where one is undefined."""
+    inner, stack = state.inner, question.measures
+    if inner.table is None or not inner.n:
+        return np.zeros(len(stack.parts))
+    weight = question.method.weights(inner).weight
+    loss = inner.table.loss[inner.item[0]]
+    mean = weight @ loss / weight.sum()
+    known = question.cells.known / question.cells.n_items
+    slopes = stack.slopes(np.concatenate([mean, known]), question.cells.known_sizes.tolist())
+    slopes = np.where(is_nothing(slopes, np.abs(slopes).max(initial=0.0)), 0.0, slopes)
+    pull = (loss - mean) @ slopes.T
+    size = (np.abs(loss) + np.abs(mean)) @ np.abs(slopes).T
+    pull = np.where(is_nothing(pull, size), 0.0, pull)
+    return np.asarray(weight @ pull**2 / weight.sum())
+
+
+def random_labels(
+    variance: float, half_width: float, n_items: int, confidence: float
+) -> tuple[int | None, str | None]:
+    """Labels that random sampling would have needed, or why that cannot be said."""
+    if not isfinite(half_width) or half_width <= 0:
+        return None, "there is no interval to match"
+    if not isfinite(variance) or variance <= 0:
+        return None, _NOTHING
+    z2 = float(ndtri(0.5 + confidence / 2)) ** 2 * variance
+    return min(ceil(n_items * z2 / (n_items * half_width**2 + z2)), n_items), None
 
 
 def weighted_confusion(cells: Cells, labelled: Ints, left: Ints, reached: Floats) -> Floats:
@@ -142,7 +221,7 @@ def _random_labels(
         return None, f"among the labels so far, {measure.undefined_when}"
     deviation = max(unit_variance(measure, counts / counts.sum(), cells.n_items), 0.0) ** 0.5
     if is_nothing(np.array([half_width, deviation]), measure.bounds[1] - measure.bounds[0]).any():
-        return None, "the labels show no error yet, so the error of random sampling cannot be told"
+        return None, _NOTHING
     needed = random_sampling_equivalent(measure, counts, cells.n_items, 1, confidence, half_width)
     return needed.labels_needed, None
 

@@ -13,10 +13,12 @@ from dataclasses import replace
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
-from assay.evalcore.evaluation.estimates import Estimate, estimates
+from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.exact import is_exact
+from assay.evalcore.outcome_measures.stack import Stack
 
 
 def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[Estimate]:
@@ -26,6 +28,9 @@ def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list
     were never at risk of being drawn.
     """
     method = question.method
+    if isinstance(question.measures, Stack):
+        raise BadInput("only evaluations of a positive and a negative class reuse draws by the method's own "
+                       "estimate; leave out --reuse")
     if not method.capabilities.reuses_labels:
         raise BadInput(f"labels drawn by {method.name!r} answer only for the measures they were drawn for")
     reachable = method.reachable(question.measures, question.cells)
@@ -46,7 +51,8 @@ def joint_region(question: Question, state: State) -> Region:
 
     Raises BadInput for a method without one, and `NoRegion` while there is nothing to say.
     """
-    return question.method.region(state.inner, question.confidence)
+    found: Region = question.method.region(state.inner, question.confidence)
+    return found
 
 
 def reported_region(question: Question, state: State) -> JointRegion | None:
@@ -55,6 +61,8 @@ def reported_region(question: Question, state: State) -> JointRegion | None:
     None for one measure, for a method without a region, before the draws determine one, and once every value
     is exact.
     """
+    if isinstance(question.measures, Stack):
+        return None
     exact = all(bool(is_exact(state.inner, m)[0]) for m in question.measures)
     if len(question.measures) < 2 or exact or not question.method.capabilities.joint_region:
         return None

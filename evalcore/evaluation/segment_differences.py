@@ -23,12 +23,13 @@ import numpy as np
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.effective_number import KIND, TOO_FEW, interval_of
 from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.nonresponse import UNANSWERED, adjusted, response
-from assay.evalcore.evaluation.state import UNDECIDED
+from assay.evalcore.evaluation.nonresponse import adjusted, response
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
+from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -74,11 +75,12 @@ def difference_estimates(
     Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
     """
     n_segments, n_cells = size.shape
+    quantities = of_predictions(measures, cells.prediction.astype(np.float64))
     known = Known(
         size=size,
         labelled=np.zeros((n_segments, n_cells, 2), np.int64),
         undecided=np.zeros((n_segments, n_cells), np.int64),
-        sums=RoundSums.none(n_segments, len(measures), n_cells),
+        sums=RoundSums.none(n_segments, quantities, n_cells),
     )
     seen: set[tuple[int, int]] = set()
     for one in rounds:
@@ -94,17 +96,15 @@ def add_round(
     plan = one.plan
     address = list(zip(plan.cell.tolist(), plan.rank.tolist(), strict=True))
     fresh = np.array([item not in seen for item in address], np.bool_)
-    now = plan.ask & fresh & (one.label != UNANSWERED)
+    now = plan.ask & fresh & (one.code != UNANSWERED)
     seen.update(item for item, answered in zip(address, now.tolist(), strict=True) if answered)
-    decided, undecided = now & (one.label >= 0), now & (one.label == UNDECIDED)
+    decided, undecided = now & is_outcome(one.code), now & (one.code == UNDECIDED)
     new, gone = np.zeros_like(known.labelled), np.zeros_like(known.undecided)
     segment = one.segment[column]
     np.add.at(new, (segment[decided], plan.cell[decided], one.label[decided]), 1)
     np.add.at(gone, (segment[undecided], plan.cell[undecided]), 1)
     sums = known.sums.add(
-        cells, measures, known.labelled,
-        # the items of other segments are out of this one, as undecided ones are out of the pool
-        np.asarray(cells.size - known.size + known.undecided),
+        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled, known.undecided,
         _design_of(known, cells, one), RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
         gone,
     )
@@ -116,9 +116,9 @@ def add_round(
 def _design_of(known: Known, cells: Cells, one: LabelledRound) -> Design:
     """The design of a round in every segment: its own items, the chances and rates of their cells."""
     plan, shape = one.plan, known.size.shape
-    design = plan.design
+    design: Design = plan.design
     if one.gaps:
-        found = response(cells, plan.cell[plan.ask], one.label[plan.ask] != UNANSWERED)
+        found = response(cells, plan.cell[plan.ask], one.code[plan.ask] != UNANSWERED)
         # a census with gaps is a sample again
         design = adjusted(design, cells, found, np.isin(np.arange(cells.n_cells), plan.cell[plan.ask]))
     return replace(
@@ -140,7 +140,7 @@ def _estimate(
     positives = by_prediction(known.labelled[..., 1].astype(np.float64), predicted)
     items = by_prediction((known.size - known.undecided).astype(np.float64), predicted)
     exact: Bools = np.asarray((known.left * matters).sum(axis=1) == 0)
-    found, empirical, modelled = known.sums.combined(q)
+    found, empirical, modelled = known.sums.totals[q].combined()
     found = np.where(exact[:, None], positives, np.clip(found, positives, positives + left))
     with np.errstate(divide="ignore", invalid="ignore"):
         value = totals.value(measure, found[:, 1], found[:, 0], items)

@@ -1,22 +1,28 @@
 """When to stop, and the verdict.
 
-A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, a positive
-variance (a variance of zero only says that the error is unknown), and the target met at two looks in a row,
-because looking after every round and stopping at the first lucky one breaks coverage.  A pool whose every
-label is known needs none of that: its value is exact.  `least_budget` says which budgets are too small for
-any target; specs, forecasts, the doctor and the Python face read the rule there.
+A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, and the target
+met at two looks in a row, because looking after every round and stopping at the first lucky one breaks
+coverage.  While no label shows an error the variance is zero, and says only that the error is unknown: then
+the interval is as wide as the errors that the draws may have missed (`evalcore.estimators.rare`), and a
+half-width counts as met once that bound meets it.  A variance does not, nor does one whose interval is much
+wider than it says.  A pool whose every label is known needs none of that: its value is exact.  `least_budget`
+says which budgets are too small for any target; specs, forecasts, the doctor and the Python face read the
+rule there.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 from typing import Literal
 
+from scipy.special import ndtri
+
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 
 MIN_LABELS = 100
 LOOKS_IN_A_ROW = 2
+MUCH_WIDER = 2.0   # than the normal interval of the variance asked for
 
 _TIMES = {2: "two", 3: "three"}[LOOKS_IN_A_ROW]
 RULE = f"a target is met at {_TIMES} looks in a row, with {MIN_LABELS} labels or more at each"
@@ -92,11 +98,16 @@ def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
 
 def _meets(rule: StoppingRule, look: Look) -> bool:
     e = look.estimate
-    if look.labels < MIN_LABELS or not look.both_outcomes or e.value is None or not e.variance:
+    if look.labels < MIN_LABELS or not look.both_outcomes or e.value is None or e.variance is None:
         return False
+    if e.lower is None or e.upper is None:
+        return False
+    half_width = (e.upper - e.lower) / 2
     if rule.half_width is not None:
-        return e.lower is not None and e.upper is not None and (e.upper - e.lower) / 2 <= rule.half_width
-    return rule.variance is not None and e.variance <= rule.variance
+        return 0 < half_width <= rule.half_width
+    if rule.variance is None or not 0 < e.variance <= rule.variance:
+        return False
+    return half_width <= MUCH_WIDER * float(ndtri(0.5 + e.confidence / 2)) * sqrt(rule.variance)
 
 
 def verdict(estimate: Estimate, minimum: float | None, maximum: float | None = None) -> Verdict | None:

@@ -7,7 +7,7 @@ positives unseen (`evalcore.evaluation.unseen`).  The value that the method comp
 
 from dataclasses import replace
 
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.measures.registry import named
 from assay.evalcore.plurals import plural
 

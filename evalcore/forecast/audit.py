@@ -24,16 +24,19 @@ from math import ceil, expm1, floor, log, log1p
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimates import Estimate, estimates
+from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
+from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.contamination import WIDE
 from assay.evalcore.recalibration.interval.usual import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
+from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.types import Floats
 
 FIRST, GROWTH = 50, 1.5    # labels of the smallest audit that is priced, and how the next ones grow
@@ -71,7 +74,9 @@ def audit_price(question: Question, state: State) -> AuditPrice | None:
 
     None where the method takes no audit, and where no wide interval is announced.
     """
-    if not question.method.capabilities.audits or not state.labels or state.exhausted:
+    if isinstance(question.measures, Stack) or not question.method.capabilities.audits:
+        return None
+    if not state.labels or state.exhausted:
         return None
     now = estimates(question, state)[0]
     if not now.diagnostics.get("wide_announced") or now.lower is None or now.upper is None:
@@ -162,7 +167,7 @@ def _drawn(question: Question, state: State) -> _Drawn:
         n=e.n,
         k=e.k,
         left=e.left,
-        audited=e.left * audited_cells(question.measures, predicted),
+        audited=e.left * audited_cells(of_predictions(question.measures, predicted), predicted),
         expected=none.mean,
         wide=wide,
         log_found=np.log(rate),

@@ -7,8 +7,10 @@ import numpy as np
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
+from assay.evalcore.forecast.by_shape import forecasts_by_shape
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.labels_needed import Played, forecast
+from assay.evalcore.outcome_measures.stack import Stack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +34,11 @@ def outlook(
 ) -> Outlook | None:
     """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
 
-    played: told of the worlds as they are played; worlds: how many, as many as it takes unless given.
+    played: told of the worlds as they are played, where there are any; worlds: how many, as many as it takes
+    unless given.
 
-    None where there is no target and no threshold, no label left to ask, or where the label model cannot be
-    fitted: an evaluation goes on without a forecast.
+    None where there is no target and no threshold, no label left to ask, where the label model cannot be
+    fitted, or nothing can be said: an evaluation goes on without a forecast.
     """
     if state.exhausted:
         return None
@@ -47,13 +50,20 @@ def outlook(
     goals = [goal for goal in (target, verdict) if goal is not None]
     if not goals:
         return None
-    try:
-        found = forecast(
-            question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
-        )
-        audit = audit_price(question, state)
-    except np.linalg.LinAlgError:
-        return None
+    found: list[Forecast | None]
+    audit = None
+    if isinstance(question.measures, Stack):
+        found = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
+        if not any(found):
+            return None
+    else:
+        try:
+            found = [*forecast(
+                question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
+            )]
+            audit = audit_price(question, state)
+        except np.linalg.LinAlgError:
+            return None
     by_goal = dict(zip(goals, found, strict=True))
     return Outlook(
         budget=rule.budget,

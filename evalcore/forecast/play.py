@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.evaluation.state import Past, Question, State, method_state
+from assay.evalcore.evaluation.state import Past, Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.goals import NEVER, Goal
 from assay.evalcore.methods.base import Method, draw_round
@@ -22,7 +22,7 @@ GROWTH = 0.4            # labels between two looks, as a share of those there ar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Looks:
+class WorldLooks:
     """What the worlds looked like at growing numbers of labels."""
 
     labels: Floats   # (L, K)
@@ -37,7 +37,7 @@ def play(
     horizon: int,
     batch_size: int,
     rng: np.random.Generator,
-) -> Looks:
+) -> WorldLooks:
     """The looks from where the evaluation stands until all worlds met all goals, or the horizon.
 
     by_label (K, C, 2): items of each cell by label; horizon, batch_size: labels in all and in a round.
@@ -61,12 +61,12 @@ def play(
         found = simulate_labels(draws, by_label - inner.labelled, rng)
         inner = method.observe(inner, design, found, np.zeros_like(inner.excluded))
         n += int(size.max())
-    return Looks(labels=np.stack(labels), off=np.stack(off))
+    return WorldLooks(labels=np.stack(labels), off=np.stack(off))
 
 
 def _restarted(question: Question, state: State, count: int) -> Any:
     """What the method knows after the closed rounds, in every world alike."""
-    inner = method_state(question, count)
+    inner = question.method.first_state(question.cells, question.measures, count, question.evidence)
     for past in state.past:
         same = _for_all(past, count)
         inner = question.method.observe(inner, same.design, same.labels, same.excluded)

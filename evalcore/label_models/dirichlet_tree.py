@@ -12,7 +12,8 @@ unlabelled items are latent; EM fills them in.  The prior of the branches uses t
 
 The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the tree
 that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs, and equal
-the modes of the prior with one more count a leaf, which is how the authors' experiments set it.  Without a
+the modes of the prior with one more count a leaf, which is how the authors' experiments set it.  With
+`modes` eq. 11 is taken as printed, and a branch whose mode is no probability gets next to nothing.  Without a
 tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing beside them.  The
 mode of θ has no 1 beside the counts either; the posterior mean of appendix H (`posterior`) has it.
 
@@ -29,6 +30,12 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
+TOLERANCE, MOST_STEPS = 1e-6, 1000   # of EM, for two classes
+# for more of them: EM goes on from where it was, so every round adds to the steps
+COARSE, STEPS = 1e-5, 20
+WORK = 2 * 10**6    # classes times leaves times steps, where that makes fewer; 4 at least
+_LEAST_MODE = 1e-9  # counts of a branch whose mode is no probability
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DirichletTree:
@@ -43,6 +50,7 @@ class DirichletTree:
     smoothing: float     # what a branch has beside s: times the square of its child's depth
     tolerance: float     # EM stops when the log posterior changes by less than this share of itself
     max_steps: int
+    modes: bool = False  # the branches have the modes of eq. 11 as printed, not posterior means
 
     def initial(self, repeats: int) -> Floats:
         """The joint (R, K, L) before any label: the supplied probabilities as they are."""
@@ -61,6 +69,23 @@ class DirichletTree:
         at_cells = np.moveaxis(joint[:, :, self.slot], 1, 2)
         return np.asarray(at_cells / at_cells.sum(axis=2, keepdims=True))
 
+    def by_leaf(self, by_cell: Floats | Ints) -> Floats:
+        """(R, K, L) from what is counted by cell, (R, C, K)."""
+        counts = np.zeros((len(by_cell), by_cell.shape[2], len(self.slot_size)))
+        for c, slot in enumerate(self.slot):                           # two cells may share a slot
+            counts[:, :, slot] += by_cell[:, c]
+        return counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaves:
+    """The cells of a pool as leaves of a tree: neighbours in the order of the slots are alike."""
+
+    slot: Ints           # (C,) of each cell
+    size: Ints           # (C,) items
+    chance: Floats       # (C, K) the mean supplied probability of each class
+    n_slots: int
+
 
 def dirichlet_tree(
     cells: Cells,
@@ -69,59 +94,77 @@ def dirichlet_tree(
     strength: float = 1.0,
     evidence: Floats | None = None,
     flat: bool = False,
-    tolerance: float = 1e-6,
-    max_steps: int = 1000,
+    modes: bool = False,
 ) -> DirichletTree:
-    """Hang the strata of these cells on a complete tree (`flat`: all leaves directly below the root).
+    """The tree of the strata of a pool of two classes.
 
     strength: how many items a stratum's supplied probabilities are worth; evidence (C, 2): pseudo-labels by
-    cell and label that count on top of them (`evalcore.monitoring.inheritance`).
+    cell and label that count on top of them (`evalcore.monitoring.inheritance`); flat, modes: see `hung`.
+    Raises BadInput as `hung`.
+    """
+    leaves = Leaves(
+        slot=cells.stratum, size=cells.size, n_slots=cells.n_slots,
+        chance=np.stack([1 - cells.mean_probability, cells.mean_probability], axis=1),
+    )
+    tree = hung(leaves, branching=branching, strength=strength, flat=flat)
+    if evidence is not None:
+        for y in (0, 1):
+            tree.prior[y] += np.bincount(tree.slot, weights=evidence[:, y], minlength=len(tree.slot_size))
+    return replace(tree, modes=modes)
 
-    Raises BadInput for a branching factor below 2 or a strength that is not positive.
+
+def hung(leaves: Leaves, *, branching: int = 2, strength: float = 1.0, flat: bool = False) -> DirichletTree:
+    """These leaves on a complete tree (`flat`: all of them directly below the root).
+
+    strength: how many items the supplied probabilities of a leaf are worth.  Raises BadInput for a branching
+    factor below 2 or a strength that is not positive.
+
+    depth(v)² of the prior is multiplied by 2/(K log₂² K), which is 1 for two classes.  Of K classes each has
+    its likely items in about a K-th of the leaves, below a node at depth log₂ K: there the supplied
+    probabilities weigh as much beside depth(v)² as they do at depth 1 with two.  Without this the prior of 28
+    classes is nearly flat.
     """
     if branching < 2 or strength <= 0:
         raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
-    slot, depth = cells.stratum, 1
+    slot, depth, classes = leaves.slot, 1, leaves.chance.shape[1]
     if flat:   # no leaf has a place to keep, so the empty ones are left out
-        occupied_slots, slot = np.unique(cells.stratum, return_inverse=True)
+        occupied_slots, slot = np.unique(leaves.slot, return_inverse=True)
         branching = len(occupied_slots)
     else:
-        while branching**depth < cells.n_slots:
+        while branching**depth < leaves.n_slots:
             depth += 1
     n_leaves = branching**depth
-    size = np.bincount(slot, weights=cells.size, minlength=n_leaves).astype(np.float64)
-    positive = np.bincount(slot, weights=cells.size * cells.mean_probability, minlength=n_leaves)
+    size = np.bincount(slot, weights=leaves.size, minlength=n_leaves).astype(np.float64)
     occupied = size > 0
-    rate = np.divide(positive, size, out=np.zeros(n_leaves), where=occupied)
+    rate = np.zeros((classes, n_leaves))
+    for y in range(classes):
+        total = np.bincount(slot, weights=leaves.size * leaves.chance[:, y], minlength=n_leaves)
+        np.divide(total, size, out=rate[y], where=occupied)
     # a supplied probability of exactly 0 or 1 would rule a class out for good
     rate = np.clip(rate, 1e-12, 1 - 1e-12)
-    prior = strength * np.where(occupied, np.stack([1 - rate, rate]), 0.0)
-    if evidence is not None:
-        for y in (0, 1):
-            prior[y] += np.bincount(cells.stratum, weights=evidence[:, y], minlength=n_leaves)
+    if classes == 2:
+        rate[0] = 1 - rate[1]
     return DirichletTree(
         branching=branching,
         depth=depth,
         occupied=occupied,
         slot=slot,
         slot_size=size,
-        prior=prior,
-        smoothing=0.0 if flat else 1.0,
-        tolerance=tolerance,
-        max_steps=max_steps,
+        prior=strength * np.where(occupied, rate, 0.0),
+        smoothing=0.0 if flat else 2 / (classes * np.log2(classes) ** 2),
+        tolerance=TOLERANCE if classes == 2 else COARSE,
+        max_steps=MOST_STEPS if classes == 2 else int(np.clip(WORK // (classes * n_leaves), 4, STEPS)),
     )
 
 
-def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
+def fit(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Floats:
     """Run EM from `joint` (R, K, L) until it settles; labelled (R, C, K) counts by cell and label.
 
     Returns the new joint.  Each repeat stops on its own, so its result does not depend on its neighbours.
     The result lies between the last two steps, at the place where the change would have met the tolerance: a
     rounding that decides whether there is one step more changes nothing.
     """
-    observed = np.zeros_like(joint)
-    for c, slot in enumerate(tree.slot):                               # two cells may share a slot
-        observed[:, :, slot] += labelled[:, c]
+    observed = tree.by_leaf(labelled)
     missing = tree.slot_size - observed.sum(axis=1)
     result = joint.copy()
     active = np.arange(len(joint))
@@ -160,7 +203,7 @@ def posterior(tree: DirichletTree, counts: Floats) -> Floats:
     Rubinstein 2021, appendix H).  Eq. 14 has posterior means, so the 1 of α and the depth² of β stay, with a
     tree or without.
     """
-    means = tree if tree.smoothing else replace(tree, smoothing=1.0)
+    means = replace(tree, modes=False, smoothing=tree.smoothing or 1.0)
     nothing_missing = np.zeros((len(counts), counts.shape[2]))
     branches = _branches(means, len(counts))
     return _em_step(means, branches, counts, nothing_missing, np.ones_like(counts), one_a_class=1.0)[0]
@@ -176,13 +219,15 @@ class _Branches:
     blocks: list[tuple[slice, tuple[int, int, int]]]   # of each level: where its branches lie, their shape
     alive: Bools        # (B,) branches with items below
     smoothing: Floats   # (B,) what a branch has beside s
+    least: float        # that a branch is given
 
 
 def _branches(tree: DirichletTree, repeats: int) -> _Branches:
-    alive = [tree.occupied]
+    leaves = [tree.occupied.astype(np.float64)]   # those with items below each branch, by level
     for _ in range(tree.depth - 1):
-        alive.append(np.asarray(alive[-1].reshape(-1, tree.branching).any(axis=-1)))
-    alive.reverse()
+        leaves.append(np.asarray(leaves[-1].reshape(-1, tree.branching).sum(axis=-1)))
+    leaves.reverse()
+    alive = [level > 0 for level in leaves]
     rows = repeats * len(tree.prior)
     ends = np.cumsum([0, *(rows * len(level) for level in alive)]).tolist()
     return _Branches(
@@ -192,9 +237,10 @@ def _branches(tree: DirichletTree, repeats: int) -> _Branches:
         ],
         alive=np.concatenate([np.tile(level, rows) for level in alive]),
         smoothing=np.concatenate([
-            np.full(rows * len(level), tree.smoothing * depth**2)
-            for depth, level in enumerate(alive, start=1)
+            np.tile(tree.smoothing * depth**2 - tree.modes * level, rows)
+            for depth, level in enumerate(leaves, start=1)
         ]),
+        least=_LEAST_MODE if tree.modes else 0.0,
     )
 
 
@@ -220,7 +266,8 @@ def _em_step(
             level = _sum_of_children(level, tree.branching).reshape(shape)
         below[place] = level.ravel()
         level = below[place]
-    weight = np.where(branches.alive, below + branches.smoothing, 0.0).reshape(-1, tree.branching)
+    counted = np.maximum(below + branches.smoothing, branches.least)
+    weight = np.where(branches.alive, counted, 0.0).reshape(-1, tree.branching)
     whole = _sum_of_children(weight, tree.branching)[:, None]
     branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)
     safe = np.where(branch > 0, branch, 1.0)

@@ -8,12 +8,13 @@ rounds gives the same state again, on any machine.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from assay.evalcore.design.counted import round_labels
 from assay.evalcore.design.draws import Draws, either, without_replacement
 from assay.evalcore.design.one_at_a_time import (
     draw_one_at_a_time,
@@ -22,12 +23,14 @@ from assay.evalcore.design.one_at_a_time import (
     with_cautious_share,
 )
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.exact import with_exact_values
 from assay.evalcore.methods.state import MethodState
+from assay.evalcore.outcomes.codes import is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition_kinds import FeatureTree
@@ -108,6 +111,51 @@ class Method(ABC):
     def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
         simulation."""
+
+    # --- what an evaluation asks of it: see `evalcore.methods.any_method` ---
+
+    @property
+    def negatively_associated(self) -> bool:
+        """See `Capabilities`."""
+        return self.capabilities.negatively_associated
+
+    def first_state(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None = None
+    ) -> Any:
+        """See `AnyMethod`; evidence (C, 2)."""
+        if evidence is None:
+            return self.start(cells, measures, repeats)
+        return self.start_from(cells, measures, repeats, evidence)
+
+    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Design, Draws]:
+        """See `draw_round`."""
+        return draw_round(self, state, size, rng)
+
+    def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
+        """The answers counted by cell and label. Raises BadInput."""
+        return round_labels(state.cells.n_cells, answered)
+
+    def learn(self, state: Any, design: Design, heard: RoundLabels, excluded: Ints) -> Any:
+        """See `observe`."""
+        return self.observe(state, design, heard, excluded)
+
+    def spent(self, before: Any, after: Any, size: Ints) -> Ints:
+        """What was wanted: a draw of random size may bring more or fewer."""
+        return size
+
+    def with_known(self, state: MethodState, known: Mapping[tuple[int, int], float]) -> MethodState:
+        """The state in which these items (cell, rank) are labelled, or set aside where they have no label."""
+        labelled, excluded = np.zeros_like(state.labelled), np.zeros_like(state.excluded)
+        for (cell, _), code in known.items():
+            if is_outcome(np.asarray(code)):
+                labelled[0, cell, int(code)] += 1
+            else:
+                excluded[0, cell] += 1
+        return replace(state, labelled=labelled, excluded=excluded)
+
+    def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+        """The measures in order."""
+        return with_exact_values(state, self.estimate(state, confidence, rng))
 
     # --- what some methods do: see `capabilities` ---
 

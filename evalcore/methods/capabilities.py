@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Weighting: TypeAlias = Literal["draws", "rounds", "pooled", "cells", "none"]
-"""How labelled items get weights; `evalcore.weighted.two_classes` says what each word means."""
+"""How labelled items get weights; `evalcore.weighted.item_weights` says what each word means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -
     for measure, estimate in zip(state.measures, estimates, strict=True):
         estimate = replace(estimate, value=np.clip(estimate.value, *measure.bounds))
         exact = is_exact(state, measure)
+        estimate = replace(estimate, exact=exact)
         if exact.any():
             # labels that cannot change the measure may be anything: call them negative
             counts = known_confusion(state)

@@ -6,7 +6,7 @@ ledgers and tables as it is written, and gives the same method again.
 
 from dataclasses import fields, replace
 from difflib import get_close_matches
-from typing import Annotated, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.base import Method
@@ -16,12 +16,17 @@ _MOST = 65_536  # of other numbers: no setting has a use beyond this
 
 
 def with_options(chosen: Method, written: str) -> Method:
-    """The method with the settings of `written`: "name:field=value:field=value".
+    """The method with the settings of `written`: "name:field=value:field=value".  Raises as `settings_of`."""
+    return replace(chosen, name=written, **settings_of(chosen, written))
+
+
+def settings_of(chosen: Any, written: str) -> dict[str, Any]:
+    """The settings of a method, a dataclass, that are written behind its name.
 
     Raises UnknownName for a setting the method does not have, BadInput for a value of the wrong kind.
     """
     known = _settings(chosen)
-    values: dict[str, bool | int | float | str] = {}
+    values: dict[str, Any] = {}
     for part in written.split(":")[1:]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
@@ -30,10 +35,22 @@ def with_options(chosen: Method, written: str) -> Method:
             has = f"did you mean {near[0]!r}?" if near else f"its settings: {', '.join(known) or 'none'}"
             raise UnknownName(f"method {written!r}: {chosen.name!r} has no setting {part!r}; {has}")
         values[key] = _parse(known[key], text, f"method {written!r}: {key}")
-    return replace(chosen, name=written, **values)
+    return values
 
 
-def _settings(chosen: Method) -> dict[str, object]:
+def changed_settings(chosen: Any) -> str:
+    """What is to be written behind the name of a method: ":field=value" of every setting that is not the
+    default, in alphabetical order."""
+    default = {f.name: f.default for f in fields(chosen)}
+    changed = [key for key in _settings(chosen) if getattr(chosen, key) != default[key]]
+    return "".join(f":{key.replace('_', '-')}={_text(getattr(chosen, key))}" for key in changed)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _settings(chosen: Any) -> dict[str, object]:
     """The settings that can be written in a name, in alphabetical order, and their types."""
     hints = get_type_hints(type(chosen), include_extras=True)
     names = sorted(f.name for f in fields(chosen) if f.name != "name")

@@ -21,14 +21,14 @@ from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.ordered_scores import OrderedScores
-from assay.evalcore.pool.partition import decision_boundary
-from assay.evalcore.pool.strata import csf_edges, rank_edges
+from assay.evalcore.pool.partition import label_model_edges
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.allocation import pivotal
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, plan_batch
+from assay.evalcore.recalibration.quantities import OfConfusion, of_predictions
 from assay.evalcore.recalibration.reporting import report
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.recalibration.shape import pool_shape
@@ -79,6 +79,11 @@ class RecalibratedState(MethodState):
     def k(self) -> Floats:
         """Labelled positives (R, C)."""
         return self.labelled[..., 1].astype(np.float64)
+
+    @property
+    def quantities(self) -> tuple[OfConfusion, ...]:
+        """The measures, as functions of the positives by prediction."""
+        return of_predictions(self.measures, self.model.shape.predicted)
 
     def parts(self) -> list[slice]:
         """The repeats, a few at a time."""
@@ -143,10 +148,7 @@ class Recalibrated(Method):
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
-        parts = [csf_edges(scores, self.n_strata), rank_edges(scores, max(positives, 16) / 16)]
-        if 0 < positives < len(scores):
-            parts.append(np.array([decision_boundary(scores, positives)]))
-        edges = np.unique(np.concatenate(parts))
+        edges = label_model_edges(scores, positives, self.n_strata)
         return edges, len(edges) + 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
@@ -167,9 +169,10 @@ class Recalibrated(Method):
         # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
         rng = stream(0, "recalibrated", state.rounds, "planning")
         quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
+        quantities = state.quantities
         plan = BatchPlan.join([
             plan_batch(
-                e.model, e.fit, state.measures, e.n, e.k, e.left, wanted[part], quadrature, self.spread
+                e.model, e.fit, quantities, e.n, e.k, e.left, wanted[part], quadrature, self.spread
             )
             for part, e in state.evidence()
         ])
@@ -196,7 +199,7 @@ class Recalibrated(Method):
     ) -> RecalibratedState:
         """Add the round to the sums, and refit."""
         sums = state.sums.add(
-            state.cells, state.measures, state.labelled, state.excluded, design, labels, excluded
+            state.quantities, state.labelled, state.excluded, design, labels, excluded
         )
         after = replace(
             state,
@@ -219,8 +222,10 @@ class Recalibrated(Method):
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """Posterior and design combined, with their joint interval or the confidence sequence."""
+        quantities = state.quantities
         parts = [
-            report(e, state.measures, confidence, self.report_draws, rng, self.anytime, self.guard)
+            [one.estimate(confidence, self.anytime)
+             for one in report(e, quantities, self.report_draws, rng, self.guard)]
             for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
@@ -243,11 +248,12 @@ def _begun(
 ) -> RecalibratedState:
     """The state before any label of this pool."""
     nothing = np.zeros((repeats, cells.n_cells))
+    quantities = of_predictions(measures, model.shape.predicted)
     return RecalibratedState(
         **unlabelled(cells, measures, repeats),
         model=model,
         fit=fit(model, nothing, nothing),
-        sums=RoundSums.none(repeats, len(measures), cells.n_cells),
+        sums=RoundSums.none(repeats, quantities, cells.n_cells),
         rounds=0,
     )
 

@@ -13,9 +13,8 @@ from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.certified import TABLE
 from assay.evalcore.methods.choice import DEFAULT, MONITORS, Choice, choose
-from assay.evalcore.methods.dirichlet.flat import DirichletFlat
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
-from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
+from assay.evalcore.methods.dirichlet.tree import DirichletFlat, DirichletTreeMethod
 from assay.evalcore.methods.importance.oasis import Oasis
 from assay.evalcore.methods.importance.optimal_is import OptimalIS
 from assay.evalcore.methods.importance.passive_replacement import PassiveWithReplacement

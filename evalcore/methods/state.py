@@ -28,6 +28,11 @@ class MethodState:
     gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so
 
     @property
+    def clustered(self) -> bool:
+        """Never: cells of two classes know no clusters."""
+        return False
+
+    @property
     def left(self) -> Ints:
         """Unlabelled items (R, C) that may still be asked."""
         return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)

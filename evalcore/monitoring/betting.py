@@ -41,7 +41,7 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.design.one_at_a_time import weights
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import AnyDesign
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -111,7 +111,7 @@ class Account:
         )
 
 
-def draw_weights(design: Design) -> Floats:
+def draw_weights(design: AnyDesign) -> Floats:
     """The weights (R, C) of unlabelled items that the draws of a round are proportional to.
 
     Those of a design with replacement are its probabilities; without, its items were drawn one at a time.

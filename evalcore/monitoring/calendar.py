@@ -74,7 +74,7 @@ class Window:
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template)
 
 
-def kind_of(template: str) -> Kind:
+def length_of_windows(template: str) -> Kind:
     """How long the windows of a source template are.  Raises BadInput where the template leaves that open."""
     names = set(_PLACEHOLDER.findall(template))
     strange = sorted(names - set(_KNOWN))
@@ -102,7 +102,7 @@ def kind_of(template: str) -> Kind:
     )
 
 
-def named(name: str, kind: Kind, zone: tzinfo = UTC) -> Window:
+def window_named(name: str, kind: Kind, zone: tzinfo = UTC) -> Window:
     """The window of this name.  A week may also be named by its Monday.
 
     Raises BadInput for a name of another kind.

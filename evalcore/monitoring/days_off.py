@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import Kind, Window, named
+from assay.evalcore.monitoring.calendar import Kind, Window, window_named
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -39,7 +39,7 @@ class DaysOff:
 def days_off(listed: Sequence[str], kind: Kind) -> DaysOff:
     """What the texts of a list mean.  Raises BadInput for one that means nothing for windows of this kind."""
     if kind not in ("day", "hour"):
-        return DaysOff(names=frozenset(named(text, kind).name for text in listed))
+        return DaysOff(names=frozenset(window_named(text, kind).name for text in listed))
     weekdays, spans = set(), []
     for text in listed:
         if text.lower() in _WEEKDAYS:

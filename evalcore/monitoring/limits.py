@@ -21,7 +21,7 @@ import numpy as np
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.lifetime import HORIZON, Promise, Test
 from assay.evalcore.monitoring.multiplicity import Correction
-from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import PlaceVerdict, WatchedLimit
 
 NewestVerdicts = Mapping[str, Mapping[str | None, PlaceVerdict]]   # by window and place
 
@@ -78,7 +78,7 @@ class Rules:
 class Against:
     """A limit, and the share of the error rate that is spent on the windows held against it."""
 
-    limit: Limit
+    limit: WatchedLimit
     error_rate: float
 
 
@@ -92,20 +92,22 @@ def limits_of(
     rate = error_rate / max(rules.limits, 1)
     found = []
     if rules.floor is not None:
-        found.append(Against(limit=Limit(side="below", value=rules.floor, name="floor"), error_rate=rate))
+        floor = WatchedLimit(side="below", value=rules.floor, name="floor")
+        found.append(Against(limit=floor, error_rate=rate))
     if rules.ceiling is not None:
-        found.append(Against(limit=Limit(side="above", value=rules.ceiling, name="ceiling"), error_rate=rate))
+        ceiling = WatchedLimit(side="above", value=rules.ceiling, name="ceiling")
+        found.append(Against(limit=ceiling, error_rate=rate))
     if rules.drop is None:
         return found
-    edge = _sure_of(compared_with(rules, rules.drop, window, standing), segment, standing)
+    edge = _sure_of(drop_references(rules, rules.drop, window, standing), segment, standing)
     if edge is None:
         return found
     value = edge - rules.drop.by if rules.worse == "below" else edge + rules.drop.by
-    limit = Limit(side=rules.worse, value=value, name=rules.drop.than)
+    limit = WatchedLimit(side=rules.worse, value=value, name=rules.drop.than)
     return [*found, Against(limit=limit, error_rate=rate / 2)]
 
 
-def compared_with(rules: Rules, drop: DropRule, window: str, standing: NewestVerdicts) -> Sequence[str]:
+def drop_references(rules: Rules, drop: DropRule, window: str, standing: NewestVerdicts) -> Sequence[str]:
     """The windows that a drop of this one is told against."""
     if drop.than == "reference":
         return [] if window == rules.reference else [rules.reference]

@@ -28,8 +28,8 @@ from scipy.special import chdtri
 from assay.evalcore.monitoring.traffic.distances import GROUPS, largest_gap, moved_share, stability
 from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.traffic.surprise import (
-    compared_with,
     distance_bound,
+    earlier_windows,
     level_bound,
     normal_bound,
 )
@@ -92,7 +92,7 @@ def signals(windows: Sequence[Watched], *, rate: float, fewest: int) -> list[Sig
     if not comparable:
         return []
     sequence = [w.profile for w in (*comparable, new)]
-    among = compared_with([w.seasons for w in (*comparable, new)])
+    among = earlier_windows([w.seasons for w in (*comparable, new)])
     enough = len(comparable) >= max(fewest, LEAST_WINDOWS)
     distances, levels = _distances(sequence), _levels(sequence)
     share = rate / max(len(distances) + len(levels), 1)

@@ -28,7 +28,7 @@ from scipy.special import ndtri
 
 from assay.evalcore.monitoring.lifetime import Promise, carried
 from assay.evalcore.monitoring.recent import recent_mean
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 
 POWER = 0.8
 _MOST = 10**9       # labels: a distance of nearly 0
@@ -97,19 +97,19 @@ def labels_to_alarm(place: PlaceVerdict, pool: int) -> int | None:
     return min(more, pool - m.labels)
 
 
-def lies_beyond(measured: Measured, limit: Limit) -> bool:
+def lies_beyond(measured: Measured, limit: WatchedLimit) -> bool:
     """Whether all of an interval is where a breach is."""
     if measured.lower is None or measured.upper is None:
         return False
     return measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
 
 
-def fixed_limits(limits: Sequence[Limit]) -> list[Limit]:
+def fixed_limits(limits: Sequence[WatchedLimit]) -> list[WatchedLimit]:
     """The limits that do not move from window to window, where there are any."""
     return [limit for limit in limits if limit.name != "previous"] or list(limits)
 
 
-def _decides(value: float, limit: Limit, spread: float, newest: PlaceVerdict, promise: Promise) -> int:
+def _decides(value: float, limit: WatchedLimit, spread: float, newest: PlaceVerdict, promise: Promise) -> int:
     distance = value - limit.value if limit.side == "below" else limit.value - value
     if distance > 0 or newest.verdict == "breach":
         z = float(ndtri(0.5 + newest.measured.confidence / 2) + ndtri(POWER))

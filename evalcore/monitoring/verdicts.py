@@ -22,7 +22,7 @@ Source = Literal["draws", "exact", "none"]   # what the evidence of a window is 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class WatchedLimit:
     """What the measure must not be below (or above)."""
 
     side: Side
@@ -48,7 +48,7 @@ class PlaceVerdict:
 
     segment: str | None                      # "column=value"; None: the whole pool
     measured: Measured
-    limits: tuple[Limit, ...]
+    limits: tuple[WatchedLimit, ...]
     factors: tuple[tuple[float, ...], ...]   # for each limit, the log factors (G,) of this window
     evidence: tuple[float, ...]              # for each limit, log, over the life since the last breach
     needed: float                            # log evidence that makes a breach
@@ -87,7 +87,7 @@ def pooled(parts: Sequence[Measured]) -> Measured:
 
 
 def verdict_of(
-    measured: Measured, limits: Sequence[Limit], alarm: bool, standing: bool = False
+    measured: Measured, limits: Sequence[WatchedLimit], alarm: bool, standing: bool = False
 ) -> Verdict:
     """The verdict on a place of a window.
 

@@ -20,7 +20,7 @@ from assay.evalcore.outcome_measures.base import (
     OutcomeMeasure,
     margin_of_mean,
 )
-from assay.evalcore.outcome_measures.counts import Counts, ratio, split
+from assay.evalcore.outcome_measures.counts import Counts, quotient, split_counts
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
@@ -62,7 +62,7 @@ class Hit(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement(Loss):
+class AgreementLoss(Loss):
     """Weighted agreement and labels by class; predictions are known.  weights: K rows of K numbers."""
 
     weights: tuple[tuple[float, ...], ...] = ()
@@ -111,7 +111,7 @@ def _kappa(asked: Asked) -> OutcomeMeasure:
     def value(risk: Floats) -> Floats:
         o, y, f = risk[..., 0], risk[..., 1 : 1 + k], risk[..., 1 + k :]
         chance = ((f @ weight) * y).sum(axis=-1)
-        return ratio(o - chance, 1 - chance)[..., None]
+        return quotient(o - chance, 1 - chance)[..., None]
 
     def gradient(risk: Floats) -> Floats:
         y, f = risk[..., 1 : 1 + k], risk[..., 1 + k :]
@@ -131,7 +131,7 @@ def _kappa(asked: Asked) -> OutcomeMeasure:
         name="cohen_kappa" if written is None else f"cohen_kappa({written})", title="Cohen's kappa",
         meaning="agreement beyond what chance would give",
         undefined_when="one class is all there is among predictions and labels", bounds=(-1.0, 1.0),
-        losses=(Agreement(asked.kind, asked.system, tuple(map(tuple, weight.tolist()))),),
+        losses=(AgreementLoss(asked.kind, asked.system, tuple(map(tuple, weight.tolist()))),),
         value=value, gradient=gradient, system=asked.system, range_of=2.0, margin=margin,
     )
 
@@ -153,13 +153,13 @@ def _weights(asked: Asked) -> Floats:
 
 def _mcc(asked: Asked) -> OutcomeMeasure:
     def value(risk: Floats) -> Floats:
-        t, y, f = split(risk)
+        t, y, f = split_counts(risk)
         above = t.sum(axis=-1) - (y * f).sum(axis=-1)
         inside = (1 - (f**2).sum(axis=-1)) * (1 - (y**2).sum(axis=-1))
-        return np.clip(ratio(above, np.sqrt(np.maximum(inside, 0.0))), -1, 1)[..., None]
+        return np.clip(quotient(above, np.sqrt(np.maximum(inside, 0.0))), -1, 1)[..., None]
 
     def gradient(risk: Floats) -> Floats:
-        _, y, f = split(risk)
+        _, y, f = split_counts(risk)
         a, b = 1 - (f**2).sum(axis=-1, keepdims=True), 1 - (y**2).sum(axis=-1, keepdims=True)
         root = np.sqrt(np.maximum(a * b, 1e-12))
         by_y = -f / root + value(risk) * y / np.maximum(b, 1e-9)

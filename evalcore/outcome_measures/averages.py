@@ -34,7 +34,7 @@ from assay.evalcore.outcome_measures.counts import (
     present,
     recall,
     specificity,
-    split,
+    split_counts,
 )
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.rounding import is_nothing
@@ -45,12 +45,12 @@ There = Callable[[Floats, Floats], Bools]
 
 def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     def value(risk: Floats) -> Floats:
-        t, y, f = split(risk)
+        t, y, f = split_counts(risk)
         here = there(y, f)
         return _mean(np.nan_to_num(rate(t, y, f)[0]), here)
 
     def gradient(risk: Floats) -> Floats:
-        t, y, f = split(risk)
+        t, y, f = split_counts(risk)
         here = there(y, f)
         _, by_t, by_y = rate(t, y, f)
         count = np.maximum(here.sum(axis=-1, keepdims=True), 1)
@@ -80,7 +80,7 @@ def _of_means(there: There) -> tuple[Callable[[Floats], Floats], Callable[[Float
 def _of_all(value: Callable[[Floats], Floats], pool_size: int) -> Callable[[Floats], Floats]:
     """A measure that is undefined unless every class has labels, as with a positive and a negative class."""
     def checked(risk: Floats) -> Floats:
-        _, y, _ = split(risk)
+        _, y, _ = split_counts(risk)
         everywhere = present(y, np.zeros_like(y), pool_size).all(axis=-1, keepdims=True)
         return np.where(everywhere, value(risk), np.nan)
 
@@ -95,13 +95,13 @@ def _mean(values: Floats, here: Bools) -> Floats:
 
 def _weighted(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     def value(risk: Floats) -> Floats:
-        t, y, f = split(risk)
+        t, y, f = split_counts(risk)
         total = np.where(y.sum(axis=-1) > 1e-12, y.sum(axis=-1), 0.0)
         above = (y * np.nan_to_num(rate(t, y, f)[0])).sum(axis=-1)
         return np.where(total > 0, above / np.where(total > 0, total, 1.0), np.nan)[..., None]
 
     def gradient(risk: Floats) -> Floats:
-        t, y, f = split(risk)
+        t, y, f = split_counts(risk)
         total = np.maximum(y.sum(axis=-1, keepdims=True), 1e-12)
         v, by_t, by_y = (np.nan_to_num(part) for part in rate(t, y, f))
         mean = (y * v).sum(axis=-1, keepdims=True) / total
@@ -112,7 +112,7 @@ def _weighted(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Totals(Loss):
+class TagTotals(Loss):
     """Hits and labels of all tags of an item together; d = 2, and the predicted tags are known."""
 
     @property
@@ -132,6 +132,10 @@ class Totals(Loss):
     def pull(self, items: Items, slope: Floats) -> Floats:
         """(n, K)."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1])
+
+    def highest_mean(self, known: Floats) -> Floats:
+        """Tags are hit as often as they are predicted, at most."""
+        return np.concatenate([known, np.full_like(known, np.inf)], axis=-1)
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         """See Loss."""
@@ -207,7 +211,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
         }[how]()
         if how == "labelled" and asked.kind.counted is not None:
             value = _of_all(value, asked.pool_size)
-        loss = Totals if how == "micro" else Counts
+        loss = TagTotals if how == "micro" else Counts
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
             losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,

@@ -23,7 +23,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 
 Setting: TypeAlias = float | str | tuple[float, ...]
 
@@ -80,6 +80,14 @@ class Loss(ABC):
         bound; by default that of numbers between 0 and 1.
         """
         return np.full(len(said), np.maximum(slope, 0.0).sum() + np.maximum(told, 0.0).sum())
+
+    def highest_mean(self, known: Floats) -> Floats:
+        """(..., d) the largest that the mean of each component can be; known (..., d_k): the known means."""
+        return np.full((*known.shape[:-1], self.size), np.inf)
+
+    def may_be_none(self, known: Floats) -> Bools:
+        """(..., d) components that are 0 unless a label shows them: of classes that are never predicted."""
+        return np.zeros((*known.shape[:-1], self.size), np.bool_)
 
     def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
         """(C, K) the same for each class that the outcome may be; None where only `most` is known.

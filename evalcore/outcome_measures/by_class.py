@@ -16,7 +16,7 @@ from assay.evalcore.outcome_measures.counts import (
     recall,
     share,
     specificity,
-    split,
+    split_counts,
 )
 from assay.evalcore.types import Bools, Floats
 
@@ -32,10 +32,10 @@ def _measure(
     chosen = slice(None) if only is None else slice(only, only + 1)
 
     def value(risk: Floats) -> Floats:
-        return rate(*(part[..., chosen] for part in split(risk)))[0]
+        return rate(*(part[..., chosen] for part in split_counts(risk)))[0]
 
     def gradient(risk: Floats) -> Floats:
-        _, by_t, by_y = rate(*split(risk))
+        _, by_t, by_y = rate(*split_counts(risk))
         eye = np.eye(k)[chosen]
         return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
 

@@ -66,19 +66,27 @@ class Counts(Loss):
         k = self.kind.width
         return slope[:k] * self.known(items) + slope[k:]
 
+    def highest_mean(self, known: Floats) -> Floats:
+        """A class is hit as often as it is predicted, at most."""
+        return np.concatenate([known, np.ones_like(known)], axis=-1)
+
+    def may_be_none(self, known: Floats) -> Bools:
+        """Labels of classes that are never predicted."""
+        return np.concatenate([np.zeros(known.shape, np.bool_), known <= 0], axis=-1)
+
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         """See Loss."""
         k = self.kind.width
         return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
 
 
-def split(risk: Floats) -> tuple[Floats, Floats, Floats]:
+def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
     """t, y, f (..., K) of R (..., 3K)."""
     k = risk.shape[-1] // 3
     return risk[..., :k], risk[..., k : 2 * k], risk[..., 2 * k :]
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
+def quotient(above: Floats, below: Floats) -> Floats:
     """above/below, NaN where below is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below > 1e-12, above / np.where(below > 1e-12, below, 1.0), np.nan)
@@ -90,27 +98,27 @@ def f_beta(beta: float) -> Rate:
 
     def rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
         below = b * y + f
-        value = ratio((1 + b) * t, below)
-        return value, ratio(np.full_like(t, 1 + b), below), ratio(-b * value, below)
+        value = quotient((1 + b) * t, below)
+        return value, quotient(np.full_like(t, 1 + b), below), quotient(-b * value, below)
 
     return Rate(rate, lambda limit: (0.0, 1 + b, -b * limit, -limit))
 
 
 def _precision(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """t/f."""
-    return ratio(t, f), ratio(np.ones_like(t), f), np.zeros_like(t)
+    return quotient(t, f), quotient(np.ones_like(t), f), np.zeros_like(t)
 
 
 def _recall(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """t/y."""
-    value = ratio(t, y)
-    return value, ratio(np.ones_like(t), y), ratio(-value, y)
+    value = quotient(t, y)
+    return value, quotient(np.ones_like(t), y), quotient(-value, y)
 
 
 def _specificity(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """(1 - y - f + t)/(1 - y)."""
-    value = ratio(1 - y - f + t, 1 - y)
-    return value, ratio(np.ones_like(t), 1 - y), ratio(value - 1, 1 - y)
+    value = quotient(1 - y - f + t, 1 - y)
+    return value, quotient(np.ones_like(t), 1 - y), quotient(value - 1, 1 - y)
 
 
 def _false_positive_rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
@@ -122,8 +130,8 @@ def _false_positive_rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Float
 def _fowlkes_mallows(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """t/√(y f), the geometric mean of precision and recall (Fowlkes & Mallows 1983)."""
     below = np.sqrt(np.maximum(y * f, 0.0))
-    value = ratio(t, below)
-    return value, ratio(np.ones_like(t), below), ratio(-value, 2 * y)
+    value = quotient(t, below)
+    return value, quotient(np.ones_like(t), below), quotient(-value, 2 * y)
 
 
 def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:

@@ -25,7 +25,7 @@ from assay.evalcore.outcome_measures.base import (
     margin_of_mean,
     numerical_gradient,
 )
-from assay.evalcore.outcome_measures.counts import ratio
+from assay.evalcore.outcome_measures.counts import quotient
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
@@ -215,13 +215,13 @@ def _root_margin(limit: float, known: Floats, at_least: bool) -> Margin:
 
 def _r2(risk: Floats) -> Floats:
     error, mean, square = (risk[..., j : j + 1] for j in range(3))
-    return 1 - ratio(error, np.maximum(square - mean**2, 0.0))
+    return 1 - quotient(error, np.maximum(square - mean**2, 0.0))
 
 
 def _pearson(risk: Floats) -> Floats:
     both, mean, square, f, f2 = (risk[..., j : j + 1] for j in range(5))
     inside = np.maximum(square - mean**2, 0.0) * np.maximum(f2 - f**2, 0.0)
-    return np.clip(ratio(both - mean * f, np.sqrt(inside)), -1, 1)
+    return np.clip(quotient(both - mean * f, np.sqrt(inside)), -1, 1)
 
 
 FAMILIES = (

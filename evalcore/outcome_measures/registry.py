@@ -23,7 +23,7 @@ FAMILIES: Mapping[tuple[str, str], MeasureFamily] = {
 }
 
 
-def names(kind: str) -> list[str]:
+def measure_names(kind: str) -> list[str]:
     """The measures of a kind of outcome, in alphabetical order."""
     return sorted(name for of, name in FAMILIES if of == kind)
 
@@ -62,7 +62,7 @@ def outcome_measure(
     Raises UnknownName with the nearest known name, and BadInput for settings that it does not take.
     """
     if (kind.name, name) not in FAMILIES:
-        hint = nearest(name, names(kind.name), f"measures of {kind.name}")
+        hint = nearest(name, measure_names(kind.name), f"measures of {kind.name}")
         raise UnknownName(f"no measure {name!r} of {kind.name}; {hint}")
     family, given = FAMILIES[kind.name, name], options or {}
     strange = sorted(set(given) - set(family.options))

@@ -6,7 +6,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,6 +79,13 @@ class Stack:
             weights += [drives / (target**2 * len(measure.parts))] * len(measure.parts)
         return np.array(weights, np.float64)
 
+    def with_values(self, low: float, high: float) -> "Stack":
+        """With outcomes between these values on the sides where none are known."""
+        kind = self.kind.between(low, high)
+        return replace(self, kind=kind, measures=tuple(
+            replace(m, losses=tuple(replace(loss, kind=kind) for loss in m.losses)) for m in self.measures
+        ))
+
     def check(self, items: Items) -> None:
         """Raises BadInput where the items lack what a measure needs."""
         self.kind.check(items)
@@ -143,6 +150,42 @@ class Stack:
                 found.append(slice(at, at + len(m.parts)))
             at += len(m.parts)
         return tuple(found)
+
+    def highest_means(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """(..., D) the largest that each component of R can be, as far as its known part tells."""
+        parts = zip(self.losses, self._known_parts(risk, known), strict=True)
+        return np.concatenate([loss.highest_mean(part) for loss, part in parts], axis=-1)
+
+    def may_be_none(self, risk: Floats, known: Sequence[int]) -> Bools:
+        """(..., D) see Loss."""
+        parts = zip(self.losses, self._known_parts(risk, known), strict=True)
+        return np.concatenate([loss.may_be_none(part) for loss, part in parts], axis=-1)
+
+    def _known_parts(self, risk: Floats, known: Sequence[int]) -> list[Floats]:
+        """The known part of each loss."""
+        return np.split(risk[..., self.size :], np.cumsum(known)[:-1], axis=-1)
+
+    def largest_pull(
+        self, said: Floats, slopes: Floats, known: Sequence[int], *, together: bool
+    ) -> Floats:
+        """(C,) the largest that slopes·ℓ can be of an item of each cell, whatever its outcome.
+
+        said (C, S, w): what systems predict (`OutcomeKind.said`); slopes (D + D_k,); together: losses of
+        several systems are bounded together, since the outcome is the same for all.
+        """
+        total, after = np.zeros(len(said)), self.size
+        by_class: list[Floats] = []
+        for loss, at, length in zip(self.losses, self._starts, known, strict=True):
+            slope, told = slopes[at : at + loss.size], slopes[after : after + length]
+            after += length
+            if not (slope.any() or told.any()):
+                continue
+            each = loss.most_by_class(said, slope, told) if together else None
+            if each is None:
+                total += loss.most(said, slope, told)
+            else:
+                by_class.append(each)
+        return total + np.sum(by_class, axis=0).max(axis=1) if by_class else total
 
     def known_sizes(self, items: Items) -> tuple[int, ...]:
         """The length of each loss's known part."""

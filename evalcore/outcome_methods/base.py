@@ -4,11 +4,16 @@ All work on R repeats at once (R = 1 live), draw without replacement, and see ou
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
+from assay.evalcore.design.draws import Draws, one_by_one, without_replacement
+from assay.evalcore.design.round import ClosedDraws, EstimateArrays
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.options import changed_settings
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.cut import Cut
@@ -17,19 +22,20 @@ from assay.evalcore.outcome_methods.state import (
     ItemWeights,
     OutcomeDesign,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
     unlabelled,
 )
-from assay.evalcore.outcome_methods.table import LossTable
+from assay.evalcore.outcome_methods.table import LossTable, guessed, loss_table
+from assay.evalcore.outcomes.codes import UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import Floats, Ints
-
-SINGLE = ":one-at-a-time=true"   # at the end of the name of a method that draws so
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMethod(ABC):
-    """One row of the registry.
+    """One row of the registry.  The fields of a subclass are the method's settings.
 
     one_at_a_time   items are drawn one after the other, each with a chance that is known given those before
                     it, instead of a batch together: what a monitor needs (`evalcore.monitoring.betting`)
@@ -44,15 +50,39 @@ class OutcomeMethod(ABC):
     )
     interval: ClassVar[str]          # the kind of interval
     interval_note: ClassVar[str]     # what intervals of that kind were measured to cover
-    least_coverage: ClassVar[float] = 0.93   # what a replay holds its 95% intervals to
+    # how far below its confidence an interval may cover before a replay calls it too narrow
+    coverage_slack: ClassVar[float] = 0.02
     single_draws: ClassVar[bool] = True      # it can draw items one at a time
-    holds_at_every_look: ClassVar[bool] = False   # its intervals hold together, however often one looks
+    draws_by_measure: ClassVar[bool] = True   # its draws follow the measures that drive
     needs_clusters: ClassVar[bool] = False   # it draws whole clusters, which the pool has to name
+    asks_anew: ClassVar[bool] = False
+    negatively_associated: ClassVar[bool] = False
 
     @property
     def written(self) -> str:
         """The name with its settings, which gives the same method again."""
-        return self.name + (SINGLE if self.one_at_a_time else "")
+        return self.name + changed_settings(self)
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Whether its intervals hold all together, however often people look and decide to go on."""
+        return False
+
+    def audited(self, share: float) -> Self:
+        """With this share of every batch spread evenly over the items that one class may hide among.
+
+        Raises BadInput for a method that has no such setting.
+        """
+        raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen, in a sentence."""
+        return self.says
+
+    def least_coverage(self, confidence: float) -> float:
+        """The coverage that a replay holds its intervals of this confidence to."""
+        return round(confidence - self.coverage_slack, 9)
 
     @abstractmethod
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -115,13 +145,84 @@ class OutcomeMethod(ABC):
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The estimates, with intervals."""
 
+    # --- what an evaluation asks of it: see `evalcore.methods.any_method` ---
 
-def draw_round(
-    method: OutcomeMethod, state: SampleState, size: int, rng: np.random.Generator
-) -> tuple[OutcomeDesign, Ints]:
-    """A round of at most `size` items: the method's draw, or all that is left and can matter."""
-    design = design_of_round(method, state, size)
-    return design, state.wanted if design.census.all() else method.draw(design, rng)
+    def first_state(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    ) -> SampleState:
+        """See `AnyMethod`. Raises BadInput for evidence."""
+        if evidence is not None:
+            raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+        return self.start(measures, cells, repeats)
+
+    def round_size(self, state: SampleState, size: Ints) -> Ints:
+        """As wanted."""
+        return size
+
+    def next_round(
+        self, state: SampleState, size: Ints, rng: np.random.Generator
+    ) -> tuple[OutcomeDesign, Draws]:
+        """See `AnyMethod`; every draw is of another item."""
+        wanted, most = state.wanted, int(size.max())
+        design = design_of_round(self, state, most)
+        if design.census.all():
+            return design, without_replacement(wanted)
+        if len(wanted) > 1:
+            return design, without_replacement(self.draw(design, rng))
+        return design, one_by_one(self.in_order(design, most, rng), wanted.shape[1])
+
+    def heard(self, state: SampleState, answered: ClosedDraws) -> RoundOutcomes:
+        """The losses of the labelled items. Raises BadInput."""
+        plan, codes, items = answered.plan, answered.code, answered.items
+        if items is None or len(items) != len(plan.cell) or np.isnan(codes).any():
+            raise BadInput(
+                f"give one outcome, and what the pool says, for each of {plural(len(plan.cell), 'item')}"
+            )
+        labelled, undecided = is_outcome(codes), codes == UNDECIDED
+        before = 0 if state.table is None else len(state.table.loss)
+        new = loss_table(state.stack, items.at(labelled), codes[labelled])
+        gone = items.at(undecided)
+        return RoundOutcomes(
+            item=np.arange(before, before + int(labelled.sum()))[None],
+            cell=plan.cell[labelled][None],
+            table=new if state.table is None else state.table.plus(new),
+            asked=None if labelled.all() else plan.cell[None],
+            undecided_guess=guessed(state.stack, gone)[1].sum(axis=0)[None] if len(gone) else None,
+            undecided_known=state.stack.known(gone).sum(axis=0)[None] if len(gone) else None,
+        )
+
+    def learn(
+        self, state: SampleState, design: OutcomeDesign, heard: RoundOutcomes, excluded: Ints
+    ) -> SampleState:
+        """See `AnyMethod`."""
+        after = self.observe(state, design, heard.item, heard.cell, heard.table, heard.asked)
+        if heard.undecided_guess is None or heard.undecided_known is None:
+            return after
+        return replace(
+            after,
+            excluded=after.excluded + excluded,
+            excluded_guess=after.excluded_guess + heard.undecided_guess,
+            excluded_known=after.excluded_known + heard.undecided_known,
+        )
+
+    def spent(self, before: SampleState, after: SampleState, size: Ints) -> Ints:
+        """What was bought."""
+        return after.bought - before.bought
+
+    def with_known(self, state: SampleState, known: Mapping[tuple[int, int], float]) -> SampleState:
+        """As it is: its rows are the labels of now."""
+        return state
+
+    def refit(self, state: SampleState) -> SampleState:
+        """As it is: label models are fitted to all labels in every round."""
+        return state
+
+    def numbers(
+        self, state: SampleState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The numbers of the measures, part by part."""
+        found = self.estimate(state, confidence)
+        return [found.number(q) for q in range(found.value.shape[1])]
 
 
 def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> OutcomeDesign:

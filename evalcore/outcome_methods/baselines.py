@@ -35,6 +35,7 @@ class Passive(Sampled):
     name: ClassVar[str] = "passive"
     says: ClassVar[str] = "A simple random sample."
     interval: ClassVar[str] = "linearised"
+    draws_by_measure: ClassVar[bool] = False
     interval_note: ClassVar[str] = "Student's interval of the linearised measure."
     least: ClassVar[float] = np.inf
 
@@ -71,6 +72,7 @@ class StratifiedNeyman(Stratified):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+    draws_by_measure: ClassVar[bool] = True
 
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances."""

@@ -16,6 +16,34 @@ from assay.evalcore.types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Axis:
+    """Where cells lie along a score of one class against the rest, (C,) each, rising."""
+
+    part: int            # the code of the class
+    stratum: Ints
+    prediction: Ints     # 1 where the (first) system predicts the class
+    score: Floats        # mean, minus the score where predictions change
+    probability: Floats  # mean supplied probability of the class
+    density: Floats      # log of the pool's density in score
+    votes: Floats        # share of further systems and judges that say the class; 0 without any
+
+    def to_array(self) -> Floats:
+        """(7, C)."""
+        rows = [getattr(self, f.name) for f in fields(self)[1:]]
+        return np.stack([np.full(len(self.score), self.part), *rows]).astype(np.float64)
+
+    @staticmethod
+    def from_array(array: Floats) -> "Axis":
+        """The inverse of `to_array`."""
+        part, stratum, prediction, *rest = array
+        score, probability, density, votes = rest
+        return Axis(
+            part=int(part[0]), stratum=stratum.astype(np.int64), prediction=prediction.astype(np.int64),
+            score=score, probability=probability, density=density, votes=votes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomeCells:
     """The cells of one pool, for one question."""
 
@@ -30,6 +58,9 @@ class OutcomeCells:
     # of methods with a Dirichlet tree (`outcome_methods.dirichlet.leaves`); None for the others
     chance: Floats | None = None      # (C, K) the mean supplied probability of each class
     by_class: Floats | None = None    # (3, n) losses by class
+    axis: Floats | None = None        # (7, C) of cells along a score: `Axis`
+    slot: Ints | None = None          # (C,) the leaf
+    lump: Ints | None = None          # (K,) classes of one number are one to the tree
 
     @property
     def known(self) -> Floats:

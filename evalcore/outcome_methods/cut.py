@@ -8,6 +8,8 @@ and the slopes J expected before any label; the second guesses for every item th
 under the first weights of the guesses (`cutting.profile`).  Items are sorted by group
 (`OutcomeKind.places`: the predicted class) and by s inside it, and every group is cut where the cumulative
 sum of s rises by equal steps: many items of little influence make one cell, few of great influence another.
+Items of one s stay together, in the step in which the first of them lies: five different s, of many items
+each, make five cells.
 Where the pool has more than one shard, nobody sorts all items: `cutting.edges` finds where groups are cut,
 and the cell of an item follows from its own group and s.
 """
@@ -71,10 +73,10 @@ def numbered(found: Profile, n_cells: int) -> Ints:
     begin = np.repeat(step[starts] - mass[starts] * n_cells, np.diff([*starts, len(order)]))
     piece = np.floor(step - begin - 1e-9).astype(np.int64)
     other_group = np.diff(groups[order], prepend=-1) != 0
-    other_piece = np.diff(piece, prepend=0) != 0
-    # items of one score stay together
-    tied = np.diff(score[order], prepend=np.nan) == 0
-    new = other_group | (other_piece & ~tied)
+    # items of one score stay together: in the piece in which the first of them lies
+    run = np.flatnonzero(other_group | (np.diff(score[order], prepend=np.nan) != 0))
+    new = other_group
+    new[run] |= np.diff(piece[run], prepend=0) != 0
     number = np.cumsum(new) - 1
     cell = np.empty(len(order), np.int64)
     cell[order] = number

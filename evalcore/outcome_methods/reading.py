@@ -41,6 +41,7 @@ class Reading:
     open: Floats         # (R, G) U
     effective: Floats    # (R, G) 1/Σ share²: how many labels the mean rests on; 1 for a group without labels
     items: Floats        # (R,) N, without undecided items
+    given: Floats        # (R, C) a, the labels that each cell was given
 
     @property
     def stands(self) -> Floats:
@@ -111,6 +112,7 @@ def read(state: SampleState, meant: Floats, modelled: bool, least: float = LEAST
         open=opened,
         effective=1 / np.where(squares > 0, squares, 1.0),
         items=items,
+        given=given,
     )
 
 

@@ -1,6 +1,6 @@
 """The methods for any kind of outcome by name.  A new method is one file and one line here.
 
-A name may end in `:one-at-a-time=true`.
+A name may carry settings, which are a method's fields: `dirichlet-tree:depth=6:partition=equal-size`.
 """
 
 from collections.abc import Mapping
@@ -8,11 +8,12 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.outcome_measures.registry import names
-from assay.evalcore.outcome_methods.base import SINGLE, OutcomeMethod
+from assay.evalcore.methods.options import settings_of
+from assay.evalcore.outcome_measures.registry import measure_names
+from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.baselines import Bernoulli, Passive, Stratified, StratifiedNeyman
-from assay.evalcore.outcome_methods.dirichlet.stochastic import DirichletTreeStochastic
-from assay.evalcore.outcome_methods.dirichlet.tree import DirichletTreeMethod
+from assay.evalcore.outcome_methods.dirichlet.tree import ClassTree, ClassTreeStochastic
+from assay.evalcore.outcome_methods.guesses import Guesses
 from assay.evalcore.outcome_methods.importance import StaticIS
 from assay.evalcore.outcome_methods.recalibrated import Recalibrated
 from assay.evalcore.outcome_methods.whole_clusters.method import WholeClusters
@@ -21,24 +22,23 @@ from assay.evalcore.outcomes.base import OutcomeKind
 METHODS: Mapping[str, OutcomeMethod] = {
     method.name: method
     for method in (
-        Recalibrated(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli(), StaticIS(),
-        DirichletTreeMethod(), DirichletTreeStochastic(), WholeClusters(),
+        Recalibrated(), Guesses(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli(), StaticIS(),
+        ClassTree(), ClassTreeStochastic(), WholeClusters(),
     )
 }
 AUTO = "auto"   # means the first
 
 
 def outcome_method(name: str) -> OutcomeMethod:
-    """The method of this name.  Raises UnknownName with the nearest known name."""
-    if name.endswith(SINGLE):
-        return replace(outcome_method(name.removesuffix(SINGLE)), one_at_a_time=True)
-    if name == AUTO:
-        return next(iter(METHODS.values()))
-    if name not in METHODS:
-        near = get_close_matches(name, [AUTO, *METHODS], n=1)
+    """The method of this name.  Raises UnknownName with the nearest known name, and for settings that do not
+    exist; BadInput for values of the wrong kind."""
+    base = name.partition(":")[0]
+    if base != AUTO and base not in METHODS:
+        near = get_close_matches(base, [AUTO, *METHODS], n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join([AUTO, *METHODS])}"
         raise UnknownName(f"unknown method {name!r} for this kind of outcome; {hint}")
-    return METHODS[name]
+    chosen = next(iter(METHODS.values())) if base == AUTO else METHODS[base]
+    return chosen if name == base else replace(chosen, **settings_of(chosen, name))
 
 
 def outcome_method_for(name: str, kind: OutcomeKind) -> OutcomeMethod:
@@ -67,4 +67,4 @@ def with_single_draws(name: str) -> str:
 
 def capabilities_table() -> dict[str, dict[str, list[str]]]:
     """Every method by name: the measures it can do, by kind of outcome."""
-    return {name: {kind: names(kind) for kind in method.kinds} for name, method in METHODS.items()}
+    return {name: {kind: measure_names(kind) for kind in method.kinds} for name, method in METHODS.items()}

@@ -7,6 +7,7 @@ from assay.evalcore.outcome_methods import interval, tails
 from assay.evalcore.outcome_methods.errors import Errors
 from assay.evalcore.outcome_methods.simultaneous import together
 from assay.evalcore.outcome_methods.state import OutcomeEstimates
+from assay.evalcore.outcome_methods.unseen_errors import Unseen
 from assay.evalcore.types import Bools, Floats
 
 
@@ -30,12 +31,12 @@ def bounds_of(stack: Stack) -> tuple[Floats, Floats]:
 
 def reported(
     stack: Stack, risk: Floats, known: list[int], error: Errors, exact: Bools, confidence: float,
-    pull: Floats | None = None, largest: Floats | None = None,
+    pull: Floats | None = None, hidden: Unseen | None = None,
 ) -> OutcomeEstimates:
     """The estimates at R̂ (R, D + D_k) with intervals; known: sizes of the losses' known parts, exact (R,).
 
     pull (R, n, Q): of the residuals of measures without bounds, whose ends are moved out where the tails are
-    heavy; largest (R, Q): `OutcomeEstimates.largest`.
+    heavy; hidden: what no label has shown.
     """
     bounds, value = bounds_of(stack), value_of(stack, risk, known)
     slack, unbounded = stack.slack(risk, known), np.asarray(np.isinf(bounds).any(axis=0))
@@ -47,6 +48,8 @@ def reported(
         lower, upper = interval.ends(value, error.variance, error.df, error.skew, level, bounds)
         if out is not None:
             lower, upper = tails.moved_out(value, lower, upper, out)
+        if hidden is not None:
+            lower, upper = hidden.widened(value, lower, upper, level)
         lower, upper = np.minimum(lower, value - slack), np.maximum(upper, value + slack)
         return (np.where(error.unknown, bounds[0], np.maximum(lower, bounds[0])),
                 np.where(error.unknown, bounds[1], np.minimum(upper, bounds[1])))
@@ -57,5 +60,5 @@ def reported(
         level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
     return OutcomeEstimates(
         value=value, lower=lower, upper=upper, variance=error.variance, exact=exact,
-        ends=ends, band=ends(level) if stack.curves else None, largest=largest,
+        ends=ends, band=ends(level) if stack.curves else None,
     )

@@ -8,7 +8,7 @@ Drawn one at a time, items come up in proportion to weights that half follow wha
 share itself, so no item that can matter is nearly out of reach.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from assay.evalcore.outcome_methods.errors import errors
 from assay.evalcore.outcome_methods.reading import LEAST, Reading, off_centre, read
 from assay.evalcore.outcome_methods.reported import bounds_of, nothing_yet, reported
 from assay.evalcore.outcome_methods.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
+from assay.evalcore.outcome_methods.unseen_errors import unseen_errors
 from assay.evalcore.types import Floats, Ints
 
 
@@ -98,7 +99,7 @@ class Sampled(OutcomeMethod):
         return np.concatenate([reading.modelled / reading.items[:, None] + correction, known], axis=1)
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
-        """The difference estimate, with Student's interval by linearisation."""
+        """The difference estimate, with Student's interval by linearisation, and what no label has shown."""
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
@@ -106,7 +107,17 @@ class Sampled(OutcomeMethod):
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
         error = errors(state, reading, risk, slopes, exact)
+        hidden = unseen_errors(state, reading, risk, slopes, error.variance)
+        alike = (hidden.unknown & ~exact)[:, None]
         unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
         pull = off_centre(reading, slopes) if unbounded.any() else None
-        largest = None if pull is None else np.where(unbounded, tails.largest_share(reading, pull), np.nan)
-        return reported(state.stack, risk, known, error, exact, confidence, pull, largest)
+        found = reported(
+            state.stack, risk, known, replace(error, unknown=error.unknown | alike & unbounded), exact,
+            confidence, pull, hidden,
+        )
+        if pull is None:
+            return found
+        return replace(
+            found, largest=np.where(unbounded, tails.largest_share(reading, pull), np.nan),
+            unseen=hidden.largest_share(confidence),
+        )

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from assay.evalcore.randomness import stream
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Floats
 
 DRAWS = 4_096
@@ -26,7 +27,9 @@ def together(parts: Floats, confidence: float) -> Floats:
     n, q = parts.shape[1:]
     product = np.einsum("rni,rnj->rij", parts, parts)
     spread = np.sqrt(np.diagonal(product, axis1=1, axis2=2))
-    scale = np.where(spread > 0, spread, 1.0)
+    nothing = is_nothing(spread, spread.max(axis=1, keepdims=True))    # a point without an error
+    scale = np.where(nothing, 1.0, spread)
+    product = np.where(nothing[:, :, None] | nothing[:, None, :], 0.0, product)
     found = product / (scale[:, :, None] * scale[:, None, :])
     correlation = (n * found + NONE * np.eye(q)) / (n + NONE)
     own = np.sqrt(np.diagonal(correlation, axis1=1, axis2=2))

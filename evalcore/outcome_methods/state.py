@@ -4,17 +4,24 @@
     C   cells;  n   labelled items so far, the same number in every repeat
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.table import LossTable
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.rounding import OFF_TIES
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
+
+_ROUNDING = 1e-9   # an interval narrower than this is exact
+_DECIMALS = 12     # of an exact value
+ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
+UNSEEN = "unseen_share"   # one of measures without bounds: so much of the pool may differ from all labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,6 +31,15 @@ class OutcomeDesign:
     left: Ints           # (R, C) unlabelled items of each cell before the round
     inclusion: Floats    # (R, C) π, the chance of each of them to be asked
     census: Bools        # (R,) every item that can matter and has no label is asked
+    model: Floats | None = None   # (R, C) what a label model gave the class asked for; None without one
+
+    replacement: ClassVar[bool] = False
+    stands_for: ClassVar[None] = None
+
+    @property
+    def unlabelled(self) -> Floats:
+        """(R, C) π."""
+        return self.inclusion
 
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
         """Columns of length C for the ledger (R = 1)."""
@@ -31,6 +47,7 @@ class OutcomeDesign:
             "left": self.left[0],
             "inclusion": self.inclusion[0],
             "census": np.full(self.left.shape[1], bool(self.census[0])),
+            **({} if self.model is None else {"model": self.model[0]}),
         }
 
     @staticmethod
@@ -40,7 +57,20 @@ class OutcomeDesign:
             left=np.asarray(columns["left"], np.int64)[None],
             inclusion=np.asarray(columns["inclusion"], np.float64)[None],
             census=np.asarray(columns["census"], np.bool_)[:1],
+            model=np.asarray(columns["model"], np.float64)[None] if "model" in columns else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundOutcomes:
+    """What was said of the items of a round."""
+
+    item: Ints                 # (R, b) rows of the table: the newly labelled items
+    cell: Ints                 # (R, b) their cells
+    table: LossTable | None = None      # replaces the table, where it has grown
+    asked: Ints | None = None           # (R, .) the cells of all items asked, where some have no label
+    undecided_guess: Floats | None = None   # (R, B, D) what was guessed of the undecided items; None: of none
+    undecided_known: Floats | None = None   # (R, D_k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,6 +91,16 @@ class SampleState:
     def n(self) -> int:
         """Labelled items."""
         return int(self.item.shape[1])
+
+    @property
+    def bought(self) -> Ints:
+        """(R,) labels that were paid for."""
+        return np.full(len(self.item), self.n)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether items come in clusters, which intervals are then over."""
+        return self.table is not None and self.table.cluster is not None
 
     @property
     def left(self) -> Ints:
@@ -128,8 +168,33 @@ class OutcomeEstimates:
     upper: Floats        # (R, Q)
     variance: Floats     # (R, Q) 0 once everything that matters is labelled
     exact: Bools         # (R,) everything that matters is labelled
+    settled: Bools | None = None   # (R, Q) everything that matters to the number; None: as `exact`
     ends: Ends | None = None     # the interval at other confidences; None before the first label
     # (R, Q) of measures without bounds: the share of one label in the variance
     largest: Floats | None = None
+    # (R,) of measures without bounds: the share of the pool that may differ from all labels
+    unseen: Floats | None = None
     # lower, upper (R, Q): of the points of a curve, ends that hold together; None without curves
     band: tuple[Floats, Floats] | None = None
+    interval: str | None = None   # the kind of the intervals, where it is not the method's
+    notes: Sequence[DiagnosticArrays] | None = None   # of each number, what the method says besides (R = 1)
+
+    def number(self, q: int) -> EstimateArrays:
+        """One of the numbers."""
+        told: DiagnosticArrays = {} if self.notes is None else self.notes[q]
+        exact = self.exact if self.settled is None else self.exact | self.settled[:, q]
+        if self.largest is not None:
+            share = np.where(exact, np.nan, self.largest[:, q])
+            if (share > 0.5 + OFF_TIES).any():    # of two labels alike, each has half
+                told = {**told, ONE_LABEL: share}
+            if self.unseen is not None and np.isfinite(share).any():
+                told = {**told, UNSEEN: np.where(exact, np.nan, self.unseen)}
+        value, lower, upper = self.value[:, q], self.lower[:, q], self.upper[:, q]
+        closed = exact & ~(upper - lower > _ROUNDING)
+        value = np.where(closed, np.round(value, _DECIMALS), value)   # 0 and not 2.9e-16, a sum of shares
+        return EstimateArrays(
+            value=value, lower=np.where(closed, value, lower), upper=np.where(closed, value, upper),
+            variance=self.variance[:, q], diagnostics=told, exact=exact, ends=self.ends,
+            interval=self.interval,
+            band=None if self.band is None else (self.band[0][:, q], self.band[1][:, q]),
+        )

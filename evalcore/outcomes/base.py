@@ -9,7 +9,7 @@ predicted class.  No guess is trusted: labels choose how much weight each gets (
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, TypeAlias
@@ -25,6 +25,9 @@ from assay.evalcore.types import Floats
 
 # of some items of a pool and expected φ (n, P), a few outcomes (n, V) that each of them may have
 Likely: TypeAlias = Callable[[Items, Floats], Floats]
+
+
+MOST_ALIKE = 12   # classes of which each has an evaluation of its own, as if all undecided items were of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,18 @@ class OutcomeKind(ABC):
     def value_range(self) -> tuple[float, float]:
         """The least and largest value of an outcome; infinite where no bound is known."""
         return (-inf, inf)
+
+    @property
+    def decided_alike(self) -> Mapping[str, float]:
+        """Outcomes that all undecided items may have together, by name: what these could change is between.
+
+        Every class, up to MOST_ALIKE; no tag and all tags; the ends of a range.  Empty where none are told.
+        """
+        return {}
+
+    def between(self, low: float, high: float) -> "OutcomeKind":
+        """With values between these on the sides where no bound is known; low < high."""
+        return self
 
     @abstractmethod
     def encode(self, answers: list[str]) -> Floats:

@@ -1,6 +1,6 @@
 """Classes: an outcome is one of K names, which may have numeric values (grades; win, tie, loss)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Mixture
-from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.base import MOST_ALIKE, OutcomeKind
 from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.joint import joint_predictions
@@ -67,6 +67,11 @@ class Classes(OutcomeKind):
     def value_range(self) -> tuple[float, float]:
         """The least and largest grade."""
         return (-inf, inf) if self.values is None else (min(self.values), max(self.values))
+
+    @property
+    def decided_alike(self) -> Mapping[str, float]:
+        """Every class."""
+        return {name: float(k) for k, name in enumerate(self.names)} if self.width <= MOST_ALIKE else {}
 
     def encode(self, answers: list[str]) -> Floats:
         """The number of each class."""
@@ -154,7 +159,7 @@ class Classes(OutcomeKind):
         systems = pool.none.systems
         if systems > 1:
             return ByJoint(joint_predictions(pool))
-        return ByPrediction() if systems == 1 and self.width <= MANY else Places()
+        return ByPrediction(self.width) if systems == 1 and self.width <= MANY else Places()
 
 
 def _powered(probability: Floats) -> list[Floats]:

@@ -1,6 +1,6 @@
 """Numbers: an outcome is a real number, between bounds where they are known."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -50,6 +50,15 @@ class Numbers(OutcomeKind):
     def value_range(self) -> tuple[float, float]:
         """The bounds."""
         return (self.low, self.high)
+
+    @property
+    def decided_alike(self) -> Mapping[str, float]:
+        """The bounds, where there are two."""
+        return {f"{end:g}": end for end in self.value_range} if np.isfinite(self.value_range).all() else {}
+
+    def between(self, low: float, high: float) -> "Numbers":
+        """See OutcomeKind."""
+        return Numbers(max(self.low, low), min(self.high, high))
 
     def encode(self, answers: list[str]) -> Floats:
         """The numbers."""

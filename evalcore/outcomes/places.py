@@ -29,7 +29,18 @@ class Places:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByPrediction(Places):
-    """By predicted class, and by spread."""
+    """By predicted class, and by spread.
+
+    Classes come in the order of their items' mean spread: neighbours matter about as much, and the order of
+    the names does not matter at all.
+    """
+
+    classes: int
+
+    @property
+    def ranked(self) -> int:
+        """The classes."""
+        return self.classes
 
     def group(self, items: Items) -> Ints:
         """What the system predicts."""

@@ -1,6 +1,6 @@
 """Tags: an outcome is any subset of K names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,6 +42,11 @@ class Tags(OutcomeKind):
     def parts(self) -> tuple[str, ...]:
         """The tags."""
         return self.names
+
+    @property
+    def decided_alike(self) -> Mapping[str, float]:
+        """No tag, and all of them."""
+        return {"no tag": 0.0, "all tags": 2.0**self.width - 1}
 
     def encode(self, answers: list[str]) -> Floats:
         """The bit mask of tags joined by bars; an empty text is no tag."""

@@ -17,7 +17,7 @@ from assay.evalcore.pool.feature_strata import cells_of
 from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory
 from assay.evalcore.pool.partition_kinds import FeatureTree, without_features
 from assay.evalcore.pool.patterns import pattern_of
-from assay.evalcore.pool.strata import assign
+from assay.evalcore.pool.strata import assign, csf_edges, rank_edges
 from assay.evalcore.types import Array, Floats, Ints, JsonObject
 
 
@@ -86,6 +86,15 @@ def decision_boundary(scores: OrderedScores, positives: int) -> float:
         return scores.high if positives == 0 else scores.low
     below, above = scores.at(len(scores) - positives + np.array([-1, 0]))
     return float((below + above) / 2)
+
+
+def label_model_edges(scores: OrderedScores, positives: int, n_strata: int) -> Floats:
+    """Edges (K,) for a label model along the score: steps of cumulative √frequency, geometric ranks from the
+    top, and the decision boundary; positives: the number of predicted positives."""
+    parts = [csf_edges(scores, n_strata), rank_edges(scores, max(positives, 16) / 16)]
+    if 0 < positives < len(scores):
+        parts.append(np.array([decision_boundary(scores, positives)]))
+    return np.unique(np.concatenate(parts))
 
 
 def build_partition(

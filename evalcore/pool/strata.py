@@ -28,7 +28,7 @@ def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -
     low, high = scores.low, scores.high
     if n_strata == 1 or low == high:
         return np.empty(0)
-    bins = n_bins or _freedman_diaconis(scores)
+    bins = n_bins or freedman_diaconis(scores)
     if high - low < bins * np.spacing(max(abs(low), abs(high))):   # apart by rounding alone
         return np.empty(0)
     counts, bin_edges = scores.histogram(bins)
@@ -40,7 +40,7 @@ def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -
     return np.asarray(edges[edges > low], dtype=np.float64)
 
 
-def _freedman_diaconis(scores: OrderedScores) -> int:
+def freedman_diaconis(scores: OrderedScores) -> int:
     """Bins of width 2 IQR / N^(1/3); between 8 and 2**16, for scores that are tied or have heavy tails."""
     q1, q3 = quantiles(scores, np.array([0.25, 0.75]))
     width = 2 * (q3 - q1) / len(scores) ** (1 / 3)

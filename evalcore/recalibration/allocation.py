@@ -39,14 +39,18 @@ def waterfill(weight: Floats, items: Floats, labels: Floats) -> Floats:
     return np.where(items > 0, np.minimum(pi, 1.0), 0.0)
 
 
-def reduction(post: Posterior, measure: Floats, slope: Floats) -> Floats:
-    """red (R, C).  measure (R, S): M of each draw, finite; slope (R, C): ∂M/∂(a positive)."""
+def reductions(post: Posterior, values: Floats, slopes: Floats) -> Floats:
+    """red (R, q, C) of each of q numbers.
+
+    values (R, S, q): the numbers at each draw, finite; slopes (R, q, C): ∂M/∂(a positive).
+    """
     mean = post.mean
-    centred = post.weight * (measure - (post.weight * measure).sum(axis=1, keepdims=True))
-    covariance = np.matmul(centred[:, None, :], post.rate)[:, 0]
+    values, weight = np.ascontiguousarray(np.moveaxis(values, 2, 1)), post.weight[:, None]
+    centred = weight * (values - (weight * values).sum(axis=2, keepdims=True))
+    covariance = np.matmul(centred, post.rate)
     second = np.matmul(post.weight[:, None, :], post.rate**2)[:, 0]
-    own = slope * np.maximum(mean - second, 0.0)
-    return np.asarray((covariance + own) ** 2 / np.maximum(mean * (1 - mean), 1e-12))
+    own = slopes * np.maximum(mean - second, 0.0)[:, None]
+    return np.asarray((covariance + own) ** 2 / np.maximum(mean * (1 - mean), 1e-12)[:, None])
 
 
 def pivotal(expected: Floats, rng: np.random.Generator) -> Floats:

@@ -8,19 +8,18 @@ excess is what the squared gap between the two exceeds 9 (V_post + V_seq) by: th
 κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
 posterior has used them better.
 
-    R repeats   S draws   last axis 2: by prediction
+    R repeats   S draws   G groups of cells (`quantities`)
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.intervals import weighted_moments, weighted_quantiles
 from assay.evalcore.recalibration.posterior import Posterior
+from assay.evalcore.recalibration.quantities import CellGroups, Estimand
+from assay.evalcore.recalibration.sequential import RoundTotals
 from assay.evalcore.types import Bools, Floats
 
 LEAST_VARIANCE = 1e-10
@@ -31,7 +30,7 @@ NO_TRUST = 1e6           # variance of a design that has no estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """Items of the pool by prediction, (R, 2) each."""
+    """Items of the pool by group, (R, G) each."""
 
     items: Floats        # all that can be decided
     labelled: Floats     # labelled, of either label
@@ -75,16 +74,15 @@ class Combined:
     gap: Floats          # squared difference over the sum of the variances
 
 
-def count(e: Evidence, post: Posterior) -> Counts:
-    """The pool's items by prediction."""
-    predicted = e.model.shape.predicted
-    known = by_prediction(e.k, predicted)
+def count(e: Evidence, post: Posterior, groups: CellGroups) -> Counts:
+    """The pool's items by group."""
+    known = groups.sums(e.k)
     return Counts(
-        items=by_prediction(e.n + e.left, predicted),
-        labelled=by_prediction(e.n, predicted),
+        items=groups.sums(e.n + e.left),
+        labelled=groups.sums(e.n),
         known=known,
-        free=by_prediction(e.left, predicted),
-        expected=known + by_prediction(e.left * post.mean, predicted),
+        free=groups.sums(e.left),
+        expected=known + groups.sums(e.left * post.mean),
     )
 
 
@@ -102,12 +100,12 @@ def by_posterior(values: Floats, weight: Floats) -> ByPosterior:
     )
 
 
-def by_design(measure: Measure, e: Evidence, q: int, counts: Counts, median: Floats) -> ByDesign:
-    """From the sums of the rounds, those with the weights of measure q; median (R,) of the posterior."""
-    found, empirical, modelled = e.sums.combined(q)
+def by_design(estimand: Estimand, sums: RoundTotals, counts: Counts, median: Floats) -> ByDesign:
+    """From the sums of the rounds; median (R,) of the posterior."""
+    found, empirical, modelled = sums.combined()
     found = np.clip(found, counts.known, counts.known + counts.free)
-    value = totals.value(measure, found[:, 1], found[:, 0], counts.items)
-    slope = totals.gradient(measure, counts.expected[:, 1], counts.expected[:, 0], counts.items)
+    value = estimand.value(found, counts.items)
+    slope = estimand.slope(counts.expected, counts.items)
     variance = _delta(slope, np.maximum(empirical, modelled)) + LEAST_VARIANCE
     usable = np.isfinite(value) & np.isfinite(variance) & np.isfinite(median)
     return ByDesign(

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.estimators.random_sampling import unit_variance
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.posterior import Posterior
+from assay.evalcore.recalibration.quantities import Estimand, OfConfusion
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Texts
 
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
@@ -92,14 +92,18 @@ def not_excluded(e: Evidence, post: Posterior, confidence: float) -> DiagnosticA
 
 
 def random_labels(
-    measure: Measure, positives: Floats, items: Floats, half_width: Floats, confidence: float
+    estimand: Estimand, positives: Floats, items: Floats, half_width: Floats, confidence: float
 ) -> Floats:
     """Labels (R,) that a random sample would need for the same half_width (R,), at the estimated shares.
 
-    positives, items (R, 2) by prediction.  NaN where the measure or the half-width does not exist.
+    positives, items (R, 2) by prediction.  NaN where the measure or the half-width does not exist, and for
+    what is no measure of predictions.
     """
     z = float(ndtri(0.5 + confidence / 2))
     result = np.full(len(positives), np.nan)
+    if not isinstance(estimand.quantity, OfConfusion):
+        return result
+    measure = estimand.quantity.measure
     for r in range(len(positives)):
         counts = np.stack([items[r] - positives[r], positives[r]], axis=-1)
         size = counts.sum()

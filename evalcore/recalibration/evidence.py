@@ -16,11 +16,11 @@ class Evidence:
     n: Floats            # (R, C) labelled items
     k: Floats            # (R, C) positives among them
     left: Floats         # (R, C) unlabelled items
-    sums: RoundSums
+    sums: RoundSums      # of each quantity
 
     def rows(self, part: slice) -> "Evidence":
         """The same for some of the R repeats."""
-        f, s = self.fit, self.sums
+        f = self.fit
         return Evidence(
             model=self.model,
             fit=Fit(
@@ -32,11 +32,5 @@ class Evidence:
             n=self.n[part],
             k=self.k[part],
             left=self.left[part],
-            sums=RoundSums(
-                weight=s.weight[part],
-                total=s.total[part],
-                empirical=s.empirical[part],
-                predicted=s.predicted[part],
-                log_missed=s.log_missed[part],
-            ),
+            sums=self.sums.rows(part),
         )

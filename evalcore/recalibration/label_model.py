@@ -22,6 +22,7 @@ from assay.evalcore.recalibration.shape import PoolShape
 from assay.evalcore.types import Bools, Floats
 
 MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
+VOTES_SD = 2.0           # log odds between all of the other systems and judges, and none of them
 CONVERGED = 1e-7         # largest entry of the last Newton step: quadratic, so the error is about its square
 MAX_STEPS = 60
 MAX_HALVINGS = 30
@@ -63,6 +64,9 @@ def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> La
     """The prior of each configuration, and its factor."""
     modes = rough_modes(len(shape.size), MODES)
     means, bases = zip(*(prior(shape, c, modes) for c in configurations), strict=True)
+    if shape.votes is not None and np.ptp(shape.votes) > 0:
+        votes = VOTES_SD * (shape.votes - np.average(shape.votes, weights=shape.size))
+        bases = tuple(np.column_stack([basis, votes]) for basis in bases)
     return LabelModel(
         shape=shape,
         names=tuple(c.name for c in configurations),

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure, driving
-from assay.evalcore.measures.totals import by_prediction
-from assay.evalcore.recalibration.allocation import reduction, waterfill
+from assay.evalcore.recalibration.allocation import reductions, waterfill
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
 from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
+from assay.evalcore.recalibration.quantities import Quantity
 from assay.evalcore.types import Bools, Floats
 
 SEARCH_POWER = 4
@@ -34,7 +32,7 @@ class BatchPlan:
 
     inclusion: Floats    # (R, C) π
     model: Floats        # (R, C) p̄ before the batch
-    slope: Floats        # (R, C) ∂(first measure)/∂(a positive)
+    slope: Floats        # (R, C) ∂(the first number)/∂(a positive)
 
     @staticmethod
     def join(parts: Sequence["BatchPlan"]) -> "BatchPlan":
@@ -62,16 +60,15 @@ class Quadrature:
         return self.drawn[step]
 
 
-def audited_cells(measures: Sequence[Measure], predicted: Floats) -> Bools:
+def audited_cells(quantities: Sequence[Quantity], predicted: Floats) -> Bools:
     """Whether (C,) an audit is about the items of each cell: those where a positive may hide.
 
     These are the predicted negatives, or every item that matters where only predicted positives do;
     predicted (C,): 1.0 where the prediction is positive.
     """
-    matters = np.any([m.label_matters() for m in measures], axis=0)
-    if matters[0] and (predicted == 0).any():
-        return np.asarray(predicted == 0)
-    return np.asarray(matters[predicted.astype(np.int64)])
+    matters = np.any([one.matters for one in quantities], axis=0)
+    negative = predicted == 0
+    return np.asarray(negative if (matters & negative).any() else matters)
 
 
 def virtual_step(labels: Floats) -> Floats:
@@ -82,7 +79,7 @@ def virtual_step(labels: Floats) -> Floats:
 def plan_batch(
     model: LabelModel,
     fitted: Fit,
-    measures: Sequence[Measure],
+    quantities: Sequence[Quantity],
     n: Floats,
     k: Floats,
     left: Floats,
@@ -96,9 +93,8 @@ def plan_batch(
     that goes to every item alike of those an audit is about.
     """
     labels = n.sum(axis=1)
-    matters = np.any([m.label_matters() for m in measures], axis=0)
-    open_items = np.where(matters[model.shape.predicted.astype(np.int64)], left, 0.0)
-    audited = audited_cells(measures, model.shape.predicted)
+    open_items = np.where(np.any([one.matters for one in quantities], axis=0), left, 0.0)
+    audited = audited_cells(quantities, model.shape.predicted)
     rest, planned = open_items, np.zeros(left.shape)
     done = np.zeros(len(size))
     first: tuple[Floats, Floats] | None = None
@@ -106,9 +102,9 @@ def plan_batch(
     while first is None or (done < size).any():
         step = np.minimum(size - done, virtual_step(labels + done))
         post = posterior(model, fitted, n, k, left, quadrature.at(number))
-        view = _look(model, post, measures, n, k, left)
+        view = _look(post, quantities, n, k, left)
         if first is None:
-            first = view.mean, view.slopes[0]
+            first = view.mean, view.first
         expected = _expected(view, rest, rest * audited, step, labels + done, spread)
         planned, rest, done = planned + expected, rest - expected, done + step
         number += 1
@@ -124,38 +120,43 @@ class _View:
     """What one set of posterior draws says about where to look."""
 
     mean: Floats             # (R, C) p̄
-    slopes: list[Floats]     # (R, C) for each measure
-    pull: Floats             # (R, C) |slope| of the measure that drives; of several, the root of Σ slope²
-    others: list[Floats]     # (R, C) slopes of the measures that do not drive
-    reduction: Floats        # (R, C) of the measures that drive, summed
+    first: Floats            # (R, C) slope of the first number
+    pull: Floats             # (R, C) |slope| of the number that drives; of several, the root of Σ slope²
+    others: list[Floats]     # (R, C) the same of each measure that does not drive
+    reduction: Floats        # (R, C) of the numbers that drive, summed
     positives: Floats        # (R,) expected in the pool
 
 
-def _look(
-    model: LabelModel, post: Posterior, measures: Sequence[Measure], n: Floats, k: Floats, left: Floats
-) -> _View:
-    predicted = model.shape.predicted
-    items = by_prediction(n + left, predicted)
-    known = by_prediction(k, predicted)
-    hits = known[:, 1, None] + np.matmul(post.rate, (left * predicted)[:, :, None])[..., 0]
-    missed = known[:, 0, None] + np.matmul(post.rate, (left * (1 - predicted))[:, :, None])[..., 0]
-    mean_hits, mean_missed = (post.weight * hits).sum(axis=1), (post.weight * missed).sum(axis=1)
-    slopes = [
-        totals.gradient(m, mean_hits, mean_missed, items)[:, predicted.astype(np.int64)] for m in measures
-    ]
-    drive = driving(measures)
-    reductions = [
-        reduction(post, np.nan_to_num(totals.value(measures[m], hits, missed, items)), slopes[m])
-        for m in drive
-    ]
-    first, *more = (slopes[m] for m in drive)
+def _look(post: Posterior, quantities: Sequence[Quantity], n: Floats, k: Floats, left: Floats) -> _View:
+    pulls, others, reduced, first, positives = [], [], [], None, None
+    drawn: dict[int, Floats] = {}
+    for one in quantities:
+        groups, sums = one.groups, one.groups.sums
+        items = sums(n + left)
+        if id(groups) not in drawn:
+            drawn[id(groups)] = sums(k)[:, None] + groups.positives(post.rate, left)      # (R, S, G)
+        draws = drawn[id(groups)]
+        mean = np.stack([(post.weight * group).sum(axis=1) for group in np.moveaxis(draws, 2, 0)], axis=1)
+        slope = one.slopes(mean, items)[..., groups.of_cell]                              # (R, q, C)
+        if first is None:
+            first, positives = slope[:, 0], mean.sum(axis=1)
+        pull = np.abs(slope[:, 0]) if one.size == 1 else np.sqrt((slope**2).sum(axis=1))
+        if not one.drives:
+            others.append(pull)
+            continue
+        pulls.append((one.weight, pull))
+        found = reductions(post, np.nan_to_num(one.values(draws, items)), slope).sum(axis=1)
+        reduced.append(one.weight * found)
+    if first is None or positives is None:
+        raise ValueError("a plan is made for one measure at least")
+    (_, alone), *more = pulls
     return _View(
         mean=post.mean,
-        slopes=slopes,
-        pull=np.sqrt(sum((slope**2 for slope in more), first**2)) if more else np.abs(first),
-        others=[slope for m, slope in enumerate(slopes) if m not in drive],
-        reduction=np.sum(reductions, axis=0),
-        positives=mean_hits + mean_missed,
+        first=first,
+        pull=np.sqrt(np.sum([weight * pull**2 for weight, pull in pulls], axis=0)) if more else alone,
+        others=others,
+        reduction=np.sum(reduced, axis=0),
+        positives=positives,
     )
 
 
@@ -189,6 +190,6 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     ]
     if view.others:
         # one label set serves every measure asked for
-        others = [waterfill(np.abs(slope) * spread, items, step) for slope in view.others]
+        others = [waterfill(pull * spread, items, step) for pull in view.others]
         parts.append(SECONDARY * np.mean(others, axis=0))
     return waterfill(np.sum(parts, axis=0), items, step)

@@ -12,9 +12,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.design.round import EstimateArrays
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
@@ -44,43 +41,98 @@ from assay.evalcore.recalibration.interval.usual import (
     within,
 )
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
+from assay.evalcore.recalibration.quantities import CellGroups, Estimand, Quantity
+from assay.evalcore.recalibration.sequential import RoundTotals
 from assay.evalcore.types import DiagnosticArrays, Floats
 
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PoolDraws:
-    """Draws of the finite pool's totals under one belief."""
+class Outlooks:
+    """What the labels say of one number, from which its interval is made at any confidence."""
 
-    post: Posterior
-    hits: Floats         # (R, S) TP
-    missed: Floats       # (R, S) FN
+    evidence: Evidence
+    estimand: Estimand
+    sums: RoundTotals
+    posts: Sequence[Posterior]    # under the three beliefs
+    values: Sequence[Floats]      # (R, S) the number at each draw of the pool, under each
+    counts: Counts
+    guard: bool = False
+
+    def estimate(self, confidence: float, anytime: bool = False) -> EstimateArrays:
+        """The value, the interval and what is said beside it; (R,) each.
+
+        With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide
+        one until positives were found among the predicted negatives (`interval.guard`).
+        """
+        e, estimand, counts = self.evidence, self.estimand, self.counts
+        z, labels = float(ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
+        main, narrow, hidden = (
+            quantiles(v, post.weight, labels, confidence)
+            for v, post in zip(self.values, self.posts, strict=True)
+        )
+        posterior = by_posterior(self.values[0], self.posts[0].weight)
+        design = by_design(estimand, self.sums, counts, posterior.median)
+        combined = combine(posterior, design, counts, labels)
+        # found labels bound the value for certain; with nothing predicted positive, say, F1 is 0 if it exists
+        certain = estimand.attainable(counts.known, counts.free, counts.items)
+        value = reported_value(estimand, combined, posterior, certain, counts)
+        ends = main_interval(estimand, combined, design, main, narrow, counts, z)
+        ends = within(ends, certain, posterior, counts, confidence)
+        heavier = self.values[1], self.posts[1].weight
+        always = anytime_ends(
+            estimand, combined, design, posterior, heavier, labels, counts, ends, certain, confidence
+        )
+        if anytime:
+            ends = np.fmin(always[0], value), np.fmax(always[1], value)
+        wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
+        if self.guard:
+            ends = guarded(estimand, ends, wide, counts)
+        half_width = (ends[1] - ends[0]) / 2
+        return EstimateArrays(
+            value=np.clip(value, *estimand.bounds),
+            lower=ends[0],
+            upper=ends[1],
+            variance=combined.variance,
+            diagnostics={
+                **_agreement(e, self.posts[0], posterior, design, combined),
+                **_beside(ends, wide, always),
+                **not_excluded(e, self.posts[0], confidence),
+                "random_labels": random_labels(
+                    estimand, counts.expected, counts.items, half_width, confidence
+                ),
+            },
+        )
 
 
 def report(
-    evidence: Evidence,
-    measures: Sequence[Measure],
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
-    anytime: bool = False,
+    evidence: Evidence, quantities: Sequence[Quantity], draws: int, rng: np.random.Generator,
     guard: bool = False,
-) -> list[EstimateArrays]:
-    """The estimate of each measure, in order, as arrays (R,), from `draws` draws of the posterior or more.
-
-    With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide one
-    until positives were found among the predicted negatives (`interval.guard`).
-    """
+) -> list[Outlooks]:
+    """What is to be said of each number of each quantity, in order, from `draws` draws of the posterior or
+    more."""
     posts = _posts(evidence, draws, rng)
     if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
         posts = _posts(evidence, MORE_DRAWS * draws, rng)
-    beliefs = [_draw(evidence, post, rng) for post in posts]
-    counts = count(evidence, posts[0])
-    return [
-        _estimate(evidence, q, measure, confidence, beliefs, counts, anytime, guard)
-        for q, measure in enumerate(measures)
-    ]
+    drawn: dict[int, tuple[list[Floats], Counts]] = {}
+    found = []
+    for one, sums in zip(quantities, evidence.sums.totals, strict=True):
+        groups = one.groups
+        if id(groups) not in drawn:
+            drawn[id(groups)] = (
+                [_positives(evidence, post, groups, rng) for post in posts], count(evidence, posts[0], groups)
+            )
+        positives, counts = drawn[id(groups)]
+        values = [one.values(draw, counts.items) for draw in positives]
+        found += [
+            Outlooks(
+                evidence=evidence, estimand=estimand, sums=sums, posts=posts, counts=counts, guard=guard,
+                values=[np.ascontiguousarray(v[..., estimand.at]) for v in values],
+            )
+            for estimand in one.numbers
+        ]
+    return found
 
 
 def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]:
@@ -88,62 +140,13 @@ def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]
     return posteriors(e.model, e.fit, e.n, e.k, e.left, given, (None, NARROW, WIDE))
 
 
-def _draw(e: Evidence, post: Posterior, rng: np.random.Generator) -> PoolDraws:
-    predicted = e.model.shape.predicted
-    known = by_prediction(e.k, predicted)
-    return PoolDraws(
-        post=post,
-        hits=known[:, 1, None] + finite_counts(post, e.left, predicted, rng),
-        missed=known[:, 0, None] + finite_counts(post, e.left, 1 - predicted, rng),
-    )
-
-
-def _estimate(
-    e: Evidence,
-    q: int,
-    measure: Measure,
-    confidence: float,
-    beliefs: Sequence[PoolDraws],
-    counts: Counts,
-    anytime: bool,
-    guard: bool,
-) -> EstimateArrays:
-    """Measure number q."""
-    z, labels = float(ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
-    values = [totals.value(measure, d.hits, d.missed, counts.items) for d in beliefs]
-    main, narrow, hidden = (
-        quantiles(v, d.post.weight, labels, confidence) for v, d in zip(values, beliefs, strict=True)
-    )
-    posterior = by_posterior(values[0], beliefs[0].post.weight)
-    design = by_design(measure, e, q, counts, posterior.median)
-    combined = combine(posterior, design, counts, labels)
-    # found labels bound the value for certain; with nothing predicted positive, say, F1 is 0 if it exists
-    certain = totals.attainable(measure, counts.known, counts.free, counts.items)
-    value = reported_value(measure, combined, posterior, certain, counts)
-    ends = main_interval(measure, combined, design, main, narrow, counts, z)
-    ends = within(ends, certain, posterior, counts, confidence)
-    heavier = values[1], beliefs[1].post.weight
-    always = anytime_ends(
-        measure, combined, design, posterior, heavier, labels, counts, ends, certain, confidence
-    )
-    if anytime:
-        ends = np.fmin(always[0], value), np.fmax(always[1], value)
-    wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
-    if guard:
-        ends = guarded(measure, ends, wide, counts)
-    half_width = (ends[1] - ends[0]) / 2
-    return EstimateArrays(
-        value=np.clip(value, *measure.bounds),
-        lower=ends[0],
-        upper=ends[1],
-        variance=combined.variance,
-        diagnostics={
-            **_agreement(e, beliefs[0].post, posterior, design, combined),
-            **_beside(ends, wide, always),
-            **not_excluded(e, beliefs[0].post, confidence),
-            "random_labels": random_labels(measure, counts.expected, counts.items, half_width, confidence),
-        },
-    )
+def _positives(e: Evidence, post: Posterior, groups: CellGroups, rng: np.random.Generator) -> Floats:
+    """Draws (R, S, G) of the positives of the finite pool; those of the last group come first."""
+    known = groups.sums(e.k)
+    return np.stack([
+        known[:, g, None] + finite_counts(post, e.left, groups.rows[g], rng)
+        for g in reversed(range(len(groups.rows)))
+    ][::-1], axis=-1)
 
 
 def _agreement(

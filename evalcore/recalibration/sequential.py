@@ -1,6 +1,7 @@
 """The sequential difference estimator: unbiased whatever the label model believes.
 
-Round t labels cell c with inclusion probability π_c after the model has said m_c.  For TP and for FN alike
+Round t labels cell c with inclusion probability π_c after the model has said m_c.  For the positives of any
+group of cells (TP and FN, or those of a band of the score)
 
     T_t = Σ labelled y + Σ unlabelled m + Σ batch (y − m)/π,      E[T_t | before] = the pool's total
     V_t = Σ_c u_c (1/π_c − 1) g_c² m_c (1 − m_c)                  its predicted variance, known beforehand
@@ -22,39 +23,68 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.totals import by_prediction
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recalibration.quantities import Quantity
 from assay.evalcore.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RoundSums:
-    """Weighted sums over rounds, one set of weights per measure (Q of them); last axis: FN, TP."""
+class RoundTotals:
+    """Weighted sums over rounds of the positives by group, with the weights of one quantity."""
 
-    weight: Floats       # (R, Q) Σ w_t
-    total: Floats        # (R, Q, 2) Σ w_t T_t
-    empirical: Floats    # (R, Q, 2) Σ w_t² empirical variance
-    predicted: Floats    # (R, Q, 2) Σ w_t² predicted variance
+    weight: Floats       # (R,) Σ w_t
+    total: Floats        # (R, G) Σ w_t T_t
+    empirical: Floats    # (R, G) Σ w_t² empirical variance
+    predicted: Floats    # (R, G) Σ w_t² predicted variance
+
+    def rows(self, part: slice) -> "RoundTotals":
+        """The same for some of the R repeats."""
+        return RoundTotals(
+            weight=self.weight[part], total=self.total[part], empirical=self.empirical[part],
+            predicted=self.predicted[part],
+        )
+
+    def combined(self) -> tuple[Floats, Floats, Floats]:
+        """Totals (R, G), their empirical and their predicted variances (R, G).
+
+        Before the first round the totals are 0 and the variances infinite.
+        """
+        w = self.weight[:, None]
+        safe = np.where(w > 0, w, 1.0)
+        nothing = w <= 0
+        return (
+            np.where(nothing, 0.0, self.total / safe),
+            np.where(nothing, np.inf, self.empirical / safe**2),
+            np.where(nothing, np.inf, self.predicted / safe**2),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundSums:
+    """What the rounds add up to, for each quantity."""
+
+    totals: tuple[RoundTotals, ...]
     log_missed: Floats   # (R, C) log of the chance that an unlabelled item was in no batch so far
 
     @staticmethod
-    def none(repeats: int, measures: int, n_cells: int) -> "RoundSums":
+    def none(repeats: int, quantities: Sequence[Quantity], n_cells: int) -> "RoundSums":
         """Before the first round."""
-        pairs = np.zeros((repeats, measures, 2))
+        totals = []
+        for one in quantities:
+            nothing = np.zeros((repeats, len(one.groups.rows)))
+            totals.append(RoundTotals(
+                weight=np.zeros(repeats), total=nothing, empirical=nothing, predicted=nothing
+            ))
+        return RoundSums(totals=tuple(totals), log_missed=np.zeros((repeats, n_cells)))
+
+    def rows(self, part: slice) -> "RoundSums":
+        """The same for some of the R repeats."""
         return RoundSums(
-            weight=np.zeros((repeats, measures)),
-            total=pairs,
-            empirical=pairs,
-            predicted=pairs,
-            log_missed=np.zeros((repeats, n_cells)),
+            totals=tuple(one.rows(part) for one in self.totals), log_missed=self.log_missed[part]
         )
 
     def add(
         self,
-        cells: Cells,
-        measures: Sequence[Measure],
+        quantities: Sequence[Quantity],
         labelled: Ints,
         gone: Ints,
         design: Design,
@@ -66,47 +96,30 @@ class RoundSums:
         labelled (R, C, 2) and gone (R, C): labels and undecided items before it; excluded (R, C): items of
         this round that stayed undecided.  A census is no sample and adds nothing.
         """
-        predicted_positive = cells.prediction.astype(np.float64)
         sampled = ~design.census[:, None]
         pi, m, left = design.unlabelled, design.model, design.left.astype(np.float64)
         inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
         told = inverse if design.stands_for is None else design.stands_for
         positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
         residual = (positive - (positive + negative) * m) * told
-        estimate = by_prediction(labelled[..., 1] + left * m + residual, predicted_positive)      # (R, 2)
+        estimate = labelled[..., 1] + left * m + residual
         spread = np.where(pi > 0, left * (inverse - 1) * np.maximum(m * (1 - m), 1e-12), 0.0)
-        predicted = by_prediction(spread, predicted_positive)
         seen = told * np.maximum(told - 1, 0.0) * (positive * (1 - m) ** 2 + negative * m**2)
-        empirical = by_prediction(seen, predicted_positive)
-        expected = by_prediction(labelled[..., 1] + left * m, predicted_positive)
-        items = by_prediction((cells.size - gone).astype(np.float64), predicted_positive)
-        weights = []
-        for measure in measures:
-            slope = totals.gradient(measure, expected[:, 1], expected[:, 0], items)
-            variance = (slope**2 * predicted).sum(axis=1)
-            weights.append(np.where(sampled[:, 0] & (variance > 0), 1 / np.maximum(variance, 1e-30), 0.0))
-        w = np.stack(weights, axis=1)
+        expected = labelled[..., 1] + left * m
+        items = (design.size - gone).astype(np.float64)
+        totals = []
+        for one, before in zip(quantities, self.totals, strict=True):
+            sums = one.groups.sums
+            slope, predicted = one.slopes(sums(expected), sums(items)), sums(spread)
+            variance = (slope**2 * predicted[:, None]).sum(axis=(1, 2))
+            w = np.where(sampled[:, 0] & (variance > 0), 1 / np.maximum(variance, 1e-30), 0.0)
+            squared = w[:, None] ** 2
+            totals.append(RoundTotals(
+                weight=before.weight + w,
+                total=before.total + w[:, None] * sums(estimate),
+                empirical=before.empirical + squared * sums(seen),
+                predicted=before.predicted + squared * predicted,
+            ))
         with np.errstate(divide="ignore"):
             missed = np.log1p(-np.minimum(pi, 1 - 1e-12)) * sampled
-        return RoundSums(
-            weight=self.weight + w,
-            total=self.total + w[..., None] * estimate[:, None, :],
-            empirical=self.empirical + w[..., None] ** 2 * empirical[:, None, :],
-            predicted=self.predicted + w[..., None] ** 2 * predicted[:, None, :],
-            log_missed=self.log_missed + missed,
-        )
-
-    def combined(self, q: int) -> tuple[Floats, Floats, Floats]:
-        """For measure q: totals (R, 2), empirical and predicted variances (R, 2), indexed by prediction.
-
-        Before the first round the totals are 0 and the variances infinite.
-        """
-        w = self.weight[:, q, None]
-        safe = np.where(w > 0, w, 1.0)
-        nothing = w <= 0
-        return (
-            np.where(nothing, 0.0, self.total[:, q] / safe),
-            np.where(nothing, np.inf, self.empirical[:, q] / safe**2),
-            np.where(nothing, np.inf, self.predicted[:, q] / safe**2),
-        )
-
+        return RoundSums(totals=tuple(totals), log_missed=self.log_missed + missed)

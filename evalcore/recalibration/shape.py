@@ -26,6 +26,7 @@ class PoolShape:
     log_odds: Floats     # (C,) logit of the mean supplied probability
     n_items: float       # N
     positives: float     # the scale of rarity: predicted positives, or where all are predicted alike Σ p
+    votes: Floats | None = None   # (C,) share of further systems and judges that say the class
 
 
 def pool_shape(cells: Cells) -> PoolShape:

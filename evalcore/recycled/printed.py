@@ -7,7 +7,7 @@ sections 4.1 and 5.1. A sequence is an array of item numbers, in the order drawn
 replacement and asks about each overlap once. This module is the published one, to compare with and to cite.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,15 +17,15 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Ints
 
 Mixing: TypeAlias = Literal["sample", "shuffle"]   # the paper's UniformSample and UniformShuffle
-Mix: TypeAlias = Callable[[Ints, np.random.Generator], Ints]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChildSample:
     """What Algorithm 1 returns, before anybody has labelled it."""
 
-    sequence: Ints   # (n_C,) S_C: item numbers, in order
-    recycled: int    # its draws that come from the parent's sample: Lemma 3's savings
+    sequence: Ints            # (n_C,) S_C: item numbers, in order
+    recycled: int             # its draws that come from the parent's sample: Lemma 3's savings
+    variance_factor: float    # Var(p̂_C) is up to this times p (1 - p) / n_C: 1 for "shuffle", at most 2
 
     @property
     def saved(self) -> float:
@@ -41,12 +41,19 @@ def recycle_for_precision(
     parent, child    A_P and A_C: the numbers of the items that each predicts positive, each once
     size             n_C, the length of the child's sample
     parent_sample    S_P: draws from A_P, uniform, with replacement
-    mixing           "sample" makes independent draws (Lemma 1); "shuffle" is stratified, with less variance
-                     (Lemma 2)
+    mixing           "sample" draws from S+ + S- with replacement; "shuffle" puts it in random order: a
+                     stratified sample (Lemma 2)
+
+    Every draw is uniform over A_C by either. Lemma 1 says that those of "sample" are independent as well.
+    They are so given S+ + S- only: with A_P = A_C = {a, b} and n_P = n_C = 2 the two are equal with chance
+    3/4, not 1/2. Var(p̂_C) is that of the mean of S+ + S- and that of drawing from it, together up to
+    1 + min(n_C / |S|, |S| / n_C) times p (1 - p) / n_C, where |S| = |S+| + |S-|. So an interval for
+    independent draws is too narrow; with this factor (`variance_factor`) in its variance it covers. The
+    factor is ours; docs/papers/errata.md derives it.
 
     Line 2 asks for |A_C - A_P| |S+| / |A_P ∩ A_C| draws, which is rarely whole; the lemmas take it as whole.
     It is rounded up or down at random, with the chances that keep its mean. The overlap is then drawn
-    too often: at most by 1 / (4 |S|²) of its share, where |S| = |S+| + |S-|.
+    too often: at most by 1 / (4 |S|²) of its share.
 
     Raises BadInput for an empty A_C, a size below 1, and draws that are not from A_P.
     """
@@ -59,28 +66,33 @@ def recycle_for_precision(
     wanted = len(rest) * len(kept) / len(overlap) if len(overlap) else 0.0
     added = uniform_sample(rest, int(wanted + rng.random()), rng)                                # line 2
     remain = uniform_sample(child, max(0, size - len(kept) - len(added)), rng)                   # line 3
-    order = _MIXES[mixing](np.arange(len(kept) + len(added)), rng)                               # line 4
+    length = len(kept) + len(added)
+    order = mix_sequence(np.arange(length), mixing, rng)                                         # line 4
     mixed = np.concatenate([kept, added])[order]
     return ChildSample(
         sequence=np.concatenate([mixed, remain])[:size],                                         # lines 5-7
         recycled=int((order[:size] < len(kept)).sum()),
+        variance_factor=1 + min(length, size) / max(length, size) if mixing == "sample" else 1.0,
     )
 
 
 def recycle_down(
-    ensemble: Ints, children: Mapping[str, Ints], size: int, rng: np.random.Generator
+    ensemble: Ints, children: Mapping[str, Ints], size: int, mixing: Mixing, rng: np.random.Generator
 ) -> dict[str, ChildSample]:
     """The recursion of section 4.1: an ensemble's sample of `size` draws, recycled by its members.
 
-    A member's sample is drawn with "sample", so it is independent again and could be a parent in its turn.
+    The paper takes "sample", so that a member's draws are independent and it may be a parent in its turn.
+    They are not (see `recycle_for_precision`), and each level adds the variance of one more drawing.
+    "shuffle" adds none.
+
     Names -> samples; the ensemble's own has the name "". Raises BadInput as `recycle_for_precision` does.
     """
     if not len(ensemble):
         raise BadInput("an ensemble needs at least one predicted positive")
     own = uniform_sample(ensemble, size, rng)
-    found = {"": ChildSample(sequence=own, recycled=0)}
+    found = {"": ChildSample(sequence=own, recycled=0, variance_factor=1.0)}
     for name, child in children.items():
-        found[name] = recycle_for_precision(ensemble, child, size, own, "sample", rng)
+        found[name] = recycle_for_precision(ensemble, child, size, own, mixing, rng)
     return found
 
 
@@ -91,17 +103,8 @@ def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Int
     return population[rng.integers(len(population), size=size)]
 
 
-def uniform_shuffle(sequence: Ints, rng: np.random.Generator) -> Ints:
-    """UniformShuffle: the same draws in random order."""
-    return np.asarray(rng.permutation(sequence))
-
-
 def mix_sequence(sequence: Ints, mixing: Mixing, rng: np.random.Generator) -> Ints:
-    """Algorithm 2, MixSequence."""
-    return _MIXES[mixing](sequence, rng)
-
-
-_MIXES: Mapping[Mixing, Mix] = {
-    "sample": lambda sequence, rng: uniform_sample(sequence, len(sequence), rng),
-    "shuffle": uniform_shuffle,
-}
+    """Algorithm 2, MixSequence: as many draws with replacement, or the same draws in random order."""
+    if mixing == "sample":
+        return uniform_sample(sequence, len(sequence), rng)
+    return np.asarray(rng.permutation(sequence))

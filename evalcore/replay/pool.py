@@ -1,6 +1,6 @@
 """Pools for a replay: every label is known, and the methods do not see it until they draw the item.
 
-    N   items;  C   cells;  S   further systems;  D   features
+    N   items;  C   cells;  S   further systems;  D   features;  Q   numbers asked for
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,35 @@ import numpy as np
 
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.methods.base import Method
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomePool:
+    """Items of any kind with their outcomes."""
+
+    kind: OutcomeKind
+    items: Items
+    codes: Floats    # (N,)
+
+    def truth(self, stack: Stack) -> Floats:
+        """(Q,) the numbers asked for; NaN where one is undefined on this pool."""
+        total, known = np.zeros(stack.size), 0.0
+        for where, piece in self.items.chunks():
+            total += stack.of(piece, self.kind.phi(self.codes[where])).sum(axis=0)
+            known = known + stack.known(piece).sum(axis=0)
+        risk = np.concatenate([total, np.asarray(known)]) / len(self.items)
+        return stack.value(risk, stack.known_sizes(self.items))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledPool:
-    """Predictions and, hidden from the methods, the truth."""
+    """Predictions of two classes and, hidden from the methods, the truth."""
 
     score: Floats        # (N,)
     probability: Floats  # (N,)
@@ -26,6 +47,7 @@ class LabelledPool:
     systems: Array | None = None    # (N, S) what further systems predict, for methods that judge several
     label_probability: Floats | None = None  # (N,) the chance that an annotator calls the item positive
     scored: bool = True             # the score was supplied; else it is made of the probability
+    unsure: bool = False            # neither was: both are made of the prediction
 
     def confusion(self, system: int = 0) -> Floats:
         """Counts (2, 2) by [prediction, label]: of the pool's predictions, or of further system 1, 2 ...

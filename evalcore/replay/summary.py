@@ -41,16 +41,6 @@ def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[Budget
     return [replace(one, divergence=float(mean)) for one, mean in zip(found, means, strict=True)]
 
 
-def summarise_columns(
-    value: Floats, lower: Floats, upper: Floats, labels: Ints, truth: float, budgets: Sequence[int]
-) -> list[BudgetSummary]:
-    """Error, coverage and width at each budget, from arrays (R, budgets)."""
-    return [
-        _of(value[:, j], (lower[:, j], upper[:, j]), None, labels[:, j], truth, budget)
-        for j, budget in enumerate(budgets)
-    ]
-
-
 def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
     wide = None
     if trace.wide_lower is not None and trace.wide_upper is not None:

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from assay.evalcore.estimators.effective_number import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
-from assay.evalcore.evaluation.estimates import Estimate, why_undefined
+from assay.evalcore.evaluation.estimate import Estimate, why_undefined
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods import interval
@@ -55,7 +55,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class Linearised:
     """Of one measure, (q,) each."""
 
     value: Floats
@@ -76,7 +76,7 @@ def weighted_estimates(
     for measure in measures:
         for loss in measure.losses:
             loss.needs(of.items)
-        found = read(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+        found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
         lower, upper, few = _ends(measure, found, int(of.among.sum()), confidence)
         result += [
             _estimate(kind, measure, part, sample, of, found, (lower[part], upper[part]), bool(few[part]),
@@ -86,7 +86,7 @@ def weighted_estimates(
     return result
 
 
-def read(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled) -> Found:
+def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled) -> Linearised:
     """Value, variance and slopes of one measure; stack: of this measure alone."""
     phi = stack.kind.phi(sample.label)
     outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
@@ -109,7 +109,7 @@ def read(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labe
     df = 2 * variance**2 / np.where(excess > 0, excess, 1.0)
     signed = np.sqrt(v)[:, None] * centred
     squares = (signed**2).sum(axis=0)
-    return Found(
+    return Linearised(
         value=value, variance=variance,
         df=np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF)),
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
@@ -171,7 +171,7 @@ def _doubted(phi: Floats, w: Floats) -> Floats:
 
 
 def _ends(
-    measure: OutcomeMeasure, found: Found, n: int, confidence: float
+    measure: OutcomeMeasure, found: Linearised, n: int, confidence: float
 ) -> tuple[Floats, Floats, Bools]:
     """Lower and upper (q,), and where labels are too few: there the bounds."""
     low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
@@ -193,7 +193,7 @@ def _ends(
 
 def _estimate(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
-    found: Found, ends: tuple[float, float], few: bool, confidence: float,
+    found: Linearised, ends: tuple[float, float], few: bool, confidence: float,
 ) -> Estimate:
     n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
     exact = sample.exact and bool(np.isfinite(value))

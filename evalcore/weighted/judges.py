@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
@@ -29,7 +29,7 @@ from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import Labelled, read, weighted_estimates
+from assay.evalcore.weighted.estimate import Labelled, linearised, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
 
@@ -78,7 +78,7 @@ class Judges:
     reason: str | None         # why nothing is said of what was saved
 
 
-def judged(
+def figures_of_judges(
     kind: OutcomeKind, sample: WeightedSample, items: Items, judges: Sequence[Judge], *,
     first: OutcomeMeasure, variance: float | None, random_labels: int | None, pool_size: int,
     positive: str | None, confidence: float,
@@ -171,7 +171,7 @@ def _explained(
     """R²; 0 for a judge that expects the same of all items, None where the measure has no value or the pull
     of the labelled items does not vary."""
     stack = Stack(kind=kind, measures=(first,))
-    found = read(stack, first, sample, of)
+    found = linearised(stack, first, sample, of)
     if not np.isfinite(found.value[0]):
         return None
     slope = found.slopes[0]
@@ -189,7 +189,7 @@ def _random_labels(
     pool_size: int,
 ) -> int | None:
     """n_r; None where the variance, or that of the pulls, is not known."""
-    scatter = read(Stack(kind=kind, measures=(first,)), first, sample, of).scatter[0]
+    scatter = linearised(Stack(kind=kind, measures=(first,)), first, sample, of).scatter[0]
     if variance is None or not np.isfinite(scatter) or scatter <= 0:
         return None
     return min(max(round(float(scatter / (variance + scatter / pool_size))), 1), pool_size)

@@ -15,29 +15,30 @@ import numpy as np
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.estimators.single_trial import single_trial
 from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.low_shot.acis import Acis
 from assay.evalcore.methods.low_shot.acis_average import Iterations
 from assay.evalcore.methods.low_shot.acis_state import fixed_weight, labels_until, planned_labels
+from assay.evalcore.outcomes.codes import UNANSWERED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import iteration_of
 from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
+class DrawsOfRounds:
     """The draws of all rounds in a row, D of them."""
 
     cell: Ints         # (D,)
     round: Ints        # (D,)
     new: Bools         # (D,) the item got its label by this draw
     label: Ints        # (D,) 0, 1, or below 0 without one
+    answered: Bools    # (D,) if only with a skip
     prediction: Ints   # (D,) of the model that is asked about
     weight: Floats     # (D,) p/q; 0 for what was asked for certain
 
     @staticmethod
-    def of(cells: Cells, rounds: Sequence[LabelledRound]) -> "Drawn":
+    def of(cells: Cells, rounds: Sequence[LabelledRound]) -> "DrawsOfRounds":
         """The draws of these rounds, whose `prediction` is that of the model that is asked about."""
         rows = []
         for number, one in enumerate(rounds):
@@ -45,9 +46,10 @@ class Drawn:
             certain = one.plan.census or not one.plan.design.replacement
             w = np.zeros(len(q)) if certain else 1 / (cells.n_items * q)
             new = one.new & one.plan.ask
-            rows.append((one.plan.cell, np.full(len(q), number), new, one.label, one.prediction, w))
+            rows.append((one.plan.cell, np.full(len(q), number), new, one.label, one.code != UNANSWERED,
+                         one.prediction, w))
         columns = [np.concatenate(x) for x in zip(*rows, strict=True)]
-        return Drawn(**dict(zip((f.name for f in fields(Drawn)), columns, strict=True)))
+        return DrawsOfRounds(**dict(zip((f.name for f in fields(DrawsOfRounds)), columns, strict=True)))
 
 
 def shared_estimates(
@@ -59,7 +61,7 @@ def shared_estimates(
     how, measures, cells: the method of an evaluation, what it measures, and its cells; rounds: its closed
     rounds in order, `prediction` (T,) being the other model's.
     """
-    drawn = Drawn.of(cells, rounds)
+    drawn = DrawsOfRounds.of(cells, rounds)
     cut = iteration_of(cells) if how.top_k else np.ones(cells.n_cells)
     iterations, bounds = Iterations.none(1, len(asked)), _bounds(drawn, len(rounds))
     for i, (first, end) in enumerate(bounds):
@@ -72,7 +74,7 @@ def shared_estimates(
     return [(float(value[0]), float(variance[0])) for value, variance in averages]
 
 
-def _bounds(drawn: Drawn, n_rounds: int) -> list[tuple[int, int]]:
+def _bounds(drawn: DrawsOfRounds, n_rounds: int) -> list[tuple[int, int]]:
     """First round of each iteration, and the one after its last; the last may not be full."""
     bought = np.cumsum(np.bincount(drawn.round[drawn.new & (drawn.label >= 0)], minlength=n_rounds))
     bounds: list[tuple[int, int]] = []
@@ -85,13 +87,13 @@ def _bounds(drawn: Drawn, n_rounds: int) -> list[tuple[int, int]]:
 
 
 def _sums(
-    drawn: Drawn, cells: Cells, measures: Sequence[Measure], cut: Floats, i: int, of: tuple[int, int],
+    drawn: DrawsOfRounds, cells: Cells, measures: Sequence[Measure], cut: Floats, i: int, of: tuple[int, int],
     how: Acis,
 ) -> tuple[Floats, Floats]:
     """Sums of w and w² (1, 2, 2) of iteration i, from 0; of: its first round, and the one after its last."""
     first, end = of
     decided = drawn.label >= 0
-    told = drawn.new & (drawn.round < end) & (drawn.label != UNANSWERED)
+    told = drawn.new & (drawn.round < end) & drawn.answered
     left = cells.size - np.bincount(drawn.cell[told], minlength=cells.n_cells)
     settled = not (left * relevant_cells(measures, cells) * (cut <= i + 1)).any()
     here = decided & (drawn.round >= first) & (drawn.round < end) & (drawn.weight > 0)

@@ -7,7 +7,7 @@ from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
-from assay.evalcore.weighted.estimate import Labelled, read
+from assay.evalcore.weighted.estimate import Labelled, linearised
 from assay.evalcore.weighted.sample import WeightedSample
 
 _SOME = 1e-12
@@ -20,7 +20,7 @@ def depends_on(
 
     Where it has no value yet, or needs more of an item than its prediction, it counts as depending on it.
     """
-    found = read(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+    found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
     items = Items(prediction=np.repeat(prediction[:, None], of.items.systems, axis=1))
     if of.items.probability is not None and any(loss.pull(items, np.ones(loss.size)) is None
                                                 for loss in measure.losses):

@@ -21,7 +21,7 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
 from assay.flows.report.gather import extend_command, more_labels
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.message import Reading, verdict_alert
+from assay.tasks.alerts.message import MeasureReading, verdict_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.effects.calls import retried
@@ -173,8 +173,8 @@ def alert_choices(ledger: Ledger) -> Alerts:
     return Alerts.model_validate(said) if said is not None else _DEFAULTS
 
 
-def _reading(moment: Moment) -> Reading:
-    return Reading(when=moment.when, row=estimate_rows(moment.known, moment.revision)[0])
+def _reading(moment: Moment) -> MeasureReading:
+    return MeasureReading(when=moment.when, row=estimate_rows(moment.known, moment.revision)[0])
 
 
 def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
@@ -185,7 +185,7 @@ def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     others = estimate_rows(known)[1 : len(known.estimates)]
     for row in others:
         tail = f", interval {wording.interval(row)}" if wording.has_interval(row) else ""
-        notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
+        notes.append(f"{wording.measure_name(row.measure)}: {wording.value_or_reason(row)}{tail}.")
     if ending is None:
         notes.append("The evaluation continues.")
     else:

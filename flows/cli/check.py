@@ -199,8 +199,8 @@ def _lines(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) ->
 
 def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) -> str:
     rows = [
-        f"| {_cell(one.row.what)} | {wording.value(one.row)} | {wording.interval(one.row)} | {one.limit} "
-        f"| {one.verdict} |"
+        f"| {_cell(one.row.what)} | {wording.value_or_reason(one.row)} | {wording.interval(one.row)} "
+        f"| {one.limit} | {one.verdict} |"
         for one in checks
     ]
     table = []
@@ -214,7 +214,7 @@ def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool)
 
 
 def _value(row: EstimateRow) -> str:
-    value = wording.value(row)
+    value = wording.value_or_reason(row)
     return f"{value} ({wording.interval(row)})" if wording.has_interval(row) else value
 
 

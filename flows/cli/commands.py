@@ -16,7 +16,7 @@ from assay.flows.cli.outline import outline_of
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommandPlace:
     """Where a command is, and what it does in one line."""
 
     module: str      # in this folder
@@ -25,103 +25,103 @@ class Place:
 
 
 COMMANDS = {
-    "demo": Place(
+    "demo": CommandPlace(
         "demo", "demo",
         "Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.",
     ),
-    "import": Place(
+    "import": CommandPlace(
         "connectors", "import_command",
         "Make a pool of the logs or tables of another tool, and suggest a spec.",
     ),
-    "doctor": Place(
+    "doctor": CommandPlace(
         "doctor", "doctor",
         "Say what the data supports, what is missing, and how many labels an evaluation would take.",
     ),
-    "run": Place(
+    "run": CommandPlace(
         "evaluation", "run",
         "Begin an evaluation and drive it until it stops.",
     ),
-    "begin": Place(
+    "begin": CommandPlace(
         "evaluation", "begin_command",
         "Freeze the pool of a spec and open its evaluation; ask nobody yet.",
     ),
-    "advance": Place(
+    "advance": CommandPlace(
         "evaluation", "advance_command",
         "Do everything that is due in an evaluation, and say what it waits for.",
     ),
-    "extend": Place(
+    "extend": CommandPlace(
         "evaluation", "extend_command_line",
         "Give a finished evaluation a larger budget, and ask for the next labels.",
     ),
-    "status": Place(
+    "status": CommandPlace(
         "look", "status",
         "Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.",
     ),
-    "report": Place(
+    "report": CommandPlace(
         "look", "report",
         "Write an evaluation's report: HTML for people, JSON and Parquet for programs.",
     ),
-    "check": Place(
+    "check": CommandPlace(
         "check", "check",
         "Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.",
     ),
-    "export": Place(
+    "export": CommandPlace(
         "labels", "export",
         "Write the labelled items of an evaluation with their weights, for scikit-learn and others.",
     ),
-    "publish": Place(
+    "publish": CommandPlace(
         "publish", "publish",
         "Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.",
     ),
-    "estimate": Place(
+    "estimate": CommandPlace(
         "labels", "estimate",
         "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",
     ),
-    "compare": Place(
+    "compare": CommandPlace(
         "look", "compare",
         "Systems side by side: every measure, the differences from the baseline, and which is better.",
     ),
-    "verify": Place(
+    "verify": CommandPlace(
         "verify", "verify",
         "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",
     ),
-    "replay": Place(
+    "replay": CommandPlace(
         "replay", "replay",
         "Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.",
     ),
-    "init": Place(
+    "init": CommandPlace(
         "spec", "init",
         "Write a commented spec to start from [default: assay.yaml].",
     ),
-    "schema": Place(
+    "schema": CommandPlace(
         "spec", "schema",
         "Print the JSON Schema of what a command prints with --json, of a file, or of a spec.",
     ),
-    "alerts": Place(
+    "alerts": CommandPlace(
         "alerts", "alerts",
         "List the alerts of NAME, or of everything in the store, and who was told of them.",
     ),
-    "listen": Place(
+    "listen": CommandPlace(
         "listen", "listen",
         "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
     ),
-    "monitor": Place(
+    "monitor": CommandPlace(
         "monitor", "monitor",
         "Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.",
     ),
-    "history": Place(
+    "history": CommandPlace(
         "monitor", "history",
         "A monitor's windows: the measure with its interval, the verdicts, and what they cost.",
     ),
-    "amend": Place(
+    "amend": CommandPlace(
         "changes", "amend",
         "Make SPEC the newest version of its monitor.",
     ),
-    "mute": Place(
+    "mute": CommandPlace(
         "changes", "mute",
         "Deliver no alert of the monitor NAME until a date.",
     ),
-    "unmute": Place(
+    "unmute": CommandPlace(
         "changes", "unmute",
         "End the mute of the monitor NAME, and sum up what was muted.",
     ),

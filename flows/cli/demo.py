@@ -78,17 +78,17 @@ def answer(found: "Demo") -> list[str]:
     held = "inside" if low is not None and high is not None and low <= true <= high else "outside"
     wide = price.wide_in_words(first, standing.positive)
     besides = "; ".join(
-        f"{row.measure} {wording.in_words(row.value, row.lower, row.upper)}, in truth "
+        f"{row.measure} {wording.value_and_interval(row.value, row.lower, row.upper)}, in truth "
         f"{found.truth[row.measure]:.3f}" for row in others
     )
     named = wording.measure_name(first.measure)
     return [
-        f"{named} is about {wording.value(first)} ({wording.percent(first.confidence)} interval "
+        f"{named} is about {wording.value_or_reason(first)} ({wording.percent(first.confidence)} interval "
         f"{wording.interval(first)}).",
         *([f"  {wide}."] if wide else []),
         f"  The truth is {true:.3f}, {held} the interval: all {n:,} pairs of this pool are labelled.",
         f"  It took {standing.labels:,} labels; a random sample would have needed "
-        f"{price.random_labels(first)} for this interval.",
+        f"{price.random_labels_in_words(first)} for this interval.",
         f"  Besides: {besides}.",
         f"Report: {file_link(found.report.html)}",
         f"More: assay demo --verbose; assay status {found.opened.name} --store {found.ledger}",

@@ -58,6 +58,8 @@ def doctor(
         with working(f"reading {subject}") as tell:
             return examine(subject, store_of, watched(tell), told=said, sampling=not every_row)
 
+    if where is not None and not subject.endswith((".yaml", ".yml")):
+        raise BadInput(f"--store is for a spec; {subject} is examined without a store, so leave it out")
     found = with_answers(told, examined, can_ask(as_json))
     if write is not None:
         _write(write, found.spec)

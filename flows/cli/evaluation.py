@@ -8,7 +8,7 @@ import click
 from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.columns import can_ask, columns_told
-from assay.flows.cli.first_try import spec_of
+from assay.flows.cli.first_try import spec_to_run
 from assay.flows.cli.interrupted import INTERRUPTED
 from assay.flows.cli.output import (
     json_option,
@@ -66,7 +66,7 @@ def run(
     from assay.flows.evaluation.begin import begin
     from assay.flows.evaluation.drive import Patience, drive
 
-    spec = spec_of(spec, told, can_ask(as_json))
+    spec = spec_to_run(spec, told, can_ask(as_json))
     asked = load_spec(spec, name)
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:

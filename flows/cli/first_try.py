@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.tasks.doctor.examination import Examination
 
 
-def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
+def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
     """The spec to run: `given`, or one that is written for the file `given`.
 
     Raises BadInput where the file has a problem, where two columns could be the same thing, or where its

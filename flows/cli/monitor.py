@@ -26,8 +26,8 @@ from assay.tasks.alerts.outbox import Delivery
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording, write_files
-from assay.tasks.report.history.judges import in_words
-from assay.tasks.report.history.record import History, HistoryRow, consequence_of, runs_without_data
+from assay.tasks.report.history.judges import judge_in_words
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
 from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
 from assay.tasks.report.history.words import STATES, again_in_words, no_data_in_words, windows_in_words
 from assay.tasks.settings import Settings
@@ -150,7 +150,7 @@ def history(
     return 0
 
 
-def _print_history(told: History) -> None:
+def _print_history(told: MonitorHistory) -> None:
     measure, wide = told.measure, max(len(told.measure), 10)
     if not told.rows:
         click.echo("  no window has been opened yet")
@@ -169,7 +169,7 @@ def _print_history(told: History) -> None:
     if means:
         click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
     for change in told.judges:
-        click.echo(f"  judge {in_words(change)}")
+        click.echo(f"  judge {judge_in_words(change)}")
     for one in told.amendments:
         reason = f" ({one.reason})" if one.reason else ""
         click.echo(
@@ -190,9 +190,9 @@ def _line(run: Sequence[HistoryRow], wide: int) -> str:
     if row.has_no_data and len(run) > 1:
         return f"{windows_in_words(run)}: {STATES[row.state]}, {wording.plural(len(run), 'window')}"
     m = row.verdict.overall.measured if row.verdict else None
-    value = "" if m is None else wording.shown(m.value, m.lower, m.upper)
+    value = "" if m is None else wording.estimate_text(m.value, m.lower, m.upper)
     bounded = m is not None and m.lower is not None and m.upper is not None
-    interval = wording.ends(m.value, m.lower, m.upper) if m is not None and bounded else ""
+    interval = wording.ends_in_words(m.value, m.lower, m.upper) if m is not None and bounded else ""
     hints = [row.state]
     if row.verdict and row.verdict.labels_to_decide:
         hints.append(f"about {wording.plural(row.verdict.labels_to_decide, 'more label')} would decide")
@@ -226,7 +226,7 @@ def told_once(messages: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def _tick_json(history: History, done: Tick, delivered: Sequence[Delivery]) -> TickJson:
+def _tick_json(history: MonitorHistory, done: Tick, delivered: Sequence[Delivery]) -> TickJson:
     deliveries: Any = [asdict(one) for one in delivered]
     return {
         **history.to_json(),
@@ -242,7 +242,7 @@ def _tick_json(history: History, done: Tick, delivered: Sequence[Delivery]) -> T
     }
 
 
-def _exit_code(done: Tick, told: History, window: str | None, failed: bool) -> int:
+def _exit_code(done: Tick, told: MonitorHistory, window: str | None, failed: bool) -> int:
     """A breach first, so that nothing hides it; then a failure; then the state of the newest window."""
     stands = standing_code([row for row in told.rows if window is None or row.window == window])
     if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):

@@ -32,9 +32,9 @@ def publish(
       assay publish monitors/dedup --mlflow env --experiment quality
     """
     from assay.flows.publish.mlflow import to_mlflow
-    from assay.tasks.mlflow.tracking import address
+    from assay.tasks.mlflow.tracking import tracking_address
 
-    done = to_mlflow(store_named(where), name, address(tracking), experiment=experiment, run=run_id)
+    done = to_mlflow(store_named(where), name, tracking_address(tracking), experiment=experiment, run=run_id)
     if as_json:
         told: PublishedJson = {
             "name": name, "run_id": done.run_id, "experiment_id": done.experiment_id, "new": done.new,

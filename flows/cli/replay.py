@@ -1,8 +1,10 @@
 """The command that simulates methods on a labelled pool."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -91,39 +93,44 @@ def replay(
       assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
       assay replay pool.parquet --outcome classes --probability sure --measure accuracy,macro_f1
     """
-    from assay.tasks.replay.outcomes import asks_for_curves
+    from assay.tasks.replay.simulated import asks_for_curves
 
-    given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
-             "probability": probability}
-    called = {role: column for role, column in given.items() if column not in (None, role)}
-    if outcome is not None or cluster is not None or asks_for_curves(_listed(measures)):
-        if divergence:
-            raise BadInput(
-                "--divergence is for measures of two classes: leave out --outcome, --cluster and curves"
-            )
-        _replay_outcomes(
-            pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
-            prediction, label, probability, judges, named_systems, cluster, positive, called, as_json,
-            processes, plot,
-        )
-        return 0
+    of_two = {
+        "--features": features, "--systems": systems, "--annotators": annotators > 1, "--audit": audit,
+        "--divergence": divergence,
+    }
+    of_others = {"--judge": judges, "--system": named_systems}
+    if outcome is not None:
+        _refuse_idle({
+            **of_two, "--positive": positive, "--score": score, "--id": item_id != "item_id",
+            "--prediction": prediction and named_systems,
+        })
+    elif cluster is not None or asks_for_curves(_listed(measures)):
+        _refuse_idle({**of_two, **of_others})
+    else:
+        _refuse_idle(of_others)
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
-    from assay.tasks.replay.labelled_pool import read_labelled_pool
-    from assay.tasks.replay.request import NamedMeasure, ReplayRequest
+    from assay.tasks.replay.request import ReplayRequest
     from assay.tasks.replay.run import run_replay
     from assay.tasks.replay.table import as_text
 
-    with _naming_flags():
-        named = tuple(map(NamedMeasure.written, _listed(measures)))
+    given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
+             "probability": probability}
+    columns = _Columns(
+        called={role: column for role, column in given.items() if column is not None},
+        positive=positive, features=_listed(features), further=_listed(systems),
+        judges=_listed(judges), systems=dict(_named(text) for text in named_systems), cluster=cluster,
+    )
+    named = _listed(measures)
     request = ReplayRequest(
         methods=tuple(_listed(methods)),
-        measures=named,
+        measures=tuple(named),
         budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)),
         repeats=repeats,
         seed=seed,
         batch_size=batch_size,
         confidence=confidence,
-        systems=tuple(_listed(systems)),
+        systems=tuple(columns.systems or columns.further),
         people=annotators,
         half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
         audit=audit,
@@ -132,14 +139,11 @@ def replay(
     with _naming_flags():
         if plot is not None:
             check_plot_path(plot)
-        labelled = read_labelled_pool(
-            pool, positive=positive, features=_listed(features), systems=_listed(systems), called=called
-        )
+        labelled = _labelled(pool, outcome, columns, named)
         with _counting() as tell:
             result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
         if plot is not None:
-            written = write_convergence_plot(result, plot)
-            click.echo(f"wrote {written}", err=True)
+            click.echo(f"wrote {write_convergence_plot(result, plot)}", err=True)
     if as_json:
         print_json(result.to_json())
     else:
@@ -147,46 +151,62 @@ def replay(
     return 0
 
 
-def _replay_outcomes(
-    pool: str, outcome: str | None, measures: str, methods: str, budgets: str, repeats: int, seed: int,
-    batch_size: int, confidence: float, half_widths: str, prediction: str | None, label: str,
-    probability: str | None, judges: str, named_systems: tuple[str, ...], cluster: str | None,
-    positive: str | None, called: dict[str, str], as_json: bool, processes: int | None, plot: Path | None,
-) -> None:
-    """The replay of any kind of outcome; of a positive and a negative class where `outcome` is None."""
-    from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """What the options say of the columns."""
+
+    called: Mapping[str, str]     # role -> column, where one is named
+    positive: str | None
+    features: Sequence[str]
+    further: Sequence[str]        # predictions of further systems, of two classes
+    judges: Sequence[str]
+    systems: Mapping[str, str]    # name -> column of predictions, of any outcome
+    cluster: str | None
+
+
+def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Sequence[str]) -> Any:
+    """The pool: of any outcome where `outcome` names it, or where two classes have curves or clusters."""
     from assay.tasks.replay.labelled_pool import read_labelled_pool
     from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
-    from assay.tasks.replay.outcomes import OutcomeRequest, run_outcome_replay
-    from assay.tasks.replay.table import as_text
+    from assay.tasks.replay.simulated import asks_for_curves
 
-    systems = dict(_named(text) for text in named_systems)
-    predicted = None if prediction is None else tuple(_listed(prediction))
-    columns = outcome and OutcomeColumns(
-        outcome=outcome, label=label, predictions=tuple(systems.values()) or predicted,
-        probability=probability, judges=tuple(_listed(judges)), cluster=cluster,
+    called = columns.called
+    if outcome is not None:
+        predicted = tuple(_listed(called["prediction"])) if "prediction" in called else None
+        return read_outcome_pool(pool, OutcomeColumns(
+            outcome=outcome, label=called.get("label", "label"),
+            predictions=tuple(columns.systems.values()) or predicted,
+            probability=called.get("probability"), judges=tuple(columns.judges), cluster=columns.cluster,
+        ))
+    renamed = {role: column for role, column in called.items() if column != role}
+    found = read_labelled_pool(
+        pool, positive=columns.positive, features=columns.features, systems=columns.further, called=renamed
     )
-    request = OutcomeRequest(
-        methods=tuple(_listed(methods)), measures=tuple(_listed(measures)),
-        budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)), repeats=repeats, seed=seed,
-        batch_size=batch_size, confidence=confidence, systems=tuple(systems),
-        half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
-    )
-    with _naming_flags():
-        if plot is not None:
-            check_plot_path(plot)
-        labelled = read_outcome_pool(pool, columns) if columns else \
-            of_two_classes(pool, read_labelled_pool(pool, positive=positive, called=called), cluster)
-        with _counting() as tell:
-            result = run_outcome_replay(
-                labelled, request, pool_name=pool, processes=processes, progress=tell
-            )
-        if plot is not None:
-            click.echo(f"wrote {write_convergence_plot(result, plot)}", err=True)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        click.echo(as_text(result))
+    if columns.cluster is None and not asks_for_curves(measures):
+        return found
+    return of_two_classes(pool, found, columns.cluster)
+
+
+_TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster and curves"
+_IDLE = {   # what an option is for, where it would change nothing
+    "--features": _TWO_CLASSES, "--systems": _TWO_CLASSES, "--annotators": _TWO_CLASSES,
+    "--audit": _TWO_CLASSES, "--divergence": _TWO_CLASSES,
+    "--positive": "names one of two classes, and --outcome says what labels are: leave one of them out",
+    "--score": "is of two classes; with --outcome, name a column under --probability or --judge",
+    "--id": "is for pools of two classes; with --outcome, no names of items are read",
+    "--prediction": "is of one system, and --system names several: leave one of them out",
+    "--judge": "guesses labels of any other kind, which --outcome names; of two classes, the guess is "
+               "--score or --probability",
+    "--system": "names systems for --outcome; further ones of two classes are --systems, with the method "
+                "recycle",
+}
+
+
+def _refuse_idle(given: Mapping[str, object]) -> None:
+    """Raises BadInput for an option that was given here and would change nothing."""
+    for option, value in given.items():
+        if value:
+            raise BadInput(f"{option} {_IDLE[option]}")
 
 
 def _named(text: str) -> tuple[str, str]:

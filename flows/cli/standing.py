@@ -11,7 +11,7 @@ from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.tasks.report import EstimateRow, ReportData, comparison, price, sentences, wording
-from assay.tasks.report.data import Compared
+from assay.tasks.report.data import ComparedSystems
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 
@@ -32,7 +32,7 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method, where that was left to `auto`, with --verbose why; then the forecast."""
     why = f": {opened.why_method}" if is_verbose() else ""
-    chosen = [f"method {opened.statistics.method.name}{why}"] if opened.why_method else []
+    chosen = [f"method {opened.question.method.name}{why}"] if opened.why_method else []
     return chosen + (outlook_lines(ahead) if ahead else [])
 
 
@@ -68,7 +68,7 @@ def print_standing(
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in sentences.warnings(rows):
         click.echo(fill(f"Warning: {line}", 100, initial_indent="  ", subsequent_indent="  "))
-    for line in sentences.people(rows, standing.revision, standing.revised_items, standing.moved):
+    for line in sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:
         hint = f"; about {wording.plural(more, 'more label')} would decide" if more else ""
@@ -79,7 +79,7 @@ def print_standing(
         click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
 
 
-def print_comparison(data: ReportData, systems: Compared) -> None:
+def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
     """Print the systems by measure, their differences from the baseline, and the finding."""
     state = "finished" if data.state == "finished" else "not finished: these figures will change"
     click.echo(f"{data.evaluation}: {state}; {wording.plural(data.labels, 'label')}")
@@ -99,7 +99,7 @@ def estimate_line(row: EstimateRow) -> str:
     wide = price.wide_in_words(row, "")
     known += f", {wide}" if wide and not unknown else ""
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
-    return f"{row.what:<18} {wording.value(row)}{known}{kind}"
+    return f"{row.what:<18} {wording.value_or_reason(row)}{known}{kind}"
 
 
 def state_in_words(standing: Standing) -> str:

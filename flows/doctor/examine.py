@@ -12,15 +12,15 @@ from pathlib import Path
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import prognosis
 from assay.evalcore.methods.registry import auto
-from assay.flows.doctor.pool import QUICK_WORLDS, ExaminedPool, Watch, examine_pool
+from assay.flows.doctor.pool import QUICK_WORLDS, ExaminationWatch, ExaminedPool, examine_pool
 from assay.flows.doctor.spec import as_begin_would, examine_spec
 from assay.tasks.addresses import refuse_secrets
 from assay.tasks.doctor.class_names import ClassNames, class_names
-from assay.tasks.doctor.columns import look, sample
+from assay.tasks.doctor.columns import look_at_columns, sample
 from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import ok, problem
-from assay.tasks.doctor.judge import judge
+from assay.tasks.doctor.judge import judge_columns
 from assay.tasks.doctor.roles import Roles, guess_roles
 from assay.tasks.doctor.sample_told import sample_findings, sample_json
 from assay.tasks.doctor.sampling.portion import portion_of
@@ -34,13 +34,13 @@ from assay.tasks.sources.partition_columns import ROW_NUMBER
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
-SILENT = Watch()
+SILENT = ExaminationWatch()
 TARGETS = (0.10, 0.05, 0.02)      # half-widths a file is examined for
 
 
 def examine(
-    subject: str, store_of: Callable[[Spec], Store], watch: Watch = SILENT, told: Told | None = None, *,
-    sampling: bool = False,
+    subject: str, store_of: Callable[[Spec], Store], watch: ExaminationWatch = SILENT,
+    told: Told | None = None, *, sampling: bool = False,
 ) -> Examination:
     """Examine a spec (by its suffix), or a file, folder or glob of predictions; sampling: read a sample of a
     large one. Every problem is a finding.
@@ -57,14 +57,14 @@ def examine(
 
 
 def examine_file(
-    given: str, told: Told, watch: Watch = SILENT, *, sampling: bool = False, forecast: bool = True
+    given: str, told: Told, watch: ExaminationWatch = SILENT, *, sampling: bool = False, forecast: bool = True
 ) -> Examination:
     """Examine a file, folder or glob, and suggest a spec; sampling: read a sample of a large one; forecast:
     what labels would cost, which takes seconds. Raises BadInput for a column that is not there."""
     try:
         source = open_source(given)
         written = [ok("source", said) for said in source.dialects()]
-        columns = look(sample(source, column_names(source)))
+        columns = look_at_columns(sample(source, column_names(source)))
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
         return _broken(given, str(error))
@@ -80,7 +80,7 @@ def examine_file(
     examined, classes = _pool_of(found, roles)
     if classes is not None and classes.question is not None:
         roles = replace(roles, questions=(*roles.questions, classes.question))
-    findings = [*written, *sample_findings(portion, found.rows), *judge(found, roles)]
+    findings = [*written, *sample_findings(portion, found.rows), *judge_columns(found, roles)]
     findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)
     ahead = None

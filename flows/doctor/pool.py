@@ -7,7 +7,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.labels_needed import Played
 from assay.tasks.doctor.finding import Finding
 from assay.tasks.doctor.judge import alike_finding, calibration_finding, direction_finding, ties_finding
-from assay.tasks.doctor.numbers import Numbers, numbers_of
+from assay.tasks.doctor.numbers import UsableRows, usable_rows
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
@@ -16,7 +16,7 @@ QUICK_WORLDS = 6    # that a first forecast simulates, while somebody waits; `as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class ExaminationWatch:
     """What is told while an examination runs."""
 
     rows: Callable[[int], None] | None = None   # rows scanned so far
@@ -27,7 +27,7 @@ class Watch:
 class ExaminedPool:
     """The usable numbers of a source, and what they say."""
 
-    numbers: Numbers
+    numbers: UsableRows
     summary: NumbersSummary
     findings: list[Finding]
 
@@ -35,7 +35,7 @@ class ExaminedPool:
 def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
     """None where the numbers cannot be used; the findings of the scan say why."""
     try:
-        numbers = numbers_of(found, roles)
+        numbers = usable_rows(found, roles)
     except BadInput:
         return None
     summary = summary_of(numbers, found.total, found.times)

@@ -7,11 +7,11 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
-from assay.flows.doctor.pool import QUICK_WORLDS, ExaminedPool, Watch, examine_pool
+from assay.flows.doctor.pool import QUICK_WORLDS, ExaminationWatch, ExaminedPool, examine_pool
 from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
-from assay.tasks.doctor.judge import judge
+from assay.tasks.doctor.judge import judge_columns
 from assay.tasks.doctor.places import look_at_desk, look_at_store
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.sample_told import sample_findings, sample_json
@@ -28,13 +28,13 @@ from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
-from assay.tasks.spec.strict_yaml import parse
+from assay.tasks.spec.strict_yaml import parse_yaml
 
 _SUGGESTED = "the suggested spec"
 
 
 def examine_spec(
-    path: Path, store_of: Callable[[Spec], Store], watch: Watch, *, sampling: bool = False
+    path: Path, store_of: Callable[[Spec], Store], watch: ExaminationWatch, *, sampling: bool = False
 ) -> Examination:
     """Examine a spec; sampling: read a sample of a large source. Every problem is a finding; nothing is begun
     or created."""
@@ -58,7 +58,7 @@ def examine_spec(
         refused = _as_begin_would(spec, portion)
         found = scan(portion, roles, watch.rows)
         findings += sample_findings(portion, found.rows)
-        findings += judge(found, roles)
+        findings += judge_columns(found, roles)
         if refused is not None:
             findings.append(problem("pool", refused, "`assay begin` would refuse this pool"))
         examined = examine_pool(found, roles)
@@ -106,7 +106,7 @@ def _any_outcome(
 def as_begin_would(text: str, portion: Portion) -> list[Finding]:
     """What `begin` would say of the pool of a suggested spec, in YAML."""
     try:
-        spec = Spec.from_json(parse(text, _SUGGESTED), _SUGGESTED)
+        spec = Spec.from_json(parse_yaml(text, _SUGGESTED), _SUGGESTED)
         return _can_be_frozen(spec, portion)[1]
     except BadInput as error:
         return [problem("pool", str(error), "correct the source, or write a spec by hand")]
@@ -147,7 +147,7 @@ def _as_begin_would(spec: Spec, portion: Portion) -> str | None:
 
 
 def _prognosis(
-    spec: Spec, examined: ExaminedPool, watch: Watch, times: float
+    spec: Spec, examined: ExaminedPool, watch: ExaminationWatch, times: float
 ) -> tuple[Prognosis | None, list[Finding]]:
     """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
     targets = () if spec.target.half_width is None else (spec.target.half_width,)

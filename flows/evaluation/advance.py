@@ -31,7 +31,7 @@ from assay.flows.people.collect import remove_late_copies
 from assay.flows.people.context import People
 from assay.flows.people.post import repost_delay
 from assay.flows.people.wait import wait
-from assay.flows.record.checkpointing import Known, keep, known_from
+from assay.flows.record.checkpointing import Known, keep_checkpoint, known_from
 from assay.flows.record.fold import Fold, in_full, not_begun, read_fold, why_stop
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.record.reissued import reissued_at
@@ -214,7 +214,7 @@ class _Run:
 
     def _keep(self, folded: Fold) -> None:
         """Write a checkpoint, so that the next call need not read the closed rounds."""
-        keep(
+        keep_checkpoint(
             self.opened.ledger, self.opened.manifest, self.begun,
             Known(fold=folded, answered=self.annotating.known, people=self.annotating.people),
             self.store.known, self.entries,

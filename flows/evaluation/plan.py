@@ -1,12 +1,16 @@
 """Plan the next round: draw its items, look them up, and write down what was drawn before anyone is asked."""
 
+from dataclasses import replace
+
+from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.seen import known_labels
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound, write_design, write_plan
 from assay.tasks.pool.frozen import (
     clusters_of,
@@ -25,12 +29,12 @@ def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedR
     if folded.open_round is not None:
         _ensure_design(opened.ledger, folded.open_round)
         return folded.open_round
-    draws = opened.statistics.plan(folded.state, opened.round_size(folded.asked))
+    draws = plan(opened.question, folded.state, opened.round_size(folded.asked))
     return _write_plan(opened.ledger, _plan_round(opened, folded, draws, annotating))
 
 
 @retried
-def _plan_round(opened: Opened, folded: Fold, draws: Drawn, annotating: Annotating) -> PlannedRound:
+def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Annotating) -> PlannedRound:
     """Look up the items of a round that was drawn.
 
     Raises BadInput where the source no longer shows what it showed when the pool was frozen.
@@ -42,11 +46,11 @@ def _plan_round(opened: Opened, folded: Fold, draws: Drawn, annotating: Annotati
     # where all outcomes are known nobody is shown anything, and the source is not read again
     to_show = [] if opened.all_known else asked
     shown = dict(zip(to_show, index.shown(opened.spec, [rows[t] for t in to_show]), strict=True))
-    known = opened.statistics.known_labels(folded.state)
+    known = known_labels(folded.state)
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
     item_id = [row.item_id for row in rows]
     to_people = [item_id[t] for t in asked if inherited[t] is None]
-    return PlannedRound(
+    planned = PlannedRound(
         number=folded.state.round + 1,
         plan=draws,
         item_id=item_id,
@@ -62,9 +66,9 @@ def _plan_round(opened: Opened, folded: Fold, draws: Drawn, annotating: Annotati
         shown=[shown.get(t) for t in range(len(rows))],
         inherited={t: label for t, label in inherited.items() if label is not None},
         gold=annotating.choose(folded, to_people),
-        again=annotating.surprises(folded, draws, item_id),
         again_alone=opened.spec.desk.again.when == "always",
     )
+    return replace(planned, again=annotating.surprises(folded, planned))
 
 
 @retried

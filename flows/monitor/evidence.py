@@ -42,7 +42,7 @@ def revision_of(ledger: Ledger) -> int:
 
 
 @retried
-def read_part(ledger: Ledger) -> PartEvidence:
+def read_evidence_part(ledger: Ledger) -> PartEvidence:
     """Read what a finished evaluation says, by its newest revision."""
     opened = open_evaluation(ledger.store, ledger.name)
     folded = fold(ledger, opened.statistics)

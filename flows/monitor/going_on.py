@@ -3,7 +3,7 @@
 from assay.evalcore.plurals import plural
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.monitor.evidence import is_finished, read_part, revision_of
+from assay.flows.monitor.evidence import is_finished, read_evidence_part, revision_of
 from assay.flows.monitor.judging import judge
 from assay.flows.monitor.opening import may_follow_up, open_follow_up
 from assay.flows.monitor.run import MonitorRun
@@ -28,7 +28,7 @@ def go_on(run: MonitorRun, window: str) -> bool:
     standing = run.standing.get(window)
     rests_on = [] if standing is None else [(part.evaluation, part.revision) for part in standing.parts]
     if standing is None or rests_on != [(one.name, revision_of(one)) for one in evaluations]:
-        run.write(judge(run.versions, window, [read_part(one) for one in evaluations], run.verdicts))
+        run.write(judge(run.versions, window, [read_evidence_part(one) for one in evaluations], run.verdicts))
         return True
     run.tell(standing)   # a crash may have come between the two
     further = open_follow_up(run, standing)

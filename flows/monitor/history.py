@@ -13,11 +13,11 @@ from assay.tasks.ledger.monitoring.states import WindowState, read_states, stand
 from assay.tasks.ledger.monitoring.versions import read_amendments
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, current, latest, read_openings, read_verdicts
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 
 
 @retried
-def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = utc_now) -> History:
+def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = utc_now) -> MonitorHistory:
     """The history of a monitor. Raises UnknownMonitor."""
     versions = open_monitor(store, name)
     spec = versions.newest
@@ -26,7 +26,7 @@ def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = 
     openings, states = read_openings(ledger, keys), read_states(ledger, keys)
     verdicts = read_verdicts(ledger, keys)
     standing = latest(verdicts)
-    return History(
+    return MonitorHistory(
         monitor=spec.name,
         measure=spec.leading_measure,
         error_rate=spec.monitor.error_rate,

@@ -8,13 +8,13 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.weighted.judges import read_figures
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.report.history.record import History
+from assay.tasks.report.history.record import MonitorHistory
 
 MOST_WINDOWS = 8   # that are looked at, the newest among them: each is an evaluation to read
 
 
 @retried
-def with_judges(store: Store, history: History) -> History:
+def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
     """The history with what its newest judged window says of the judges, beside the windows before it.
 
     Windows of the same model alone, each by the labels of its first sample, not those of a follow-up.

@@ -27,7 +27,7 @@ from assay.tasks.ledger.stores.remembering import Remembering
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class KnownKeys:
     """The keys of a monitor, and what is known of them."""
 
     ledger: Ledger           # reads what the checkpoint holds from memory
@@ -37,14 +37,16 @@ class Known:
 
 
 @retried
-def read_known(store: Store, name: str, versions: Versions, now: datetime, also: Iterable[str] = ()) -> Known:
+def read_known(
+    store: Store, name: str, versions: Versions, now: datetime, also: Iterable[str] = ()
+) -> KnownKeys:
     """The keys of a monitor; also: windows that are looked at, settled or not."""
     ledger = Ledger(store, layout.monitor(name))
     entries = find_kept(ledger)
     kept = entries.newest
     if kept is None:
         remembering = Ledger(Remembering(store), ledger.name)
-        return Known(ledger=remembering, keys=sealable(ledger), settled=set(), entries=entries)
+        return KnownKeys(ledger=remembering, keys=sealable(ledger), settled=set(), entries=entries)
     records = kept.records
     ledger = Ledger(Remembering(store, records), ledger.name)
     keys = {*records, *(seal for key in records if (seal := seal_of(key)) is not None)}
@@ -54,7 +56,7 @@ def read_known(store: Store, name: str, versions: Versions, now: datetime, also:
     calendar = {window.name for window in due_windows(versions, now)}
     for window in ((calendar | kept.others) - kept.settled) | again:
         keys.update(ledger.keys(layout.monitor_window(ledger.name, window)))
-    return Known(ledger=ledger, keys=keys, settled=set(kept.settled - again), entries=entries)
+    return KnownKeys(ledger=ledger, keys=keys, settled=set(kept.settled - again), entries=entries)
 
 
 def _later_verdicts(ledger: Ledger, last: int, keys: set[str]) -> Iterator[WindowVerdict]:

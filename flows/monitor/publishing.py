@@ -17,8 +17,14 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report import write_files
-from assay.tasks.report.history.files import history_files, is_told, judged, pages_there, window_files
-from assay.tasks.report.history.record import History
+from assay.tasks.report.history.files import (
+    history_files,
+    is_told,
+    pages_there,
+    verdict_numbers,
+    window_files,
+)
+from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.settings import Settings
 from assay.tasks.telemetry import otel, prometheus
 from assay.tasks.telemetry.figures import Sample, newest_judged, samples
@@ -27,7 +33,7 @@ _log = logging.getLogger("assay.monitor")
 
 
 def publish(
-    store: Store, name: str, settings: Settings, now: datetime, known: History | None = None
+    store: Store, name: str, settings: Settings, now: datetime, known: MonitorHistory | None = None
 ) -> list[str]:
     """Write and send what the settings ask for; returns what could not be done, in words.
 
@@ -55,17 +61,17 @@ def publish(
     return problems
 
 
-def write_pages(history: History, folder: Path) -> None:
+def write_pages(history: MonitorHistory, folder: Path) -> None:
     """Write the history, and the pages of windows that are new or were judged again.
 
     Raises ReportNotWritten.
     """
     there = pages_there(folder)
-    if not (is_told(history, folder) and judged(history) == there):
+    if not (is_told(history, folder) and verdict_numbers(history) == there):
         write_files({**window_files(history, there), **history_files(history)}, folder)
 
 
-def figures_of(store: Store, history: History, now: datetime) -> list[Sample]:
+def figures_of(store: Store, history: MonitorHistory, now: datetime) -> list[Sample]:
     """The figures of a monitor."""
     newest = newest_judged(history)
     spec = open_monitor(store, history.monitor).newest

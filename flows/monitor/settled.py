@@ -14,7 +14,7 @@ from assay.tasks.ledger.owner import Ledger
 _FOR_GOOD = ("missing", "empty", "small", "unlabelled")   # a window stays so once it is late
 
 
-def keep(run: MonitorRun) -> None:
+def keep_settled(run: MonitorRun) -> None:
     """Write a checkpoint if windows became settled since the newest one."""
     verdicts = sealed_verdicts(run.ledger.name, run.keys)
     written = {*run.openings, *run.states}

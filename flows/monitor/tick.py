@@ -23,7 +23,7 @@ from assay.flows.monitor.due import leave_out_again, take_on
 from assay.flows.monitor.going_on import go_on
 from assay.flows.monitor.known import due_windows
 from assay.flows.monitor.run import Tick, read_run, with_workers
-from assay.flows.monitor.settled import keep
+from assay.flows.monitor.settled import keep_settled
 from assay.flows.monitor.states import tell_states, write_states
 from assay.tasks.ledger.checkpoints.monitor import forget_kept
 from assay.tasks.ledger.owner import Ledger
@@ -62,7 +62,7 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     run.seal()
     tell_states(run)
     end_mutes(run)
-    keep(run)
+    keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
 

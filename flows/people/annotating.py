@@ -17,7 +17,6 @@ from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Item
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.answers import RoundAnswers, packed_answers
-from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.labels import Decided, read_gold_answers, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.gold import GoldItem, load_gold
@@ -128,13 +127,13 @@ class Annotating:
             number=folded.state.round + 1,
         )
 
-    def surprises(
-        self, folded: Fold, draws: Drawn, item_id: Sequence[str]
-    ) -> dict[str, tuple[int, ...]]:
-        """Item -> answers that are to be asked again."""
-        again = self._opened.spec.desk.again
-        found = self._opened.statistics.surprising(draws, folded.state.labels, again)
-        return {item_id[t]: answers for t, answers in found.items()}
+    def surprises(self, folded: Fold, planned: PlannedRound) -> dict[str, tuple[int, ...]]:
+        """Item -> answers that are to be asked again; unless it is asked for, of two classes alone."""
+        desk, statistics = self._opened.spec.desk, self._opened.statistics
+        if statistics.classes_stand_equal and desk.ask_again is None:
+            return {}
+        found = statistics.surprising(folded.state, planned, desk.again)
+        return {planned.item_id[t]: answers for t, answers in found.items()}
 
     def _answers_of(self, number: int) -> list[Annotation]:
         if self._decided is not None:

@@ -46,7 +46,7 @@ def ask(people: People, planned: PlannedRound, rule: Rule, gold: Sequence[Item] 
     )
 
 
-def look(people: People, planned: PlannedRound, rule: Rule) -> AskedRound:
+def reread_round(people: People, planned: PlannedRound, rule: Rule) -> AskedRound:
     """Read a closed round's batches once more, gold apart. Nothing is posted."""
     first = collect(people, first_batch(people.ledger.name, planned), rule)
     again = second_batch(people.ledger.name, planned, _asked_twice(first))

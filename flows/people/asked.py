@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.annotators.adjudication import Tally
+from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.decisions import SETTLED, decide, deciding_tally
 from assay.evalcore.annotators.rules import Rule
@@ -22,7 +22,7 @@ class Asking:
     attempts: int                        # to post anything of the round, counted before the desk was read
     posts_of_round: Sequence[Post]       # the attempts, read after the desk
     answers: Sequence[Annotation]        # those that count
-    tallies: Mapping[str, Tally]         # of its items, gold included
+    tallies: Mapping[str, AnswerTally]         # of its items, gold included
     present: frozenset[str]              # items on the desk
 
     @property
@@ -41,7 +41,7 @@ class Asking:
         return self.absent & removed_on_purpose(self.posts)
 
     @property
-    def unsettled(self) -> dict[str, Tally]:
+    def unsettled(self) -> dict[str, AnswerTally]:
         """Items people still have to answer."""
         removed = self.removed
         return {
@@ -71,18 +71,18 @@ class AskedRound:
         return self.first.present | (self.second.present if self.second else frozenset())
 
     @property
-    def tallies(self) -> dict[str, Tally]:
+    def tallies(self) -> dict[str, AnswerTally]:
         """Of each item, gold included, the tally that decides."""
         later = self.second.tallies if self.second else {}
         return {item: deciding_tally(tally, later.get(item)) for item, tally in self.first.tallies.items()}
 
     @property
-    def open_in_first(self) -> dict[str, Tally]:
+    def open_in_first(self) -> dict[str, AnswerTally]:
         """Items that wait for answers to the first asking."""
         return self._open_in(self.first)
 
     @property
-    def open_in_second(self) -> dict[str, Tally]:
+    def open_in_second(self) -> dict[str, AnswerTally]:
         """Items that wait for answers to the second asking."""
         return self._open_in(self.second) if self.second else {}
 
@@ -113,6 +113,6 @@ class AskedRound:
             return self.first.removed
         return self.first.removed - self.second.tallies.keys() | self.second.removed
 
-    def _open_in(self, asking: Asking) -> dict[str, Tally]:
+    def _open_in(self, asking: Asking) -> dict[str, AnswerTally]:
         decides = self.tallies
         return {item: tally for item, tally in asking.unsettled.items() if decides[item] is tally}

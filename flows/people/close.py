@@ -6,7 +6,7 @@ next process closes the round too. What has no answer then is recorded as unansw
 it (`evalcore.evaluation.nonresponse`). Where nothing could stand for it the round goes on waiting.
 """
 
-from assay.evalcore.evaluation.nonresponse import NothingToStandFor
+from assay.evalcore.evaluation.nonresponse import NothingToStandFor, refuse_gaps
 from assay.flows.people.asked import AskedRound
 from assay.flows.people.context import People
 from assay.flows.people.deadlines import deadline_of
@@ -38,7 +38,7 @@ def close(people: People, asked: AskedRound, *, requested: bool = False) -> list
 def why_not_early(people: People, asked: AskedRound) -> NothingToStandFor | None:
     """Why the round cannot be closed with what is there, or None if it can."""
     try:
-        people.opened.statistics.refuse_gaps(asked.planned, answered(asked.labels(early=True)))
+        refuse_gaps(people.opened.question.cells, asked.planned.plan, answered(asked.labels(early=True)))
     except NothingToStandFor as error:
         return error
     return None

@@ -12,6 +12,8 @@ from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.people import AnsweredRound, classes_of, numbered
 from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
 from assay.evalcore.annotators.rules import company
+from assay.evalcore.annotators.surprise import stands_for
+from assay.evalcore.outcomes.codes import is_outcome
 from assay.evalcore.randomness import stream
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
@@ -58,7 +60,7 @@ def one_person_still(opened: Opened, annotating: Annotating, folded: Fold) -> bo
 def _labels(opened: Opened, closed: ClosedRound) -> list[str | None]:
     """What each item that a round asked about came to, as people write it."""
     codes, kind = closed.labels[closed.planned.asked()], opened.spec.labels.answers
-    is_label = opened.statistics.codes.is_label(codes).tolist()
+    is_label = is_outcome(codes).tolist()
     return [kind.text(code) if there else None for code, there in zip(codes.tolist(), is_label, strict=True)]
 
 
@@ -74,8 +76,8 @@ def _answered(
         item_id=tuple(planned.item_id[t] for t in asked),
         prediction=classes_of(None if predicted is None else predicted[asked], len(asked)),
         label=numbered(labels, numbers),
-        positive=statistics.chance_of_positive(planned)[asked],
-        stands_for=statistics.stands_for(planned)[asked],
+        positive=statistics.chance_of_positive(planned.plan)[asked],
+        stands_for=stands_for(planned.plan)[asked],
         again=planned.again,
         again_alone=planned.again_alone,
         answers=answers,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.evalcore.annotators.adjudication import Tally
+from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.flows.people.asked import AskedRound, Asking
 from assay.flows.people.close import why_not_early
 from assay.flows.people.context import People
@@ -38,7 +38,7 @@ def wait(people: People, asked: AskedRound) -> WaitingFor:
     )
 
 
-def _request_more(people: People, asking: Asking, still_open: Mapping[str, Tally]) -> None:
+def _request_more(people: People, asking: Asking, still_open: Mapping[str, AnswerTally]) -> None:
     wanted: dict[int, list[str]] = {}
     for item_id, tally in still_open.items():
         needed = tally.people + (1 if tally.status == "invalid" else 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.flows.publish.place import place_of
+from assay.flows.publish.place import address_of_store
 from assay.flows.record.moments import Moment, moments, read_reissues
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, current_standing, estimate_rows, read_history
@@ -11,7 +11,7 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.mlflow.names import PREFIX, metric_name
-from assay.tasks.mlflow.publication import Point, Publication, listed, points_of, prefixed
+from assay.tasks.mlflow.publication import MetricPoint, Publication, listed_names, points_of, prefixed
 from assay.tasks.report import render_report
 
 _FILES = ("report.html", "report.json")
@@ -38,7 +38,7 @@ def evaluation_publication(opened: Opened) -> Publication:
 def _tags(opened: Opened, standing: Standing) -> dict[str, str]:
     told = {
         "state": standing.state, "verdict": standing.verdict, "stopped_by": standing.stopped_by,
-        "revision": standing.revision, "ledger": place_of(opened.ledger.store),
+        "revision": standing.revision, "ledger": address_of_store(opened.ledger.store),
         "version": opened.versions.get("assay"),
     }
     return {f"assay.{name}": str(value) for name, value in told.items() if value is not None}
@@ -49,24 +49,24 @@ def _parameters(opened: Opened) -> dict[str, str]:
     spec = opened.spec
     return prefixed({
         "evaluation": opened.name,
-        "method": opened.statistics.method.name,
-        "measure": listed(choice.name for choice in spec.measure),
+        "method": opened.question.method.name,
+        "measure": listed_names(choice.name for choice in spec.measure),
         "confidence": spec.target.confidence,
         "seed": spec.seed,
         "pool_items": opened.manifest.rows,
         "pool_digest": opened.manifest.digest,
-        "systems": listed(spec.pool.compared) or None,
+        "systems": listed_names(spec.pool.compared) or None,
     })
 
 
-def _points(opened: Opened, finished: bool) -> Iterator[Point]:
+def _points(opened: Opened, finished: bool) -> Iterator[MetricPoint]:
     ledger = opened.ledger
     told = moments(read_history(ledger), read_reissues(ledger), finished)
     for step, moment in enumerate(told, 1):
         yield from _at(opened, moment, step)
 
 
-def _at(opened: Opened, moment: Moment, step: int) -> Iterator[Point]:
+def _at(opened: Opened, moment: Moment, step: int) -> Iterator[MetricPoint]:
     known = moment.known
     when = read_closed(opened.ledger, known.round) or read_begun(opened.ledger)
     if when is None:      # a crash lost both

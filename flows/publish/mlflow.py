@@ -10,7 +10,7 @@ from assay.tasks.ledger.monitors import means_monitor
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.mlflow.publication import Publication
 from assay.tasks.mlflow.runs import Published, publish_to
-from assay.tasks.mlflow.tracking import address, connected, experiment_of, library
+from assay.tasks.mlflow.tracking import connected, experiment_of, library, tracking_address
 
 
 def publication_of(store: Store, name: str) -> Publication:
@@ -46,5 +46,5 @@ def told_from_python(store: Store, name: str, run: Any, *, uri: str | None, expe
     mlflow = library()
     chosen = mlflow.active_run() if run is None else run
     given = getattr(getattr(chosen, "info", None), "run_id", chosen)
-    where = mlflow.get_tracking_uri() if uri is None else address(uri)
+    where = mlflow.get_tracking_uri() if uri is None else tracking_address(uri)
     return to_mlflow(store, name, where, experiment=experiment, run=given).run_id

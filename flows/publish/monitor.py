@@ -10,13 +10,13 @@ from hashlib import sha256
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import open_monitor
-from assay.flows.publish.place import place_of
+from assay.flows.publish.place import address_of_store
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.mlflow.names import PREFIX, allowed
-from assay.tasks.mlflow.publication import Point, Publication, points_of, prefixed
+from assay.tasks.mlflow.names import PREFIX, allowed_name
+from assay.tasks.mlflow.publication import MetricPoint, Publication, points_of, prefixed
 from assay.tasks.report.history.files import history_files
-from assay.tasks.report.history.record import History
+from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.spec.monitor import MonitorSpec
 
 _FILES = ("history.html", "history.json")
@@ -25,7 +25,7 @@ _FILES = ("history.html", "history.json")
 def monitor_publication(store: Store, name: str) -> Publication:
     """What MLflow is told. Raises UnknownMonitor."""
     history, spec = read_monitor_history(store, name), open_monitor(store, name).newest
-    place = place_of(store)
+    place = address_of_store(store)
     files = history_files(history)
     newest = next((row for row in reversed(history.rows) if row.verdict is not None), None)
     told = {
@@ -44,7 +44,7 @@ def monitor_publication(store: Store, name: str) -> Publication:
     )
 
 
-def _points(history: History, spec: MonitorSpec) -> Iterator[Point]:
+def _points(history: MonitorHistory, spec: MonitorSpec) -> Iterator[MetricPoint]:
     steps = {spec.first.name: 1}
     newest = spec.first
     for verdict in history.verdicts:
@@ -59,8 +59,8 @@ def _points(history: History, spec: MonitorSpec) -> Iterator[Point]:
 
 
 def _name(verdict: WindowVerdict, place: PlaceVerdict) -> str:
-    segment = "" if place.segment is None else f".segment.{allowed(place.segment)}"
-    return f"{PREFIX}{allowed(verdict.measure)}{segment}"
+    segment = "" if place.segment is None else f".segment.{allowed_name(place.segment)}"
+    return f"{PREFIX}{allowed_name(verdict.measure)}{segment}"
 
 
 def _numbers(place: PlaceVerdict) -> dict[str, float | int | None]:

@@ -21,7 +21,7 @@ from assay.tasks.ledger.checkpoints.checkpoint import (
     run_of,
     write_checkpoint,
 )
-from assay.tasks.ledger.checkpoints.values import UNREADABLE, NotKept, read, written
+from assay.tasks.ledger.checkpoints.values import UNREADABLE, NotKept, read_value, written_value
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.answers import RoundAnswers
@@ -43,7 +43,7 @@ class Known:
 def known_from(ledger: Ledger, checkpoint: Checkpoint, begun: Fold) -> Known:
     """What a checkpoint says; begun: before the first round. Raises CheckpointLost."""
     try:
-        state, as_if, labelled, last_asked, reused, looks, last, closed, answered, people = read(
+        state, as_if, labelled, last_asked, reused, looks, last, closed, answered, people = read_value(
             checkpoint.value, partial(retried(run_of), ledger), _base(begun)
         )
         folded = Fold(
@@ -58,7 +58,7 @@ def known_from(ledger: Ledger, checkpoint: Checkpoint, begun: Fold) -> Known:
 
 
 @retried
-def keep(
+def keep_checkpoint(
     ledger: Ledger, manifest: Manifest, begun: Fold, known: Known, read_so_far: Mapping[str, bytes],
     entries: Entries,
 ) -> None:
@@ -73,7 +73,7 @@ def keep(
     if newest is not None and newest.round == number and newest.records.keys() >= records.keys():
         return
     try:
-        value, runs = written(_value(known), number, _base(begun))
+        value, runs = written_value(_value(known), number, _base(begun))
     except NotKept as error:
         _log.debug("%s: no checkpoint: %s", ledger.name, error)
         return
@@ -92,7 +92,7 @@ def _value(known: Known) -> tuple[Any, ...]:
 
 def _base(begun: Fold) -> tuple[Any, ...]:
     """What the parts of `_value` are written against."""
-    return (begun.state, (begun.state, begun.state), *[None] * 8)
+    return (begun.state, (begun.state,) * begun.ways, *[None] * 8)
 
 
 def _look_in_brief(known: RoundEstimate) -> RoundEstimate:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.evaluation.labelled_round import Segments
+from assay.evalcore.evaluation.observe import close_round
+from assay.evalcore.evaluation.state import State, begin
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
 from assay.evalcore.history import with_one_more
-from assay.flows.record.statistics.protocol import AsIf, State, Statistics
+from assay.flows.record.statistics import AsIf, Statistics
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
@@ -32,6 +34,7 @@ class Fold:
     reused: int = 0                          # items whose label an earlier evaluation had bought
     closed: Sequence[ClosedRound] = ()       # what was drawn in them; from a checkpoint, in brief
     as_if: AsIf = None                       # see Statistics.as_if
+    ways: int = 0                            # how many states it has, where it has any
 
     @property
     def asked(self) -> int:
@@ -48,47 +51,34 @@ class Fold:
         if self.open_round is None:
             raise ValueError("there is no open round to close")
         planned = self.open_round
-        labels = labels_of_draws(planned, decided, statistics.codes)
-        shares = shares_of_draws(planned, decided)
+        labels = labels_of_draws(planned, decided)
+        closed = ClosedRound(planned=planned, labels=labels, decided=decided)
+        answered = closed.answered(shares_of_draws(planned, decided))
         reused = sum(d.reason == "reused" for d in decided)
         return replace(
             self,
-            state=statistics.observe(self.state, planned, labels, shares),
-            as_if=statistics.as_if(self.as_if, self.state, planned, labels, shares),
+            state=close_round(statistics.question, self.state, answered),
+            as_if=statistics.as_if(self.as_if, self.state, answered),
             labelled=statistics.counted(self.labelled, decided),
             open_round=None,
             last_asked=len(decided) - reused,
             reused=self.reused + reused,
-            closed=with_one_more(
-                self.closed, ClosedRound(planned=planned, labels=labels, decided=decided)
-            ),
+            closed=with_one_more(self.closed, closed),
         )
 
     def estimate(self, statistics: Statistics, segments: Segments) -> RoundEstimate:
         """The estimates after the last closed round, computed: of the pool, and of these segments."""
-        positives = statistics.positives(self.labelled)
-        return RoundEstimate(
-            round=self.state.round,
-            asked=self.last_asked,
-            labels=self.state.labels,
-            positives=positives,
-            undecided=self.state.undecided,
-            exhausted=self.state.exhausted,
-            estimates=statistics.estimates(self.state),
-            segments=statistics.by_segment(self.state, self.closed, segments),
-            joint=statistics.region(self.state),
-            systems=statistics.systems(self.state),
-            unanswered=self.state.nonresponse.unanswered,
-            sensitivity=statistics.sensitivity(self.as_if),
-            counts=self.labelled if positives is None else (),
-            leading=statistics.leading,
-            outcomes_seen=statistics.outcomes_seen(self.state),
+        return statistics.estimate(
+            self.state, self.as_if, self.labelled, self.closed, segments, self.last_asked
         )
 
 
 def not_begun(statistics: Statistics) -> Fold:
     """Before the first round."""
-    return Fold(state=statistics.begin(), labelled=(0,) * statistics.n_parts)
+    return Fold(
+        state=begin(statistics.question), labelled=(0,) * len(statistics.kind.parts),
+        ways=len(statistics.kind.decided_alike),
+    )
 
 
 def fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None) -> Fold:

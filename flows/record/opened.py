@@ -9,9 +9,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.extending import confidence_after
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.flows.record.statistics.kinds import statistics_of
-from assay.flows.record.statistics.protocol import Statistics
-from assay.flows.record.statistics.two_classes import TwoClassStatistics
+from assay.flows.record.statistics import Statistics, statistics_of
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
@@ -60,7 +58,7 @@ class Opened:
     def confidence(self) -> float:
         """Of the intervals of now: an extension makes them wider, unless they hold at every look."""
         asked = self.spec.target.confidence
-        looks = self.statistics.method.holds_at_every_look
+        looks = self.question.method.holds_at_every_look
         return asked if looks else confidence_after(asked, len(self.extensions))
 
     def extended(self, extensions: Sequence[Extension]) -> "Opened":
@@ -109,9 +107,7 @@ class Opened:
 
     @property
     def question(self) -> Question:
-        """What is asked of a positive and a negative class. Raises BadInput where classes stand equal."""
-        if not isinstance(self.statistics, TwoClassStatistics):
-            raise BadInput(f"evaluation {self.name!r} has no positive class, which this needs")
+        """What is asked, with the intervals of now."""
         return self.statistics.question
 
     @property

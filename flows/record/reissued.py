@@ -18,7 +18,7 @@ class Reissued:
     items: int             # whose labels are not those of the closing
 
 
-def moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ...]:
+def estimates_moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ...]:
     """How the estimates of the whole pool moved: from the labels of the closing to the revised labels."""
     if before is None or before.round != after.round:
         return ()

@@ -1,13 +1,14 @@
 """Where an evaluation stands: what every command prints."""
 
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Literal
 
+from assay.evalcore.evaluation.estimates import share_of_one_label
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.outlook import Outlook
-from assay.evalcore.outcome_evaluation.estimates import share_of_one_label
 from assay.flows.record.opened import Opened
-from assay.flows.record.reissued import Reissued, moved, reissued_at
+from assay.flows.record.reissued import Reissued, estimates_moved, reissued_at
 from assay.flows.record.waiting import WaitingFor
 from assay.tasks.ledger.checkpoints.checkpoint import last_checkpoint
 from assay.tasks.ledger.ending import Ending, read_ending
@@ -99,19 +100,19 @@ class Standing:
 
 def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
     """The estimates of a round as rows of a report: of the whole pool, of further systems, by segment."""
-    bounds = {entry.measure: entry for entry in known.sensitivity}
     return [
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
             price_tag=e.price_tag, system=e.system, revision=revision,
-            undecided=(
-                None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
-            ),
+            undecided=_undecided(known, bounds),
             nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus, at=e.at,
             comparison=e.comparison, one_label=share_of_one_label(e), curve=e.curve, band=e.band,
         )
-        for e in (*known.estimates, *known.systems, *known.segments)
+        for e, bounds in zip(
+            (*known.estimates, *known.systems, *known.segments),
+            chain(known.sensitivity, repeat(None)), strict=False,
+        )
     ]
 
 
@@ -119,7 +120,8 @@ def _undecided(known: RoundEstimate, bounds: Sensitivity | None) -> Undecided | 
     if bounds is None:
         return None
     return Undecided(
-        items=known.undecided, all_negative=bounds.all_negative, all_positive=bounds.all_positive
+        items=known.undecided, all_negative=bounds.all_negative, all_positive=bounds.all_positive,
+        if_all=bounds.if_all,
     )
 
 
@@ -154,11 +156,11 @@ def standing_of(
         known=known,
         budget=opened.rule.budget,
         positive=opened.spec.labels.positive_name or "",
-        interval_note=opened.statistics.method.interval_note,
-        method=opened.statistics.method.name,
+        interval_note=opened.question.method.interval_note,
+        method=opened.question.method.name,
         why_method=opened.why_method,
         revision=reissued.number if reissued else 0,
-        moved=moved(as_closed, reissued.known) if reissued else (),
+        moved=estimates_moved(as_closed, reissued.known) if reissued else (),
         revised_items=reissued.items if reissued else 0,
         outcomes=None if opened.spec.outcomes is None else opened.n_outcomes,
         extensions=extension_rows(opened),
@@ -173,7 +175,7 @@ def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:
         ExtensionRow(
             extension=one.number, rounds=one.rounds, labels_before=one.labels_before, labels=one.labels,
             confidence=opened.as_of(one.rounds + 1).confidence,
-            corrected=not opened.statistics.method.holds_at_every_look, beyond_target=one.beyond_target,
+            corrected=not opened.question.method.holds_at_every_look, beyond_target=one.beyond_target,
             by=one.by, reason=one.reason, at=one.at.isoformat(),
         )
         for one in opened.extensions

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
+from assay.flows.record.statistics import probability_kind
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.ending import read_ending
@@ -54,7 +55,7 @@ class _People:
 def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None) -> list[DrawRow]:
     plan = planned.plan
     settled = {one.item_id: one for one in decided or ()}
-    kind = "census" if plan.census else opened.statistics.probability_kind(planned)
+    kind = probability_kind(plan)
     rows, predicted = [], planned.prediction
     for t, item_id in enumerate(planned.item_id):
         one, ask = settled.get(item_id), bool(plan.ask[t])
@@ -155,8 +156,8 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
-        "method": opened.statistics.method.name,
-        "interval_note": opened.statistics.method.interval_note,
+        "method": opened.question.method.name,
+        "interval_note": opened.question.method.interval_note,
         "seed": opened.spec.seed,
         "streams": "every random stream is derived from seed, evaluation, round, purpose and revision",
         "pool": {

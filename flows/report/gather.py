@@ -15,7 +15,7 @@ from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.flows.report.labelled import (
     errors_found,
     labelled_items,
-    predicted_and_said,
+    predicted_and_labelled,
     probabilities_held,
     score_axis,
     texts_of_errors,
@@ -32,7 +32,7 @@ from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
-from assay.tasks.report.data import Compared
+from assay.tasks.report.data import ComparedSystems
 from assay.tasks.report.pseudonyms import pseudonymous
 
 
@@ -79,9 +79,9 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         rounds=standing.rounds,
         pool=_pool(opened.manifest),
         spec=spec.to_json(),
-        method=opened.statistics.method.name,
+        method=opened.question.method.name,
         interval_note=standing.interval_note,
-        sampling_note=opened.statistics.sampling_note,
+        sampling_note=opened.question.method.sampling_note,
         serves_all=opened.statistics.serves_all,
         budget=standing.budget,
         seed=spec.seed,
@@ -100,7 +100,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
-        pairs=predicted_and_said(opened, labelled),
+        pairs=predicted_and_labelled(opened, labelled),
         errors=errors,
         error_texts=texts_of_errors(opened, errors),
         score_axis=score_axis(opened, labelled),
@@ -154,12 +154,12 @@ def _pool(manifest: Manifest) -> PoolSummary:
     )
 
 
-def _systems(opened: Opened) -> Compared | None:
+def _systems(opened: Opened) -> ComparedSystems | None:
     names = list(opened.spec.pool.compared)
     if not names:
         return None
     kind = opened.spec.labels.outcome
-    return Compared(
+    return ComparedSystems(
         baseline=names[0], others=names[1:], differing=opened.manifest.differing or {},
         positive=None if kind is None else kind.counted, all_pairs=opened.spec.pool.pairs is not None,
     )
@@ -182,7 +182,7 @@ def more_labels(opened: Opened, standing: Standing) -> int | None:
         first.value, first.lower, first.upper,
         edges=[edge for edge in (limit.min, limit.max) if edge is not None],
         labels=known.labels, pool=opened.manifest.rows,
-        widening=1.0 if standing.state != "finished" or opened.statistics.method.holds_at_every_look
+        widening=1.0 if standing.state != "finished" or opened.question.method.holds_at_every_look
         else widening(opened.spec.target.confidence, len(opened.extensions)),
     )
 

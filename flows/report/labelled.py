@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
 
+from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.reliability import (
     ReliabilityBin,
@@ -11,9 +12,10 @@ from assay.evalcore.weighted.reliability import (
     reliability,
     reliability_of_predictions,
 )
-from assay.evalcore.weighted.score_axis import ScoreBin
+from assay.evalcore.weighted.score_axis import ScoreBin, along_the_score
 from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
 from assay.flows.record.opened import Opened
+from assay.flows.record.statistics import probability_kind
 from assay.flows.weighted.sample import PoolSample
 from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
@@ -43,7 +45,7 @@ def labelled_items(opened: Opened, found: PoolSample | None) -> list[LabelledIte
     return items if found is None else _with_weights(opened, items, found)
 
 
-def predicted_and_said(opened: Opened, items: Sequence[LabelledItem]) -> list[tuple[float, float]]:
+def predicted_and_labelled(opened: Opened, items: Sequence[LabelledItem]) -> list[tuple[float, float]]:
     """(prediction, label) of every labelled item, where both are numbers; nothing for other labels."""
     if opened.spec.labels.names or opened.spec.pool.prediction is None:
         return []
@@ -76,9 +78,12 @@ def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str
 
 def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
     """Where the labels went on the axis of the score, or of the probability where the pool has no score."""
-    return opened.statistics.along_the_score(
+    cells = opened.question.cells
+    if not isinstance(cells, Cells):
+        return ()
+    return along_the_score(
+        cells.mean_probability if opened.spec.pool.score is None else cells.mean_score, cells.size,
         [item.cell for item in items], [item.label == 1 for item in items],
-        by_probability=opened.spec.pool.score is None,
     )
 
 
@@ -112,7 +117,7 @@ def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided])
     if predicted is None:
         return
     plan = planned.plan
-    kind = "census" if plan.census else opened.statistics.probability_kind(planned)
+    kind = probability_kind(plan)
     draw = {planned.item_id[t]: t for t in planned.asked()}
     for one in decided:
         if one.label is None:

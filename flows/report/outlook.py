@@ -1,8 +1,8 @@
 """How many labels an evaluation is likely to take from where its ledger stands, and the price of an audit."""
 
-from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.labels_needed import Played
-from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.forecast.outlook import Outlook, outlook
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
 from assay.flows.revisions.recompute import revised_fold
@@ -16,8 +16,9 @@ def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None
     folded = retried(fold)(opened.ledger, opened.statistics)
     limit = opened.spec.limit
     limits = None if limit is None else (limit.min, limit.max)
-    return opened.statistics.outlook(
-        folded.state, opened.rule, opened.spec.batch_size, limits, played, Settings().forecast_worlds
+    return outlook(
+        opened.question, folded.state, opened.rule, opened.spec.batch_size, limits, played,
+        Settings().forecast_worlds,
     )
 
 
@@ -30,4 +31,4 @@ def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:
     newest = retried(last_revision)(opened.ledger) if revision else None
     if newest is not None:
         folded = revised_fold(opened, folded, newest)
-    return opened.statistics.audit_price(folded.state)
+    return audit_price(opened.question, folded.state)

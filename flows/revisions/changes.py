@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from assay.flows.people.annotating import own_answers
-from assay.flows.people.ask import look
+from assay.flows.people.ask import reread_round
 from assay.flows.people.context import People
 from assay.flows.record.fold import Fold, in_full
 from assay.flows.revisions.look import labels_now
@@ -29,7 +29,7 @@ def changed_items(
     }
     changed = False
     for number in range(1, folded.state.round + 1):
-        if only_gaps and not folded.closed[number - 1].has_gaps(people.opened.statistics.codes):
+        if only_gaps and not folded.closed[number - 1].has_gaps:
             continue
         if unchanged.holds(number, last) or not _own(folded, number, asked_last()):
             continue
@@ -38,7 +38,7 @@ def changed_items(
         own = [one for one in decided if number >= asked_last().get((one.cell, one.rank), 0)]
         if only_gaps and all(one.came_to != "unanswered" for one in own):
             continue
-        asked = look(people, closed.planned, own_answers(people.opened, number))
+        asked = reread_round(people, closed.planned, own_answers(people.opened, number))
         now = labels_now(people, asked, decided)
         differing = [one for one in own if now[one.item_id].came_to != one.came_to]
         for before in differing:

@@ -13,7 +13,7 @@ What a look makes of an item:
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from assay.evalcore.annotators.adjudication import Tally
+from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.annotators.annotation import Annotation
 from assay.flows.people.asked import AskedRound
 from assay.flows.people.context import People
@@ -43,7 +43,7 @@ def labels_now(people: People, asked: AskedRound, decided: Sequence[Decided]) ->
     return now
 
 
-def relabelled(before: Decided, fresh: Decided, tally: Tally, *, on_desk: bool) -> Decided:
+def relabelled(before: Decided, fresh: Decided, tally: AnswerTally, *, on_desk: bool) -> Decided:
     """What an item comes to whose answers changed.
 
     before    what it came to so far

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
-from assay.evalcore.evaluation.label_codes import LabelCodes
-from assay.evalcore.types import Array
+from assay.evalcore.design.round import ClosedDraws
+from assay.evalcore.evaluation.revision import revised_state
+from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
 from assay.flows.record.fold import Fold, in_full, not_begun
 from assay.flows.record.opened import Opened
-from assay.flows.record.statistics.protocol import Relabelled
 from assay.tasks.ledger.revisions import Revision, with_revision
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -22,16 +22,16 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     statistics = opened.statistics
     closed = [in_full(opened.ledger, one) for one in folded.closed[: revision.rounds]]
     effective = with_revision([one.decided or () for one in closed], revision)
-    rounds = list(_relabelled(closed, effective, statistics.codes))
+    rounds = _answered_now(closed, effective)
     labelled = not_begun(statistics).labelled
     for decided in effective:
         labelled = statistics.counted(labelled, decided)
     return Fold(
-        state=statistics.revised(rounds),
+        state=revised_state(statistics.question, rounds),
         labelled=labelled,
         last_asked=len(effective[-1]),
         closed=tuple(
-            ClosedRound(planned=one.planned, labels=now.now)
+            ClosedRound(planned=one.planned, labels=now.code)
             for one, now in zip(closed, rounds, strict=True)
         ),
         as_if=statistics.revised_as_if(rounds),
@@ -56,30 +56,23 @@ def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> Anno
     return None if record is None else replace(record, revision=revision.number)
 
 
-def _relabelled(
-    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]], codes: LabelCodes
-) -> list[Relabelled]:
+def _answered_now(
+    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]]
+) -> list[ClosedDraws]:
     """The rounds with the labels of now, draws of items labelled earlier included."""
     label: dict[tuple[int, int], float] = {}
     for decided in effective:
-        label |= {
-            (one.cell, one.rank): one.code(codes) for one in decided if one.reason != "unanswered"
-        }
+        label |= {(one.cell, one.rank): one.code for one in decided if one.reason != "unanswered"}
     return [
-        Relabelled(
-            planned=one.planned,
-            then=one.labels,
-            now=_labels_now(one, decided, label, codes),
-            share=shares_of_draws(one.planned, decided),
-        )
+        one.answered(shares_of_draws(one.planned, decided), _labels_now(one, decided, label))
         for one, decided in zip(closed, effective, strict=True)
     ]
 
 
 def _labels_now(
-    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], float], codes: LabelCodes
-) -> Array:
-    own = {(d.cell, d.rank): d.code(codes) for d in decided}
+    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], float]
+) -> Floats:
+    own = {(d.cell, d.rank): d.code for d in decided}
     now = one.labels.copy()
     plan = one.planned.plan
     for t, (cell, rank, known) in enumerate(

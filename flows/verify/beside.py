@@ -13,7 +13,7 @@ from assay.flows.alerts.verdicts import verdict_changes
 from assay.flows.record.opened import Opened
 from assay.flows.verify.checking import UNREADABLE
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.tries import Claim, Settled
+from assay.tasks.alerts.tries import Settled, TryClaim
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.identity import Identity
@@ -119,6 +119,6 @@ _RECORDS: tuple[Kind, ...] = (
     (layout.post, Attempt, _odd_post), (layout.arrived, Arrived, _odd_arrival),
 )
 _ALERTS: tuple[Kind, ...] = (
-    (layout.alert, Alert, _odd_alert), (layout.alert_try, Claim, _of_no_alert),
+    (layout.alert, Alert, _odd_alert), (layout.alert_try, TryClaim, _of_no_alert),
     (layout.alert_failed, Settled, _of_no_alert), (layout.alert_sent, Settled, _of_no_alert),
 )

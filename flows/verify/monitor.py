@@ -20,7 +20,7 @@ evaluations, which are verified by their own names.
 from collections.abc import Iterator, Sequence
 
 from assay.evalcore.plurals import plural
-from assay.flows.monitor.evidence import read_part, revision_of
+from assay.flows.monitor.evidence import read_evidence_part, revision_of
 from assay.flows.monitor.judging import judge
 from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.registry import UnknownMonitor, open_monitor
@@ -98,7 +98,7 @@ def _is_verdict(key: str) -> bool:
 
 def _strangers(there: frozenset[str]) -> Iterator[Difference]:
     for key in there:
-        if layout.parse(key) is None:
+        if layout.parse_key(key) is None:
             yield Difference(key=key, difference="is not a key of a monitor")
 
 
@@ -157,7 +157,7 @@ class _Verdicts:
 
     def _recompute(self, verdict: WindowVerdict, before: list[WindowVerdict]) -> Iterator[Difference]:
         key = layout.monitor_verdict(self._ledger.name, verdict.number)
-        parts = [read_part(Ledger(self._ledger.store, part.evaluation)) for part in verdict.parts]
+        parts = [read_evidence_part(Ledger(self._ledger.store, part.evaluation)) for part in verdict.parts]
         computed = judge(self._versions, verdict.window, parts, before)
         self.recomputed += 1
         wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.evaluation.seen import known_labels
 from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.checks.differences import column_differences
-from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
@@ -18,7 +19,7 @@ from assay.tasks.pool.shown import in_digits, shown_hashes
 _DRAWN = ("cell", "rank", "ask", "probability")
 
 
-def draw_differences(stored: Drawn, computed: Drawn) -> Iterator[str]:
+def draw_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
     """The draws, and the design that the plan carries."""
     then, now = ({name: getattr(plan, name) for name in _DRAWN} for plan in (stored, computed))
     yield from column_differences(then, now)
@@ -28,7 +29,7 @@ def draw_differences(stored: Drawn, computed: Drawn) -> Iterator[str]:
 
 def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
     """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
-    known = opened.statistics.known_labels(folded.state)
+    known = known_labels(folded.state)
     display = opened.spec.pool.display
     for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
         asked = bool(planned.plan.ask[t])
@@ -81,7 +82,7 @@ def people_differences(
     asked = [planned.item_id[t] for t in planned.to_people()]
     if planned.gold != (gold := annotating.choose(folded, asked)):
         yield f"the gold mixed in is {planned.gold!r}, recomputed {gold!r}"
-    if planned.again != annotating.surprises(folded, planned.plan, planned.item_id):
+    if planned.again != annotating.surprises(folded, planned):
         yield "the answers to be asked again are not those recomputed"
     alone = opened.spec.desk.again.when == "always"
     if planned.again_alone != alone:

@@ -7,6 +7,7 @@ and not the beginning of a long list. A round that rests on damaged keys ends th
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from assay.evalcore.evaluation.plan import plan
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
 from assay.flows.record.fold import not_begun, why_stop
@@ -86,7 +87,7 @@ class RoundsCheck:
         if reason is not None:
             check.say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
             return None
-        draws = opened.statistics.plan(folded.state, opened.as_of(number).round_size(folded.asked))
+        draws = plan(opened.question, folded.state, opened.as_of(number).round_size(folded.asked))
         check.say([
             *draw_differences(planned.plan, draws),
             *item_differences(opened, self._index, folded, planned),

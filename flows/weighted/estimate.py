@@ -4,17 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.reuse import reuse
 from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
 from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.plurals import plural
 from assay.evalcore.weighted.estimate import NONE, Labelled, weighted_estimates
+from assay.evalcore.weighted.item_weights import predictions_unreached
 from assay.evalcore.weighted.reach import depends_on, unreached
 from assay.flows.record.opened import Opened
 from assay.flows.weighted.sample import PoolSample
-from assay.tasks.replay.request import NamedMeasure
+from assay.tasks.replay.request import measure_of_two_classes
 from assay.tasks.report.data import EstimateRow
 from assay.tasks.spec.measure_text import named_measure
 from assay.tasks.spec.shortened import shortened
@@ -76,8 +78,8 @@ def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> N
     if asked.threshold is not None or asked.system is not None or asked.segment is not None:
         raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
                        "--system and --segment")
-    measures = [NamedMeasure.written(written).find() for written in asked.measures]
-    several = opened.statistics.reuse(found.folded.state, measures)
+    measures = [measure_of_two_classes(written) for written in asked.measures]
+    several = reuse(opened.question, found.folded.state, measures)
     return NewAnswer(rows=[_row(found, None, asked, e) for e in several])
 
 
@@ -143,7 +145,9 @@ def _cannot_be_drawn(
     as_frozen = asked.system is None and (
         asked.threshold is None or (frozen is not None and asked.threshold >= frozen)
     )
-    predictions = opened.statistics.predictions_of_unreached(found.sample.reached, as_frozen=as_frozen)
+    predictions = predictions_unreached(
+        opened.question.cells, found.kind, found.sample.reached, as_frozen=as_frozen
+    )
     if not depends_on(found.kind, measure, found.sample, of, predictions):
         return None
     return (f"it depends on {plural(items, 'item')} that the measures of the evaluation never look at, and "

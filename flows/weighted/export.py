@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.flows.record.opened import Opened
+from assay.flows.record.statistics import probability_kind
 from assay.flows.weighted.sample import PoolSample
 
 
@@ -39,9 +40,7 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
             for number, draw in zip(sample.round.tolist(), sample.draw.tolist(), strict=True)
         ]
         columns |= {f"shown:{name}": [text.get(name, "") for text in texts] for name in spec.pool.display}
-    kinds = [
-        "census" if one.plan.census else opened.statistics.probability_kind(one) for one in planned
-    ]
+    kinds = [probability_kind(one.plan) for one in planned]
     return columns | {
         "cell": sample.cell.tolist(),
         "stratum": [opened.statistics.stratum(cell) for cell in sample.cell.tolist()],

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.evalcore.outcome_measures.registry import of_scores
-from assay.evalcore.weighted.judges import JudgeFigure, Judges, judge_figures, judged
+from assay.evalcore.weighted.judges import JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.flows.weighted.estimate import measure_of
@@ -27,7 +27,7 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
     if not judges:
         return None
     leading = standing.known.estimates[0]
-    told = judged(
+    told = figures_of_judges(
         found.kind, found.sample, found.items, judges,
         first=measure_of(opened, found.kind, first.name, first.settings),
         variance=0.0 if leading.interval == "exact" else leading.variance,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.outbox import Delivery, enter_index
+from assay.tasks.alerts.outbox import Delivery, enter_alert_index
 from assay.tasks.alerts.tries import Settled
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
@@ -60,7 +60,7 @@ def outbox_rows(ledger: Ledger) -> list[OutboxRow]:
             continue
         waiting = ledger.exists(layout.alert_index(ledger.name, alert.key))
         if not channels and not waiting:
-            enter_index(ledger, alert.key, None)
+            enter_alert_index(ledger, alert.key, None)
             waiting = True
         rows.append(OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=waiting))
     return rows

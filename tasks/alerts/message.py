@@ -24,7 +24,7 @@ _TO_DO: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class MeasureReading:
     """A measure at one moment."""
 
     when: str           # "round 4", "the window of 2026-11-20"
@@ -37,8 +37,8 @@ def verdict_alert(
     kind: Kind,
     severity: Severity,
     about: str,
-    now: Reading,
-    before: Reading | None,
+    now: MeasureReading,
+    before: MeasureReading | None,
     minimum: float | None,
     maximum: float | None,
     notes: Sequence[str] = (),
@@ -84,7 +84,7 @@ def window_alert(
     group: str = "",
 ) -> Alert:
     """The alert of a breach in a window, or of the recovery from one."""
-    lines = [words.moved(news), words.how_sure(news)]
+    lines = [words.what_moved(news), words.how_sure(news)]
     limits = words.limits_in_words(news.place)
     if limits:
         lines.append(f"It must be {limits}.")
@@ -95,12 +95,12 @@ def window_alert(
     evaluations = [part.evaluation for part in news.verdict.parts]
     lines.append(f"Labels and answers: assay report {evaluations[-1]}. All windows: assay history {monitor}")
     return Alert(
-        key=key, kind=kind, severity=severity, subject=f"{monitor}: {words.headline(news)}",
+        key=key, kind=kind, severity=severity, subject=f"{monitor}: {words.alert_headline(news)}",
         body="\n".join(lines), links=tuple(links), group=group,
     )
 
 
-def _moved(now: Reading, before: Reading | None, then: str = "") -> list[str]:
+def _moved(now: MeasureReading, before: MeasureReading | None, then: str = "") -> list[str]:
     """What it is, what it was, and on how many labels that rests."""
     lines = [f"{_name(now.row)} is {_reading(now)}.{then}"]
     if before is not None:
@@ -117,13 +117,13 @@ def _short(row: EstimateRow) -> str:
     if row.value is None:
         return "undefined"
     if row.interval == "exact":
-        return f"{wording.value(row)} exactly"
-    return wording.value(row) + (f" ({wording.interval(row)})" if wording.has_interval(row) else "")
+        return f"{wording.value_or_reason(row)} exactly"
+    return wording.value_or_reason(row) + (f" ({wording.interval(row)})" if wording.has_interval(row) else "")
 
 
-def _reading(reading: Reading) -> str:
+def _reading(reading: MeasureReading) -> str:
     row = reading.row
-    said = wording.value(row)
+    said = wording.value_or_reason(row)
     if row.interval == "exact":
         return f"{said} exactly ({reading.when})"
     if row.lower is None or row.upper is None:

@@ -30,7 +30,7 @@ from assay.evalcore.errors import AssayError
 from assay.tasks import events
 from assay.tasks.alerts.alert import Alert, rank
 from assay.tasks.alerts.daily import DAILY
-from assay.tasks.alerts.tries import Status, claim, read_tries, settle, told_before
+from assay.tasks.alerts.tries import Status, claim, read_tries, settle_try, told_before
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.monitoring.mutes import mute_at, read_mutes
@@ -127,11 +127,11 @@ def _raise(ledger: Ledger, alert: Alert, now: datetime) -> Literal["raised", "mu
     if _exists(ledger, layout.alert_muted(ledger.name, alert.key)):   # also by an earlier, broken attempt
         return "muted" if ledger.put(key, codec.encode(alert)) == codec.encode(alert) else ""
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
-    enter_index(ledger, alert.key, now)
+    enter_alert_index(ledger, alert.key, now)
     return "raised" if ledger.put(key, codec.encode(alert)) == codec.encode(alert) else ""
 
 
-def enter_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
+def enter_alert_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
     """Write down that some channel may still have to be told."""
     put_record(ledger, layout.alert_index(ledger.name, alert), Raised(raised=raised))
 
@@ -210,13 +210,13 @@ def _deliver(
         return "settled"
     held = _reason_to_hold(ledger, alert, channel.name, now, cooldown)
     if held:
-        settle(ledger, sent_key, "held", now, held)
+        settle_try(ledger, sent_key, "held", now, held)
         return ended("held", held)
     if channel.problem:   # another machine may be able to: no attempt is noted
         return ended("failed", channel.problem)
     tries = read_tries(ledger, alert.key, channel.name)
     if _too_old(one, now) and len(tries) >= LEAST_TRIES:
-        settle(ledger, sent_key, "expired", now, "given up")
+        settle_try(ledger, sent_key, "expired", now, "given up")
         return ended("expired", "it could not be delivered for days and was given up")
     if tries and not tries[-1].is_over(now):
         return None
@@ -230,9 +230,9 @@ def _deliver(
     except NotDelivered as error:
         _log.warning("%s: alert %s did not reach %s: %s", ledger.name, alert.key, channel.name, error)
         failed_key = layout.alert_failed(ledger.name, alert.key, channel.name, attempt)
-        settle(ledger, failed_key, "failed", now, str(error))
+        settle_try(ledger, failed_key, "failed", now, str(error))
         return ended("failed", str(error))
-    settle(ledger, sent_key, "sent", now)
+    settle_try(ledger, sent_key, "sent", now)
     _log.info("%s: %s was told of %s", ledger.name, channel.name, alert.key)
     return ended("sent")
 

@@ -44,7 +44,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class TryClaim:
     """`<alert>.tries/<channel>.0001.json`: somebody makes the attempt."""
 
     at: datetime
@@ -68,7 +68,7 @@ def read_tries(ledger: Ledger, alert: str, channel: str) -> list[Try]:
     return sorted(
         (
             Try(
-                number=attempt, at=get_record(ledger, key, Claim).at,
+                number=attempt, at=get_record(ledger, key, TryClaim).at,
                 failed=layout.alert_failed(ledger.name, alert, channel, attempt) in there,
             )
             for key, (_, _, tried, attempt) in made.items() if tried == channel
@@ -98,11 +98,11 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
 def claim(ledger: Ledger, key: str, now: datetime) -> bool:
     """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its
     own."""
-    blob = codec.encode(Claim(at=now, creator=uuid4().hex))
+    blob = codec.encode(TryClaim(at=now, creator=uuid4().hex))
     return ledger.put(key, blob) == blob
 
 
 @retried
-def settle(ledger: Ledger, key: str, status: Status, now: datetime, why: str = "") -> None:
+def settle_try(ledger: Ledger, key: str, status: Status, now: datetime, why: str = "") -> None:
     """End an attempt, or settle an alert for a channel. The first record counts."""
     put_record(ledger, key, Settled(at=now, status=status, why=why))

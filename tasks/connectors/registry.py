@@ -20,7 +20,7 @@ IMPORTERS: tuple[Importer, ...] = (
 _LISTED = 5
 
 
-class Found(NamedTuple):
+class ImportPlan(NamedTuple):
     """What is to be read, and by whom."""
 
     importer: Importer
@@ -35,7 +35,7 @@ def importer_named(name: str) -> Importer:
     return found
 
 
-def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> Found:
+def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> ImportPlan:
     """The places below `given` that one importer reads.
 
     name    of the importer, where it is said; else what the content shows
@@ -68,7 +68,7 @@ def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> F
         names = ", ".join(one.path.name for one in passed[:_LISTED]) + more
         notes.tell(f"files of no known format were passed over: {names}")
     [(importer, places)] = found.items()
-    return Found(importer, places)
+    return ImportPlan(importer, places)
 
 
 def _fitting(place: Place, among: Sequence[Importer]) -> Importer | None:

@@ -3,7 +3,7 @@
 import hashlib
 
 
-def digest(*parts: str) -> str:
+def digest_of_parts(*parts: str) -> str:
     """SHA-256 of the parts and their lengths, as 64 hexadecimal digits."""
     hashed = hashlib.sha256()
     for part in parts:

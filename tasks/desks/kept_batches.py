@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from assay.tasks.desks.digests import digest
+from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.protocol import Batch
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.stores.protocol import Store
@@ -44,7 +44,7 @@ class KeptBatches(Generic[Post]):
     def keep_post(self, batch: Batch, item_ids: Sequence[str], record: Post) -> None:
         """Keep what one post put on the desk; the same items a second time change nothing."""
         key = layout.desk_post(
-            self._desk, self._evaluation, batch.round, batch.asking, digest(*sorted(item_ids))
+            self._desk, self._evaluation, batch.round, batch.asking, digest_of_parts(*sorted(item_ids))
         )
         self._store.put(key, codec.encode(record))
 
@@ -57,7 +57,8 @@ class KeptBatches(Generic[Post]):
         """Keep that each of these items is to be answered by so many people in all."""
         record = MorePeople(annotators=annotators, items=tuple(sorted(set(item_ids))))
         key = layout.desk_more(
-            self._desk, self._evaluation, batch.round, batch.asking, annotators, digest(*record.items)
+            self._desk, self._evaluation, batch.round, batch.asking, annotators,
+            digest_of_parts(*record.items),
         )
         self._store.put(key, codec.encode(record))
 

@@ -22,7 +22,7 @@ _SHOWN = 4            # columns proposed for people to look at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class LookedAtColumn:
     """What the first rows of a column look like."""
 
     name: str
@@ -97,7 +97,7 @@ class Column:
         return few and whole and self.name not in OWN_COLUMNS
 
 
-def longest_texts(columns: Sequence[Column]) -> tuple[str, ...]:
+def longest_texts(columns: Sequence[LookedAtColumn]) -> tuple[str, ...]:
     """Names of the columns with the longest texts, in the order of the file."""
     texts = [c for c in columns if not c.numbers and not c.boolean and c.distinct > FEW]
     longest = sorted(texts, key=lambda c: -c.length)[:_SHOWN]
@@ -116,12 +116,12 @@ def sample(source: Source, names: list[str]) -> Mapping[str, list[pa.Array]]:
     return {name: [part.column(i) for part in parts] for i, name in enumerate(names)}
 
 
-def look(first: Mapping[str, list[pa.Array]]) -> list[Column]:
+def look_at_columns(first: Mapping[str, list[pa.Array]]) -> list[LookedAtColumn]:
     """The columns that hold something that can be read as text."""
     return [column for name, chunks in first.items() if (column := _look(name, chunks)) is not None]
 
 
-def _look(name: str, chunks: list[pa.Array]) -> Column | None:
+def _look(name: str, chunks: list[pa.Array]) -> LookedAtColumn | None:
     """None for a column that is empty throughout, or cannot be read as text."""
     texts: list[str] = []
     found: list[float] = []
@@ -143,7 +143,7 @@ def _look(name: str, chunks: list[pa.Array]) -> Column | None:
     values, counts = np.unique(np.array(texts, object), return_counts=True)
     commonest = np.argsort(-counts, kind="stable")[:_KEPT]
     numeric = np.array(found)
-    return Column(
+    return LookedAtColumn(
         name=name,
         boolean=all(kind(chunk.type) in ("boolean", "nothing") for chunk in chunks),
         numbers=len(found) >= _NEARLY * len(texts),

@@ -7,7 +7,7 @@ from math import isfinite
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.class_names import class_names
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
-from assay.tasks.doctor.numbers import Numbers, threshold_of
+from assay.tasks.doctor.numbers import UsableRows, threshold_of
 from assay.tasks.doctor.roles import Question, Roles, gives_away
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
@@ -18,7 +18,7 @@ _LISTED = 8   # classes of labels that are listed
 _OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
 
 
-def judge(found: Scan, roles: Roles) -> list[Finding]:
+def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
     """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
     result = [_rows(found), ok("columns", f"taken: {roles.said}"), *_ids(found, roles)]
     result += [*_scored(found, roles), *_decided(found, roles)]
@@ -48,7 +48,7 @@ def judge(found: Scan, roles: Roles) -> list[Finding]:
     return result
 
 
-def calibration_finding(numbers: Numbers, supplied: bool, times: float) -> Finding | None:
+def calibration_finding(numbers: UsableRows, supplied: bool, times: float) -> Finding | None:
     """Whether the probabilities expect about as many positives as there are (or are predicted); times: rows
     of the source for each of those read."""
     expected = float(numbers.probability.sum()) * times
@@ -67,7 +67,7 @@ def calibration_finding(numbers: Numbers, supplied: bool, times: float) -> Findi
     )
 
 
-def direction_finding(numbers: Numbers) -> Finding | None:
+def direction_finding(numbers: UsableRows) -> Finding | None:
     """A warning where the items predicted positive have the lower scores."""
     positive = numbers.prediction == 1
     if positive.all() or not positive.any():
@@ -82,7 +82,7 @@ def direction_finding(numbers: Numbers) -> Finding | None:
     )
 
 
-def alike_finding(numbers: Numbers, roles: Roles) -> Finding | None:
+def alike_finding(numbers: UsableRows, roles: Roles) -> Finding | None:
     """A problem where the threshold that was guessed predicts one class only; a warning where it was told."""
     kinds = set(numbers.prediction.tolist())
     if roles.prediction is not None or len(kinds) > 1:
@@ -143,7 +143,8 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
 
 
 def _scored(found: Scan, roles: Roles) -> list[Finding]:
-    if roles.outcome == "two classes" and roles.score is None and roles.probability is None:
+    unsure = roles.score is None and roles.probability is None
+    if roles.outcome == "two classes" and unsure and roles.prediction is None:
         numbers = ", ".join(f"--score {shlex.quote(name)}" for name in roles.numbers[:3])
         return [problem(
             "columns", "none is called a prediction, a score or a label",
@@ -151,10 +152,12 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             + (f"; columns of numbers that could be the score: {numbers}" if numbers else ""),
         )]
     result = []
-    if roles.outcome == "classes" and roles.probability is None and not roles.per_class:
+    if roles.outcome in ("classes", "two classes") and unsure and not roles.per_class:
+        more = "a score or a probability" if roles.outcome == "two classes" else \
+            "a confidence, or a probability for each class,"
         result.append(warning(
             "probability", "no column says how sure a prediction is",
-            "it works without; a confidence, or a probability for each class, saves labels",
+            f"it works without; {more} saves labels",
         ))
     for name, defect in found.bad_numbers.items():
         if defect.count:

@@ -17,7 +17,7 @@ _EDGE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Numbers:
+class UsableRows:
     """The usable rows, as arrays."""
 
     score: Floats
@@ -44,20 +44,25 @@ class Numbers:
         )
 
 
-def numbers_of(found: Scan, roles: Roles) -> Numbers:
-    """The usable rows. Raises BadInput where there is no scale, no decision, or nothing left."""
-    if roles.score is None and roles.probability is None:
-        raise BadInput("there is no score and no probability")
-    scale = found.score if roles.score is not None else found.probability
-    usable = np.isfinite(scale)
-    if roles.probability is not None:
-        usable &= np.isfinite(found.probability)
+def usable_rows(found: Scan, roles: Roles) -> UsableRows:
+    """The usable rows: a prediction alone is a score of two values.
+
+    Raises BadInput where there is no scale, no decision, or nothing left.
+    """
+    alone = roles.score is None and roles.probability is None
+    if alone and roles.prediction is None:
+        raise BadInput("there is no score, no probability and no prediction")
     threshold: float | None = None
     classes = class_names(found, roles)
     if roles.prediction is not None:
         code = {name: i for i, name in enumerate(found.prediction_names)}
-        usable &= found.prediction >= 0
         prediction = (found.prediction == code.get(classes.predicted[0], -2)).astype(np.int64)
+    scale = prediction - 0.5 if alone else found.score if roles.score is not None else found.probability
+    usable = np.isfinite(scale)
+    if roles.probability is not None:
+        usable &= np.isfinite(found.probability)
+    if roles.prediction is not None:
+        usable &= found.prediction >= 0
         threshold = _separating(scale[usable], prediction[usable])
     else:
         threshold = threshold_of(found, roles)
@@ -66,11 +71,11 @@ def numbers_of(found: Scan, roles: Roles) -> Numbers:
     if not usable.any():
         raise BadInput("no row has everything that is needed")
     chance = found.probability if roles.probability is not None else expit(scale)
-    score = scale if roles.score is not None else logit(np.clip(scale, _EDGE, 1 - _EDGE))
+    score = scale if alone or roles.score is not None else logit(np.clip(scale, _EDGE, 1 - _EDGE))
     label = None
     if roles.label is not None and not found.missing_labels and found.label_names:
         label = _as_codes(found, classes.labelled)
-    return Numbers(
+    return UsableRows(
         score=score[usable], probability=chance[usable], prediction=prediction[usable],
         label=None if label is None else label[usable], classes=classes, threshold=threshold,
     )

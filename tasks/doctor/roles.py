@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.doctor.columns import FEW, Column, longest_texts
+from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
 from assay.tasks.doctor.told import Told
 from assay.tasks.sources.partition_columns import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
@@ -93,11 +93,11 @@ def _prediction_rank(name: str) -> int:
     return _NOBODY
 
 
-def _is_label(column: Column) -> bool:
+def _is_label(column: LookedAtColumn) -> bool:
     return _label_rank(column.name) < _NOBODY
 
 
-def _is_prediction(column: Column) -> bool:
+def _is_prediction(column: LookedAtColumn) -> bool:
     return _prediction_rank(column.name) < _NOBODY
 
 
@@ -106,7 +106,7 @@ def _is_probability(name: str) -> bool:
     return words[:1] == ("p",) or not _PROBABILITY.isdisjoint(words)
 
 
-def _has(column: Column, words: frozenset[str]) -> bool:
+def _has(column: LookedAtColumn, words: frozenset[str]) -> bool:
     return not words.isdisjoint(_words(column.name))
 
 
@@ -177,7 +177,7 @@ class Roles:
 class _Pick:
     """Takes columns for roles, each column once."""
 
-    def __init__(self, columns: Sequence[Column], told: Told) -> None:
+    def __init__(self, columns: Sequence[LookedAtColumn], told: Told) -> None:
         self.by_name = {column.name: column for column in columns}
         named = (told.id, told.score, told.probability, told.prediction, told.label)
         self.taken = {name for name in named if name not in (None, ROW_NUMBER)}
@@ -188,11 +188,11 @@ class _Pick:
                 raise BadInput(f"there is no column {name!r} with values; there are {there}")
 
     @property
-    def free(self) -> list[Column]:
+    def free(self) -> list[LookedAtColumn]:
         return [column for column in self.by_name.values() if column.name not in self.taken]
 
     def one(
-        self, fits: Callable[[Column], bool], option: str | None = None, asks: str = "", *,
+        self, fits: Callable[[LookedAtColumn], bool], option: str | None = None, asks: str = "", *,
         decides: bool = False,
     ) -> str | None:
         """The first free column that fits; a question where several do."""
@@ -207,7 +207,7 @@ class _Pick:
         return found[0]
 
     def best(
-        self, fits: Callable[[Column], bool], rank: Callable[[str], int], option: str, asks: str
+        self, fits: Callable[[LookedAtColumn], bool], rank: Callable[[str], int], option: str, asks: str
     ) -> str | None:
         """The free column that fits and has the best name; a question where several names are as good."""
         ranks = {column.name: rank(column.name) for column in self.free if fits(column)}
@@ -217,7 +217,7 @@ class _Pick:
         )
 
 
-def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
+def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> Roles:
     """Name the columns. Raises BadInput where a column was told that is not there."""
     told = told or Told()
     pick = _Pick(columns, told)
@@ -236,6 +236,9 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
     if told.threshold is not None and (told.prediction or outcome != "two classes"):
         raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
                        "it out beside --prediction, and for numbers, grades and more than two classes")
+    if told.positive is not None and outcome != "two classes":
+        raise BadInput(f"--positive names one of two classes, and column {label or prediction!r} holds "
+                       f"{outcome}; leave it out")
     alone = prediction is None and told.threshold is None      # what is predicted follows from the scale
     score, probability = _scale(pick, told, outcome, per_class, alone)
     if outcome == "two classes" and prediction and score is None:
@@ -281,7 +284,7 @@ def _identity(pick: _Pick) -> str | None:
 
 
 def _label(pick: _Pick) -> str | None:
-    def could_be(column: Column) -> bool:
+    def could_be(column: LookedAtColumn) -> bool:
         return column.numbers or column.kinds() <= 2 or column.names_of_classes
 
     return pick.best(could_be, _label_rank, "--label", _WHICH_LABEL)
@@ -299,7 +302,7 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
     columns = list(pick.by_name.values())
     of_numbers = label is not None and _is_quantity(pick.by_name[label])
 
-    def could_be(column: Column) -> bool:
+    def could_be(column: LookedAtColumn) -> bool:
         if column.like_a_probability and not of_numbers:
             return False
         # `predicted_score` is a score, unless there is a `true_score`
@@ -336,7 +339,7 @@ def _perhaps_labels(pick: _Pick, prediction: str | None) -> tuple[str, ...]:
     are predicted, whatever they are called."""
     predicted = set(pick.by_name[prediction].values) if prediction else set()
 
-    def of_the_same_words(column: Column) -> bool:
+    def of_the_same_words(column: LookedAtColumn) -> bool:
         words = set(column.values) - (NO_VALUE - predicted)
         return not column.numbers and len(words) > 1 and words <= predicted
 
@@ -357,11 +360,11 @@ def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]
     )
 
 
-def _is_quantity(column: Column) -> bool:
+def _is_quantity(column: LookedAtColumn) -> bool:
     return column.numbers and (not column.whole or column.distinct > FEW)
 
 
-def _outcome(prediction: Column | None, label: Column | None, per_class: bool) -> Outcome:
+def _outcome(prediction: LookedAtColumn | None, label: LookedAtColumn | None, per_class: bool) -> Outcome:
     """What a label is, from the values of predictions and labels."""
     decided = [column for column in (prediction, label) if column is not None]
     if any(_is_quantity(column) for column in decided):

@@ -9,7 +9,7 @@ from assay.evalcore.measures.alike import where_alike
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import every
 from assay.evalcore.types import Array
-from assay.tasks.doctor.numbers import Numbers
+from assay.tasks.doctor.numbers import UsableRows
 
 _BINS = 10
 _LEVELS = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
@@ -87,7 +87,7 @@ class NumbersSummary:
         return told
 
 
-def summary_of(numbers: Numbers, rows: int, times: float = 1.0) -> NumbersSummary:
+def summary_of(numbers: UsableRows, rows: int, times: float = 1.0) -> NumbersSummary:
     """Of the usable rows; `rows`: of the whole source; times: rows of the source for each of those read."""
     return NumbersSummary(
         scores=score_summary(numbers, times),
@@ -99,7 +99,7 @@ def summary_of(numbers: Numbers, rows: int, times: float = 1.0) -> NumbersSummar
     )
 
 
-def score_summary(numbers: Numbers, times: float = 1.0) -> ScoreSummary:
+def score_summary(numbers: UsableRows, times: float = 1.0) -> ScoreSummary:
     """Quantiles, ties, predicted positives, and whether a threshold explains the predictions."""
     score = numbers.score
     values, counts = np.unique(score, return_counts=True)
@@ -112,7 +112,7 @@ def score_summary(numbers: Numbers, times: float = 1.0) -> ScoreSummary:
     )
 
 
-def calibration(numbers: Numbers, times: float = 1.0) -> Calibration | None:
+def calibration(numbers: UsableRows, times: float = 1.0) -> Calibration | None:
     """Expected and counted positives, in all and by bins of the probability; None without labels."""
     if numbers.label is None:
         return None
@@ -133,7 +133,7 @@ def calibration(numbers: Numbers, times: float = 1.0) -> Calibration | None:
     )
 
 
-def measure_findings(numbers: Numbers) -> list[MeasureFinding]:
+def measure_findings(numbers: UsableRows) -> list[MeasureFinding]:
     """Every measure: whether it can exist, its exact value where labels are known, and a note."""
     pool = numbers.labelled()
     result = []

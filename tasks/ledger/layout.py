@@ -180,7 +180,7 @@ class Key:
         return int(values[field]) if field in values else None
 
 
-def parse(key: str) -> Key | None:
+def parse_key(key: str) -> Key | None:
     """What a key is; None for one that no pattern spells."""
     for kind in KINDS:
         values = kind.match(key)

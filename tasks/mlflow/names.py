@@ -17,23 +17,23 @@ _LONGEST, _DIGEST = 40, 8    # of one part
 
 def metric_name(row: EstimateRow) -> str:
     """`assay/f1`, `assay/recall.class.cat`, `assay/f1.system.new.minus.old`, `assay/f1.segment.…`."""
-    parts = [allowed(row.measure)]
+    parts = [allowed_name(row.measure)]
     if row.curve is not None and row.curve != row.measure:
-        parts += ["of", allowed(row.curve)]
+        parts += ["of", allowed_name(row.curve)]
     if row.system is not None:
-        parts += ["system", allowed(row.system)]
+        parts += ["system", allowed_name(row.system)]
     if row.versus is not None:
-        parts += ["minus", allowed(row.versus)]
+        parts += ["minus", allowed_name(row.versus)]
     if row.class_name is not None:
-        parts += ["class", allowed(row.class_name)]
+        parts += ["class", allowed_name(row.class_name)]
     if row.at is not None:
         parts += ["at", f"{row.at:g}"]
     if row.segment is not None:
-        parts += ["segment", allowed(row.segment)]
+        parts += ["segment", allowed_name(row.segment)]
     return PREFIX + ".".join(parts)
 
 
-def allowed(text: str) -> str:
+def allowed_name(text: str) -> str:
     """The text as a part of a name; another text never gives the same."""
     short = _NOT_ALLOWED.sub("_", text)[:_LONGEST]
     return short if short == text else f"{short}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"

@@ -8,7 +8,7 @@ from assay.tasks.mlflow.names import PREFIX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class MetricPoint:
     """A metric at one step."""
 
     name: str
@@ -25,7 +25,7 @@ class Publication:
     name: str                         # of the run
     tags: Mapping[str, str]
     parameters: Mapping[str, str]
-    points: Sequence[Point]
+    points: Sequence[MetricPoint]
     files: Mapping[str, bytes]        # path in the run -> text
     began: datetime | None
     finished: datetime | None         # None while it goes on
@@ -33,7 +33,7 @@ class Publication:
 
 def points_of(
     name: str, numbers: Mapping[str, float | int | None], step: int, moment: datetime, order: int = 0
-) -> Iterator[Point]:
+) -> Iterator[MetricPoint]:
     """`name`, `name.lower` ... at one step; what is undefined is left out.
 
     numbers   what follows the name -> its value; "" for the value itself
@@ -43,7 +43,7 @@ def points_of(
     for part, value in numbers.items():
         if value is not None:
             full = f"{name}.{part}" if part else name
-            yield Point(name=full, value=float(value), step=step, milliseconds=milliseconds)
+            yield MetricPoint(name=full, value=float(value), step=step, milliseconds=milliseconds)
 
 
 def prefixed(values: Mapping[str, object]) -> dict[str, str]:
@@ -51,6 +51,6 @@ def prefixed(values: Mapping[str, object]) -> dict[str, str]:
     return {PREFIX + name: str(value) for name, value in values.items() if value is not None}
 
 
-def listed(names: Iterable[str]) -> str:
+def listed_names(names: Iterable[str]) -> str:
     """Names in one parameter; MLflow takes 6,000 characters."""
     return ", ".join(names)[:6000]

@@ -29,7 +29,7 @@ def library() -> Any:
     return mlflow
 
 
-def address(given: str) -> str:
+def tracking_address(given: str) -> str:
     """Where MLflow is: as given, or by MLFLOW_TRACKING_URI for `env`. Raises BadInput."""
     if given != FROM_ENVIRONMENT:
         refuse_secrets(given, "the address of MLflow")

@@ -19,7 +19,7 @@ from assay.tasks.ledger.times import read_begun
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import in_parts, part_digests, pool_digest
 from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.shards.cutting import shards_of
+from assay.tasks.pool.shards.cutting import shards_of_source
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -84,7 +84,7 @@ def source_digest(
 ) -> tuple[int, str]:
     """The rows of a source, and the digest that its pool would have. Raises BadInput as freezing would."""
     paths, rows, digests = [file.path for file in source.files], 0, []
-    for shard in shards_of(source, spec.pool.id, one_after_the_other):
+    for shard in shards_of_source(source, spec.pool.id, one_after_the_other):
         checker = RowChecker(spec, paths)
         batches = source.slices(shard.slices, checker.columns)
         for part in in_parts(checker.check(batch) for batch in batches):

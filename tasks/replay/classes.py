@@ -13,12 +13,13 @@ _SPELLINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
 def as_classes(
-    path: str, columns: Mapping[str, pa.Array], score: Floats, positive: str | None
+    path: str, columns: Mapping[str, pa.Array], score: Floats | None, positive: str | None
 ) -> dict[str, Ints]:
     """Every column (N,) as 0 and 1; all columns are written in the same words, `prediction` among them.
 
     score (N,): of two class names, the positive one is predicted at the higher scores, unless `positive`
-    names it.  Raises BadInput for gaps, for more than two classes, and where the scores do not tell.
+    names it; None where there are none.  Raises BadInput for gaps, for more than two classes, and where the
+    scores do not tell.
     """
     text = {name: words(path, name, column) for name, column in columns.items()}
     known = sorted({word for column in text.values() for word in np.unique(column).tolist()})
@@ -37,9 +38,14 @@ def as_classes(
     return {name: codes[np.searchsorted(known, column)] for name, column in text.items()}
 
 
-def _higher_scored(path: str, predicted: Array, score: Floats) -> str:
+def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
     """The class that is predicted at the higher scores."""
     classes = np.unique(predicted)
+    if score is None:
+        raise BadInput(
+            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and no score tells which class "
+            "is the positive one; name it with --positive, or write 1 for it and 0 for the other"
+        )
     means = [score[predicted == c].mean() for c in classes]
     if len(classes) != 2 or means[0] == means[1]:
         raise BadInput(

@@ -1,5 +1,7 @@
 """Columns of a labelled pool as arrays, every value checked; errors name the file, the column, the rows."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,6 +9,14 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Floats
 from assay.tasks.sources.values import as_numbers, as_text
+
+
+def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
+    """The chunks of a column as one array: text where their types differ, and never a dictionary."""
+    if len({str(chunk.type) for chunk in chunks}) > 1:
+        chunks = [as_text(chunk) for chunk in chunks]
+    joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
+    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
 
 
 def numbers(path: str, name: str, values: pa.Array) -> Floats:

@@ -4,7 +4,7 @@ Columns, in Parquet, CSV or JSONL, by these names or by those the caller gives:
 
     item_id       names the item; each once
     score         any real number, higher is more positive; and/or
-    probability   of the positive class, in 0..1
+    probability   of the positive class, in 0..1; or neither: a prediction alone is a score of two values
     prediction    0/1, or the name of a class
     label         the truth, in the same words as `prediction`; or
     label_probability   where annotators differ: the chance, in 0..1, that one of them calls the item positive
@@ -28,11 +28,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Floats
 from assay.tasks.replay.classes import as_classes
-from assay.tasks.replay.columns import chances, check_ids, numbers
+from assay.tasks.replay.columns import chances, check_ids, numbers, one_array
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.files.listing import is_local
 from assay.tasks.sources.reader import open_source
-from assay.tasks.sources.values import as_text
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -62,9 +61,11 @@ def read_labelled_pool(
     if not columns or not len(columns["item_id"]):
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
     check_ids(path, columns["item_id"])
-    score, probability = _scores(path, columns)
+    scored = _scores(path, columns)
     spoken = {name: columns[name] for name in ("prediction", "label", *systems) if name in columns}
-    classes = as_classes(path, spoken, score, positive)
+    classes = as_classes(path, spoken, None if scored is None else scored[0], positive)
+    alone = np.asarray(classes["prediction"] - 0.5, np.float64)
+    score, probability = scored or (alone, np.asarray(expit(alone)))
     chance = None
     if "label" not in columns:
         chance = chances(path, "label_probability", columns["label_probability"])
@@ -79,6 +80,7 @@ def read_labelled_pool(
         systems=np.stack(further, axis=1) if further else None,
         label_probability=chance,
         scored="score" in columns,
+        unsure=scored is None,
     )
 
 
@@ -96,30 +98,24 @@ def _read(path: str, further: Sequence[str], called: Mapping[str, str]) -> dict[
     roles = list(dict.fromkeys([*_NEEDED, truth, *scored, *further]))
     columns = [called.get(role, role) for role in roles]
     missing = [column for column in columns if column not in present]
-    if missing or not scored:
-        none = "neither a column 'score' nor a column 'probability'"
+    if missing:
         raise BadInput(
-            f"{path}: {f'no column {missing[0]!r}' if missing else none}; a labelled pool has item_id, "
-            "prediction, label, and score or probability or both; --id, --prediction, --label, --score and "
-            "--probability name columns that are called otherwise"
+            f"{path}: no column {missing[0]!r}; a labelled pool has item_id, prediction and label, and may "
+            "have score or probability or both; --id, --prediction, --label, --score and --probability name "
+            "columns that are called otherwise"
         )
     batches = [batch.columns for batch in source.batches(list(dict.fromkeys(columns)))]
     place = {column: i for i, column in enumerate(dict.fromkeys(columns))}
     return {
-        role: _joined([batch.column(place[column]) for batch in batches])
+        role: one_array([batch.column(place[column]) for batch in batches])
         for role, column in zip(roles, columns, strict=True)
     }
 
 
-def _joined(chunks: Sequence[pa.Array]) -> pa.Array:
-    if len({str(chunk.type) for chunk in chunks}) > 1:
-        chunks = [as_text(chunk) for chunk in chunks]
-    joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
-    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
-
-
-def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]:
-    """Scores and probabilities (N,), one made of the other where it is missing."""
+def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats] | None:
+    """Scores and probabilities (N,), one made of the other where it is missing; None where both are."""
+    if "probability" not in columns and "score" not in columns:
+        return None
     if "probability" not in columns:
         score = numbers(path, "score", columns["score"])
         return score, np.asarray(expit(score))

@@ -17,13 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.types import Floats
-from assay.tasks.replay.columns import chances, words
+from assay.tasks.replay.columns import chances, one_array, words
 from assay.tasks.replay.kinds import READERS
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.files.listing import is_local
@@ -53,6 +52,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     if columns.outcome not in READERS:
         raise BadArgument("outcome", f"is one of {', '.join(READERS)}, got {columns.outcome!r}")
     reader = READERS[columns.outcome]
+    if columns.outcome == "number" and columns.probability is not None:
+        raise BadArgument("probability", "is of classes, and the labels are numbers; a guess is a judge")
     path = str(path)
     if is_local(path) and not Path(path).is_file():
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
@@ -96,7 +97,7 @@ def of_two_classes(path: str, pool: LabelledPool, cluster: str | None = None) ->
     named = None if cluster is None else _read(path, column_names(open_source(path)), [cluster])[cluster]
     items = Items(
         prediction=pool.prediction.astype(np.float64)[:, None],
-        probability=np.stack([1 - pool.probability, pool.probability], axis=1),
+        probability=None if pool.unsure else np.stack([1 - pool.probability, pool.probability], axis=1),
         score=pool.score[:, None] if pool.scored else None,
         cluster=None if cluster is None or named is None else _clusters(path, cluster, named),
     )
@@ -115,12 +116,7 @@ def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str,
         raise BadInput(f"{path}: no column {missing[0]!r}; it has {', '.join(present[:20])}")
     names = list(dict.fromkeys(wanted))
     batches = [batch.columns for batch in open_source(path).batches(names)]
-    return {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(names)}
-
-
-def _joined(chunks: Sequence[pa.Array]) -> pa.Array:
-    joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
-    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
+    return {name: one_array([b.column(i) for b in batches]) for i, name in enumerate(names)}
 
 
 def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:

@@ -18,11 +18,11 @@ class MethodResult:
     seconds_per_round: float             # of one evaluation: planning, drawing, learning and estimating
     least_coverage: float                # what its intervals are held to
     labels_to: tuple[LabelsTo, ...]      # one for each half-width asked for
+    truth: float                         # the value on the pool
     system: str | None = None            # one of the further systems; None for the pool's own predictions
     versus: str | None = None            # the system it is compared with, for a difference
     of_class: str | None = None          # the class or tag, of a measure with a number for each
     at: float | None = None              # the threshold, of a point of a curve
-    truth: float | None = None           # the value on the pool, where `ReplayResult.truth` is not asked
 
     @property
     def of(self) -> str:

@@ -120,8 +120,8 @@ def _person(person: Person, *, by_truth: bool) -> PersonLine:
     )
     return PersonLine(
         name=person.annotator,
-        answers=wording.count(person.answers),
-        skips=wording.count(person.skips),
+        answers=wording.grouped_digits(person.answers),
+        skips=wording.grouped_digits(person.skips),
         agreed=f"{labels.agreed} of {labels.items}",
         gold=f"{met - wrong} of {met}" if met else "–",
         errors=tuple(_rate(rate) for rate in rates),
@@ -140,7 +140,7 @@ def _agreement(a: Agreement) -> AgreementLine:
         name=_STATISTICS[a.statistic] + (f": {' and '.join(a.between)}" if a.between else "") + (
             f": {a.tag}" if a.tag else ""
         ),
-        items=wording.count(a.items),
+        items=wording.grouped_digits(a.items),
         agreed="–" if a.agreed is None else wording.percent(round(a.agreed, 3)),
         value=f"undefined: {a.undefined_reason}" if a.value is None else wording.number(a.value, 2),
         interval=_ends(a, 2),
@@ -150,14 +150,14 @@ def _agreement(a: Agreement) -> AgreementLine:
 def _corrected(corrected: Corrected, naive: EstimateRow | None) -> CorrectedLine:
     return CorrectedLine(
         name=wording.measure_name(corrected.measure),
-        naive="–" if naive is None else wording.value(naive),
+        naive="–" if naive is None else wording.value_or_reason(naive),
         naive_interval="–" if naive is None else wording.interval(naive),
         value=corrected.undefined_reason
-        or wording.shown(corrected.value, corrected.lower, corrected.upper),
+        or wording.estimate_text(corrected.value, corrected.lower, corrected.upper),
         interval=_ends(corrected),
     )
 
 
 def _ends(found: Agreement | Corrected, places: int | None = None) -> str:
     known = found.lower is not None
-    return wording.ends(found.value, found.lower, found.upper, places=places) if known else "–"
+    return wording.ends_in_words(found.value, found.lower, found.upper, places=places) if known else "–"

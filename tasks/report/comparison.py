@@ -7,9 +7,9 @@ systems none is called better by chance more often than the confidence says.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.evaluation.estimate import Comparison
 from assay.tasks.report import wording
-from assay.tasks.report.data import Compared, EstimateRow, ReportData, of_what
+from assay.tasks.report.data import ComparedSystems, EstimateRow, ReportData, of_what
 from assay.tasks.report.figures.forest import forest_figure
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.machine import estimate_json
@@ -80,8 +80,8 @@ def finding(data: ReportData) -> str:
         several = data.systems is not None and data.systems.all_pairs
         told = [pairs_in_words(found) if several else _in_numbers(found)]
     based = (
-        f"From {wording.plural(data.labels, 'label', 'labels')} on a pool of {wording.count(data.pool.n)} "
-        "items."
+        f"From {wording.plural(data.labels, 'label', 'labels')} on a pool of "
+        f"{wording.grouped_digits(data.pool.n)} items."
     )
     return " ".join([*told, based])
 
@@ -177,9 +177,9 @@ def comparison_line(row: EstimateRow, c: Comparison) -> ComparisonLine:
         name=wording.measure_name(row.measure),
         of=of_what(row.system, None, row.class_name),
         undefined=row.undefined_reason,
-        value=wording.value(row),
+        value=wording.value_or_reason(row),
         interval=wording.interval(row),
-        together=wording.ends(row.value, c.lower, c.upper),
+        together=wording.ends_in_words(row.value, c.lower, c.upper),
         chance=chance_in_words(c),
         verdict=_WORDS[c.verdict] + more,
     )
@@ -197,7 +197,7 @@ def difference_in_words(row: EstimateRow, c: Comparison) -> str:
     )
 
 
-def agreeing(systems: Compared, items: int) -> list[str]:
+def agreeing(systems: ComparedSystems, items: int) -> list[str]:
     """What the predictions alone say: how often each system says what the baseline says."""
     return [
         f"{name} and {systems.baseline} predict the same for "
@@ -207,7 +207,7 @@ def agreeing(systems: Compared, items: int) -> list[str]:
     ]
 
 
-def comparison_json(data: ReportData, systems: Compared) -> ComparedJson:
+def comparison_json(data: ReportData, systems: ComparedSystems) -> ComparedJson:
     """What `assay compare --json` prints."""
     return {
         "evaluation": data.evaluation,
@@ -246,4 +246,4 @@ def _ends(row: EstimateRow, c: Comparison) -> str:
     if c.lower is None or c.upper is None or c.lower == c.upper:
         return ""
     ends = (c.lower, c.upper) if (row.value or 0) > 0 else (-c.upper, -c.lower)
-    return f" ({wording.percent(row.confidence)} interval {wording.ends(row.value, *ends)})"
+    return f" ({wording.percent(row.confidence)} interval {wording.ends_in_words(row.value, *ends)})"

@@ -5,7 +5,7 @@ Times are whatever strings the caller passes; no clock is read.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
@@ -13,9 +13,8 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.evalcore.evaluation.estimates import Band, Comparison
+from assay.evalcore.evaluation.estimate import Band, Comparison, PriceTag
 from assay.evalcore.evaluation.nonresponse import ResponseRate
-from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -34,11 +33,16 @@ class BadReport(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undecided:
-    """Items people could not decide, and an estimate if all of them were of one class."""
+    """Items people could not decide, and an estimate if all of them were decided alike."""
 
     items: int
-    all_negative: Ends
-    all_positive: Ends
+    all_negative: Ends | None = None
+    all_positive: Ends | None = None
+    if_all: Mapping[str, Ends] = field(default_factory=dict)   # outcome -> the estimate, of other labels
+
+    def to_json(self) -> Any:
+        """What is there, as the contract has it."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,7 @@ class EstimateRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedSystems:
     """The systems that are compared."""
 
     baseline: str
@@ -216,7 +220,7 @@ class ReportData:
     confidence_asked: float = 0.95               # that of the intervals unless it was extended
     extend_command: str | None = None            # what buys as many labels as would decide
     revised_items: int = 0                       # items with another label than their round was closed with
-    systems: Compared | None = None              # where systems are compared
+    systems: ComparedSystems | None = None              # where systems are compared
     joint: JointRegion | None = None             # the joint region of several measures, where there is one
     judges: Judges | None = None                 # what the labels say of the pool's own guesses
     errors: WrongPredictions | None = None       # among the labelled items; None without predictions

@@ -65,11 +65,11 @@ def _caption(errors: WrongPredictions, baseline: str | None) -> str:
     labelled = wording.plural(errors.labelled, "labelled item")
     if not errors.count:
         return f"None: {labelled}, all with the label that {whose if baseline else 'was predicted'}."
-    said = [f"{wording.count(errors.count)} of {labelled} {'is' if errors.count == 1 else 'are'} labelled "
-            f"otherwise than {whose}"]
+    said = [f"{wording.grouped_digits(errors.count)} of {labelled} "
+            f"{'is' if errors.count == 1 else 'are'} labelled otherwise than {whose}"]
     if errors.weight is not None:
-        said.append(f"by their weights they stand for about {wording.count(round(errors.weight))} items of "
-                    "the pool")
+        said.append("by their weights they stand for about "
+                    f"{wording.grouped_digits(round(errors.weight))} items of the pool")
     listed = len(errors.items)
     order = "the largest errors first" if errors.by_size else (
         "those first that stand for most items" if errors.weight is not None
@@ -85,8 +85,8 @@ def _line(one: LabelledItem, text: str) -> ErrorLine:
         text = text[: _LONGEST - 4].rpartition(" ")[0] + " ..."
     return ErrorLine(
         item=one.item_id, text=text, predicted=one.predicted_text, label=one.label_text,
-        score=_number(one.score), probability=_number(one.probability), round=wording.count(one.round),
-        why=_why(one), weight=_weight(one.weight),
+        score=_number(one.score), probability=_number(one.probability),
+        round=wording.grouped_digits(one.round), why=_why(one), weight=_weight(one.weight),
     )
 
 
@@ -104,4 +104,4 @@ def _number(x: float | None) -> str:
 def _weight(weight: float | None) -> str:
     if weight is None:
         return "–"
-    return wording.count(round(weight)) if weight >= 10 else wording.plain(round(weight, 1))
+    return wording.grouped_digits(round(weight)) if weight >= 10 else wording.plain_number(round(weight, 1))

@@ -46,8 +46,8 @@ def judges_in_words(judges: Judges) -> JudgeSection:
 def _line(judge: str, figure: JudgeFigure) -> JudgeLine:
     known = (figure.value, figure.lower, figure.upper)
     return JudgeLine(
-        judge=judge, figure=FIGURES[figure.figure], value=wording.shown(*known),
-        interval="exact" if figure.interval == "exact" else wording.ends(*known),
+        judge=judge, figure=FIGURES[figure.figure], value=wording.estimate_text(*known),
+        interval="exact" if figure.interval == "exact" else wording.ends_in_words(*known),
         undefined=figure.undefined_reason,
     )
 

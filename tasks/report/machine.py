@@ -118,7 +118,7 @@ def estimate_json(row: EstimateRow) -> EstimateJson:
     if row.curve is not None:
         told["curve"] = row.curve
     if row.undecided is not None:
-        told["undecided"] = plain(row.undecided)
+        told["undecided"] = row.undecided.to_json()
     if row.nonresponse is not None:
         told["nonresponse"] = plain(row.nonresponse)
     if row.comparison is not None:

@@ -8,7 +8,7 @@ from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.figures.convergence import whole_pool_rows
 from assay.tasks.report.figures.picture import Picture
-from assay.tasks.report.figures.points import predicted_and_said
+from assay.tasks.report.figures.points import label_against_prediction
 from assay.tasks.report.figures.shares import share_bars
 
 
@@ -38,7 +38,7 @@ def _numbers(data: ReportData) -> OutcomeSection | None:
         caption="The labelled items, each with its prediction. They were not drawn evenly, so the cloud is "
                 "not a picture of the pool; the estimates weigh each item by what it stands for. The ring "
                 "marks the largest error.",
-        figure=predicted_and_said(data.pairs),
+        figure=label_against_prediction(data.pairs),
     )
 
 

@@ -12,9 +12,9 @@ from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.errors_found import errors_in_words
-from assay.tasks.report.figures.bars import scale_of
+from assay.tasks.report.figures.bars import scale_of_bars
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
-from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
+from assay.tasks.report.figures.convergence import estimate_against_labels, small_multiples, whole_pool_rows
 from assay.tasks.report.figures.curves import curves
 from assay.tasks.report.figures.reliability import reliability_diagram
 from assay.tasks.report.figures.score_axis import labels_by_score
@@ -25,10 +25,10 @@ from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.outcomes import outcome_section, scales_alike
 from assay.tasks.report.rendering import render
 from assay.tasks.report.table_lines import (
-    estimate_line,
     price_line,
     random_sampling_line,
     segment_tables,
+    table_line,
     truth_lines,
 )
 
@@ -46,8 +46,8 @@ def report_html(data: ReportData) -> bytes:
 
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])
     beside = [row for row in data.estimates if row.comparison is None]
-    lowest, highest = scale_of(beside, data.outcome)
-    line = partial(estimate_line, data, lowest=lowest, highest=highest)
+    lowest, highest = scale_of_bars(beside, data.outcome)
+    line = partial(table_line, data, lowest=lowest, highest=highest)
     drawn = others[:_MOST_MULTIPLES]
     return render(
         "page.html.j2",
@@ -56,10 +56,10 @@ def report_html(data: ReportData) -> bytes:
         w=wording,
         sentences=sentences,
         headline=sentences.headline(data),
-        verdict=sentences.verdict(data),
-        first=estimate_line(data, first, *scale_of([first], data.outcome), reference=_zero(first)),
+        verdict=sentences.verdict_and_ground(data),
+        first=table_line(data, first, *scale_of_bars([first], data.outcome), reference=_zero(first)),
         wide=price.wide_in_words(first, data.positive),
-        figure=convergence_figure(data, first),
+        figure=estimate_against_labels(data, first),
         comparison=comparison_section(data),
         joint=joint_section(data.joint) if data.joint else None,
         multiples=small_multiples(data, drawn) if drawn else None,
@@ -70,8 +70,8 @@ def report_html(data: ReportData) -> bytes:
         curves=curves(data),
         measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
         segments=segment_tables(data),
-        scale_from=wording.plain(lowest),
-        scale_to=wording.plain(highest),
+        scale_from=wording.plain_number(lowest),
+        scale_to=wording.plain_number(highest),
         several=any(row.system or row.class_name for row in data.estimates),
         rounds=[
             (past, next((line(r) for r in past.estimates if r.same(first)), None))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.evaluation.estimate import Comparison
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
 

@@ -24,7 +24,7 @@ _REGIMES = {
 }
 
 
-def random_labels(row: EstimateRow) -> str:
+def random_labels_in_words(row: EstimateRow) -> str:
     """`about 11,000`, or why it cannot be said."""
     tag = row.price_tag
     if tag is None:
@@ -109,7 +109,7 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
     if not told:
         return []
     needed = "; ".join(
-        f"{row.measure}{f' of {row.class_name}' if row.class_name else ''} {random_labels(row)}"
+        f"{row.measure}{f' of {row.class_name}' if row.class_name else ''} {random_labels_in_words(row)}"
         for row in told
     )
     return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]

@@ -9,14 +9,15 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimates import Band, Comparison
+from assay.evalcore.evaluation.estimate import Band, Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.weighted.judges import Judges
 from assay.evalcore.weighted.reliability import ReliabilityBin
 from assay.evalcore.weighted.score_axis import ScoreBin
-from assay.tasks.report.data import ExtensionRow, Moved, StateName, Undecided
+from assay.tasks.ledger.rounds.estimate import Ends
+from assay.tasks.report.data import ExtensionRow, Moved, StateName
 
 _OfClass = TypedDict("_OfClass", {"class": str | None})
 
@@ -56,6 +57,15 @@ class WarningJson(TypedDict):
     share_of_one_label: float        # of the variance
 
 
+class UndecidedJson(TypedDict):
+    """Items people could not decide, and the estimate if all of them were decided alike."""
+
+    items: int
+    all_negative: NotRequired[Ends]           # only of a positive and a negative class
+    all_positive: NotRequired[Ends]
+    if_all: NotRequired[dict[str, Ends]]      # only of other labels: outcome -> the estimate
+
+
 class EstimateJson(_OfClass, PriceJson):
     """One estimate with its interval."""
 
@@ -75,7 +85,7 @@ class EstimateJson(_OfClass, PriceJson):
     warning: NotRequired[WarningJson]         # only where one label makes more than half of the variance
     curve: NotRequired[str]                   # the curve that it is a point of
     band: NotRequired[Band]                   # of a point of a curve: ends that hold along all of it
-    undecided: NotRequired[Undecided]         # only where people could not decide some items
+    undecided: NotRequired[UndecidedJson]     # only where people could not decide some items
     nonresponse: NotRequired[ResponseRate]    # only where rounds were closed early
     comparison: NotRequired[Comparison]       # only of a difference between two systems
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
+from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import comparison, price, wording
 from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, Undecided
 
@@ -41,7 +42,7 @@ def interval_kind(kind: str) -> str:
     return f"{_INTERVALS[kind]} ({kind})" if kind in _INTERVALS else kind
 
 
-def limit(data: ReportData) -> str | None:
+def demanded(data: ReportData) -> str | None:
     """`at least 0.8`, or None when no limit was set."""
     return wording.allowed(data.limit_min, data.limit_max)
 
@@ -49,9 +50,9 @@ def limit(data: ReportData) -> str | None:
 def target(data: ReportData) -> str | None:
     """The precision that was asked for."""
     if data.target_half_width is not None:
-        return f"half-width of at most {wording.plain(data.target_half_width)}"
+        return f"half-width of at most {wording.plain_number(data.target_half_width)}"
     if data.target_variance is not None:
-        return f"variance of at most {wording.plain(data.target_variance)}"
+        return f"variance of at most {wording.plain_number(data.target_variance)}"
     return None
 
 
@@ -61,11 +62,11 @@ def labels(total: int, budget: int, known_before: int, *, named: bool = False) -
     named   say "labels" after the number
     """
     bought = total - known_before
-    many = wording.plural(bought, "label", "labels") if named else wording.count(bought)
+    many = wording.plural(bought, "label", "labels") if named else wording.grouped_digits(bought)
     if not known_before:
-        return f"{many} of a budget of {wording.count(budget)}"
-    known = wording.count(known_before)
-    return f"{many} bought of a budget of {wording.count(budget)}, and {known} known before"
+        return f"{many} of a budget of {wording.grouped_digits(budget)}"
+    known = wording.grouped_digits(known_before)
+    return f"{many} bought of a budget of {wording.grouped_digits(budget)}, and {known} known before"
 
 
 def stopped(data: ReportData) -> str:
@@ -96,7 +97,7 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
             f"After round {one.rounds} had met the target, it was extended to {now} in all{who}{why}; the "
             "target no longer stops it." if one.beyond_target else
             f"After round {one.rounds} had given a result, it was extended from a budget of "
-            f"{wording.count(one.labels_before)} to {now}{who}{why}."
+            f"{wording.grouped_digits(one.labels_before)} to {now}{who}{why}."
         )
     if extensions and extensions[-1].corrected:
         last = extensions[-1]
@@ -110,9 +111,9 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
     return lines
 
 
-def verdict(data: ReportData) -> tuple[str, str] | None:
+def verdict_and_ground(data: ReportData) -> tuple[str, str] | None:
     """The verdict in a word, and what it rests on; None without limit or comparison."""
-    allowed, first = limit(data), data.estimates[0]
+    allowed, first = demanded(data), data.estimates[0]
     if allowed is None:
         return comparison.verdict_of_all(data)
     name = named_row(first)
@@ -150,9 +151,9 @@ def headline(data: ReportData) -> str:
     row = data.estimates[0]
     if row.comparison is not None:
         return comparison.finding(data)
-    name, allowed = named_row(row), limit(data)
+    name, allowed = named_row(row), demanded(data)
     based = (f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of "
-             f"{wording.count(data.pool.n)} predictions")
+             f"{wording.grouped_digits(data.pool.n)} predictions")
     if row.value is None:
         return f"{name} is undefined ({row.undefined_reason}), {based}."
     so_far = "" if data.state == "finished" else ", so far"
@@ -161,12 +162,12 @@ def headline(data: ReportData) -> str:
     else:
         said = f"{name} is{so_far}{',' if so_far else ''}"
     if row.interval == "exact":
-        return f"{said} {wording.value(row)} exactly, {based}."
+        return f"{said} {wording.value_or_reason(row)} exactly, {based}."
     if row.lower is None or row.upper is None:
-        return f"{said} estimated at {wording.value(row)}, with no interval, {based}."
+        return f"{said} estimated at {wording.value_or_reason(row)}, with no interval, {based}."
     return (
-        f"{said} estimated at {wording.value(row)}, with a {wording.percent(row.confidence)} interval of "
-        f"{wording.interval(row)}, {based}."
+        f"{said} estimated at {wording.value_or_reason(row)}, with a {wording.percent(row.confidence)} "
+        f"interval of {wording.interval(row)}, {based}."
     )
 
 
@@ -174,11 +175,11 @@ def in_a_line(row: EstimateRow) -> str:
     """`f1: 0.891, 95% interval 0.842 to 0.932; wide interval 0.6 to 0.94`."""
     name = f"{row.what} in {row.segment}" if row.segment else row.what
     if row.lower is None or row.upper is None or row.interval == "exact":
-        return f"{name}: {wording.value(row)}{', exact' if row.interval == 'exact' else ''}"
+        return f"{name}: {wording.value_or_reason(row)}{', exact' if row.interval == 'exact' else ''}"
     beside = price.wide(row)
     return (
-        f"{name}: {wording.value(row)}, {wording.percent(row.confidence)} interval {wording.interval(row)}"
-        + (f"; wide interval {beside}" if beside else "")
+        f"{name}: {wording.value_or_reason(row)}, {wording.percent(row.confidence)} interval "
+        + wording.interval(row) + (f"; wide interval {beside}" if beside else "")
     )
 
 
@@ -220,7 +221,7 @@ def _few_labels(rows: Sequence[EstimateRow]) -> str:
     return f"{said}. Buy {MIN_LABELS} or more before you rely on one."
 
 
-def people(
+def people_in_words(
     rows: Sequence[EstimateRow], revision: int, items: int, moved: Sequence[Moved]
 ) -> list[str]:
     """How changed, undecided and missing answers changed the estimates."""
@@ -234,9 +235,10 @@ def people(
     bounds = [(row, row.undecided) for row in whole if row.undecided]
     if bounds:
         cannot = wording.plural(bounds[0][1].items, "item", "items")
+        alike = "negative, or all positive" if bounds[0][1].all_negative else "decided alike"
         lines.append(
-            f"People could not decide {cannot}, which the estimates leave out. If all of them were negative, "
-            f"or all positive: {'; '.join(_if_decided(row, given) for row, given in bounds)}."
+            f"People could not decide {cannot}, which the estimates leave out. If all of them were {alike}: "
+            f"{'; '.join(_if_decided(row, given) for row, given in bounds)}."
         )
     gaps = next((row.nonresponse for row in whole if row.nonresponse), None)
     if gaps:
@@ -260,13 +262,23 @@ def _moved(one: Moved) -> str:
 
 
 def _if_decided(row: EstimateRow, given: Undecided) -> str:
-    negative, positive = (
-        wording.in_short(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
-    )
-    return f"{wording.measure_name(row.measure)} {negative}, or {positive}"
+    name = wording.measure_name(row.measure)
+    if given.all_negative and given.all_positive:
+        return f"{name} {_in_short(given.all_negative)}, or {_in_short(given.all_positive)}"
+    of_class = f" of {row.class_name}" if row.class_name else ""
+    known = [(one.value, way) for way, one in given.if_all.items() if one.value is not None]
+    if not known:
+        return f"{name}{of_class} has no value"
+    (_, low), (_, high) = min(known), max(known)
+    said = [f"{_in_short(given.if_all[way])} (all {way})" for way in dict.fromkeys((low, high))]
+    return f"{name}{of_class} {' to '.join(said)}"
 
 
-def served(data: ReportData) -> str:
+def _in_short(one: Ends) -> str:
+    return wording.in_short(one.value, one.lower, one.upper)
+
+
+def served_in_words(data: ReportData) -> str:
     """Which measures the choice of items served."""
     drive = data.spec.get("drive")
     if drive:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.bars import Bar, interval_bar, scale_of
+from assay.tasks.report.figures.bars import IntervalBar, interval_bar, scale_of_bars
 from assay.tasks.report.figures.convergence import whole_pool_rows
 
 
@@ -27,7 +27,7 @@ class EstimateLine:
     confidence: str
     labels: int
     revision: int
-    bar: Bar
+    bar: IntervalBar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ForestTable:
     rows: Sequence[tuple[str, EstimateLine]]
 
 
-def estimate_line(
+def table_line(
     data: ReportData, row: EstimateRow, lowest: float, highest: float = 1.0, reference: float | None = None
 ) -> EstimateLine:
     """The estimate in words, and its place on a scale from `lowest` to `highest`.
@@ -90,7 +90,7 @@ def estimate_line(
         of=", ".join(part for part in (row.of, row.place.strip()) if part),
         segment=row.segment,
         undefined=row.undefined_reason,
-        value=wording.value(row),
+        value=wording.value_or_reason(row),
         interval=wording.interval(row),
         half_width=wording.half_width(row),
         kind=sentences.interval_kind(row.interval),
@@ -118,15 +118,15 @@ def segment_tables(data: ReportData) -> list[ForestTable]:
 def _segments(data: ReportData, rows: Sequence[EstimateRow]) -> ForestTable:
     whole = next((row for row in data.estimates if row.segment is None and row.what == rows[0].what), None)
     shown = [*([whole] if whole else []), *rows]
-    lowest, highest = scale_of(shown, data.outcome)
+    lowest, highest = scale_of_bars(shown, data.outcome)
     return ForestTable(
         name=sentences.named_row(rows[0]),
         of="Segment",
-        scale_from=wording.plain(lowest),
-        scale_to=wording.plain(highest),
+        scale_from=wording.plain_number(lowest),
+        scale_to=wording.plain_number(highest),
         rows=[
             (row.segment or "the whole pool",
-             estimate_line(data, row, lowest, highest, whole.value if whole else None))
+             table_line(data, row, lowest, highest, whole.value if whole else None))
             for row in shown
         ],
     )
@@ -136,7 +136,7 @@ def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
     """What random sampling would have needed, and what the labels leave open."""
     return PriceLine(
         name=wording.measure_name(row.measure) + (f" of {row.class_name}" if row.class_name else ""),
-        random=price.random_labels(row),
+        random=price.random_labels_in_words(row),
         model=price.rests_on_model(row),
         unseen=price.unseen(row),
         wide=price.wide(row),
@@ -155,7 +155,7 @@ def truth_lines(data: ReportData) -> list[TruthLine]:
         inside = None if row.lower is None or row.upper is None else bool(row.lower <= true <= row.upper)
         lines.append(TruthLine(
             name=wording.measure_name(row.measure),
-            value="undefined" if row.value is None else wording.value(row),
+            value="undefined" if row.value is None else wording.value_or_reason(row),
             interval=wording.interval(row),
             truth=wording.number(true, digits),
             error="–" if row.value is None else wording.number(row.value - true, digits),

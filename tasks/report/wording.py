@@ -78,12 +78,12 @@ def _of_estimate(x: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
     return "0" if x == 0 else number(x, digits, rounding)
 
 
-def shown(value: float | None, lower: float | None, upper: float | None) -> str:
+def estimate_text(value: float | None, lower: float | None, upper: float | None) -> str:
     """An estimate, to the decimals that its interval calls for; `undefined` without a value."""
     return "undefined" if value is None else _of_estimate(value, decimals(value, lower, upper))
 
 
-def ends(
+def ends_in_words(
     value: float | None, lower: float | None, upper: float | None, *, between: str = " to ",
     places: int | None = None,
 ) -> str:
@@ -101,20 +101,22 @@ def ends(
 def in_short(value: float | None, lower: float | None, upper: float | None) -> str:
     """`0.891 [0.842, 0.932]`; `0.891` without an interval."""
     unknown = lower is None or upper is None
-    return shown(value, lower, upper) + ("" if unknown else f" [{ends(value, lower, upper, between=', ')}]")
+    ends = "" if unknown else f" [{ends_in_words(value, lower, upper, between=', ')}]"
+    return estimate_text(value, lower, upper) + ends
 
 
-def in_words(value: float | None, lower: float | None, upper: float | None) -> str:
+def value_and_interval(value: float | None, lower: float | None, upper: float | None) -> str:
     """`0.891 (0.842 to 0.932)`; `0.891` without an interval."""
     unknown = lower is None or upper is None
-    return shown(value, lower, upper) + ("" if unknown else f" ({ends(value, lower, upper)})")
+    ends = "" if unknown else f" ({ends_in_words(value, lower, upper)})"
+    return estimate_text(value, lower, upper) + ends
 
 
 def interval(row: EstimateRow) -> str:
     """`0.842 to 0.932`, `exact` or `none`."""
     if row.lower is not None and row.upper is not None and row.interval == "exact":
         return "exact"
-    return ends(row.value, row.lower, row.upper)
+    return ends_in_words(row.value, row.lower, row.upper)
 
 
 def has_interval(row: EstimateRow) -> bool:
@@ -122,7 +124,7 @@ def has_interval(row: EstimateRow) -> bool:
     return row.lower is not None and row.upper is not None and row.interval != "exact"
 
 
-def value(row: EstimateRow) -> str:
+def value_or_reason(row: EstimateRow) -> str:
     """The estimate, or `undefined: reason`."""
     if row.value is None:
         return f"undefined: {row.undefined_reason}"
@@ -141,28 +143,28 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
-def count(n: int) -> str:
+def grouped_digits(n: int) -> str:
     """`251,003`."""
     return f"{n:,}"
 
 
-def plain(x: float) -> str:
+def plain_number(x: float) -> str:
     """A number a person wrote, as they wrote it: 0.8, not 0.800."""
     return f"{x:.10g}".replace("-", "−")
 
 
-def limit(x: float) -> str:
+def limit_number(x: float) -> str:
     """What a measure is held against: as it was written, or to four decimals where it was computed."""
-    return plain(round(x, 4))
+    return plain_number(round(x, 4))
 
 
 def allowed(low: float | None, high: float | None) -> str | None:
     """`between 0.8 and 0.9`, `at least 0.8`, `at most 0.9`; None without either."""
     if low is not None and high is not None:
-        return f"between {plain(low)} and {plain(high)}"
+        return f"between {plain_number(low)} and {plain_number(high)}"
     if low is not None:
-        return f"at least {plain(low)}"
-    return None if high is None else f"at most {plain(high)}"
+        return f"at least {plain_number(low)}"
+    return None if high is None else f"at most {plain_number(high)}"
 
 
 def moment(text: str) -> str:

@@ -4,9 +4,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from assay.evalcore.errors import UnknownName
-from assay.evalcore.methods.registry import method
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.tasks.schema import Column, Location, Part, wrong
 
 
@@ -55,7 +56,12 @@ class WarmStart(Part):
 
 
 def _known(name: str) -> str:
-    if name not in OUTCOME_METHODS:
+    """A method of any kind of labels; which of them can do these is checked with the labels."""
+    try:
+        outcome_method(name)
+    except (UnknownName, BadInput) as of_any:
+        if name.partition(":")[0] in OUTCOME_METHODS and name.partition(":")[0] not in METHODS:
+            raise wrong(str(of_any)) from None
         try:
             method(name)
         except UnknownName as error:

@@ -8,6 +8,7 @@ from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
 from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.partition_columns import ROW_NUMBER
@@ -18,6 +19,8 @@ from assay.tasks.spec.labels.demands import contradictions_of_outcome
 from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
+
+MOST_KNOWN = 100   # classes of outcomes that come by themselves
 
 
 def contradictions(
@@ -37,6 +40,7 @@ def contradictions(
                            "`pool.cluster`, or use another method")]
     else:
         found = [*_of_measures(measures), *_of_method(name, pool, method_name, warm_start, budget)]
+        found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
         if drive is not None and not method(method_name).capabilities.serves_several:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
@@ -100,6 +104,26 @@ def never_met(target: Target, budget: Budget, batch_size: int, *, known: bool = 
     )
 
 
+def idle(
+    pool: Pool, labels: LabelsForm, method_name: str, drive: Sequence[str] | None
+) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of keys that would change nothing.
+
+    Asked of what a person writes: in a ledger they do no harm.
+    """
+    if labels.outcome is None:
+        if pool.features and method(method_name).feature_tree is None:
+            yield "pool.features", (
+                f"are looked at by methods that cut the pool by them, and {method_name!r} cuts it by score; "
+                "name a cut, as in dirichlet-tree:partition=kd-tree, or leave them out"
+            )
+    elif drive is not None and not outcome_method(method_name).draws_by_measure:
+        yield "drive", (
+            f"cannot be used by method {method_name!r}, which draws alike whatever is measured; use another "
+            "method, or leave it out"
+        )
+
+
 def not_watched(pool: Pool, measures: Sequence[MeasureChoice]) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of what monitors do not watch so far."""
     found = [
@@ -117,8 +141,11 @@ def contradictions_of_outcomes(
     """(key, what is wrong with it) of outcomes that do not fit the pool or its classes."""
     if outcomes is None:
         return []
-    if labels.positive_name is None:
-        return [("outcomes", "need labels: {positive: ..., negative: ...} so far; leave them out")]
+    kind = labels.outcome
+    if kind is not None and (of_monitor or not kind.one_of_parts or len(kind.parts) > MOST_KNOWN):
+        needed = "labels: {positive: ..., negative: ...}" if of_monitor else \
+            f"labels that are one of several classes, at most {MOST_KNOWN}"
+        return [("outcomes", f"need {needed} so far; leave them out")]
     found = []
     if outcomes.otherwise not in (None, *labels.offered):
         found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "
@@ -131,7 +158,7 @@ def contradictions_of_outcomes(
         found.append(("outcomes.otherwise", "needs `complete_after_days`: before that an item without an "
                                             "outcome may still get one"))
     for key, there in (("segments", bool(pool.segments)), ("systems", bool(pool.systems))):
-        if there:
+        if there and kind is None:
             found.append((f"pool.{key}", "and `outcomes` do not go together yet: known items are added to "
                                          "the estimate of the whole pool alone; leave one of them out"))
     return found

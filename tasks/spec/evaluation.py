@@ -40,6 +40,7 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import (
     contradictions,
     contradictions_of_outcomes,
+    idle,
     joined_by_row,
     never_met,
     not_watched,
@@ -54,20 +55,19 @@ from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.people import Adjudication, Deadline, Guidelines, Question
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import Drive, MeasureChoices, asks_for_curves
-from assay.tasks.spec.strict_yaml import read
+from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.systems import compares
 from assay.tasks.spec.template import spec_template
 
 __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 
-def _predicts_alone(pool: Mapping[str, Any]) -> bool:
-    """Whether a `pool`, as it is written, predicts classes and does not say how sure it is.
-
-    Two classes have the statistics of any classes then: a cell for each that is predicted.
-    """
-    unsure = ("score", "probability", "threshold", "systems")
-    return pool.get("prediction") is not None and all(pool.get(key) is None for key in unsure)
+def _guessed_beside(pool: Mapping[str, Any]) -> bool:
+    """Whether a `pool`, as it is written, has predictions without a score, beside judges or in clusters."""
+    unsure = all(pool.get(key) is None for key in ("score", "probability", "threshold", "systems"))
+    return unsure and pool.get("prediction") is not None and (
+        pool.get("judge") is not None or pool.get("cluster") is not None
+    )
 
 
 def with_limit(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class Spec(Part):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
         curves = asks_for_curves(data.get("measure"))
-        alone = _predicts_alone(data["pool"]) and not curves
+        alone = _guessed_beside(data["pool"]) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):
             data = data | {"labels": Compared(labels)}
         elif isinstance(labels, dict) and (beside or curves):
@@ -273,7 +273,7 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
 
     name   of the evaluation, in place of the one in the file
     """
-    data = read(path)
+    data = read_yaml(path)
     if not isinstance(data, dict):
         found = "empty" if data is None else f"a {type(data).__name__}"
         raise BadInput(f"{path}: a spec is a mapping of keys, this file is {found}; `assay init` writes one")
@@ -286,12 +286,20 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
 
 
 def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
-    """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met."""
+    """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met, and for
+    keys that would change nothing."""
     spec = Spec.from_json(data, origin)
     never = never_met(spec.target, spec.budget, spec.batch_size, known=spec.knows_labels)
     if never:
         raise BadInput(f"{origin}: $.budget.labels {never}")
+    refuse_idle_keys(spec, origin)
     return spec
+
+
+def refuse_idle_keys(spec: Spec, origin: str) -> None:
+    """Raises BadInput for a key that would change nothing."""
+    for key, text in idle(spec.pool, spec.labels, spec.method, spec.drive):
+        raise BadInput(f"{origin}: $.{key} {text}")
 
 
 def spec_digest(spec: Spec) -> str:

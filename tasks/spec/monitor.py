@@ -10,6 +10,7 @@ own verdict ignores the windows before it, and over many windows some such verdi
 monitor judges.
 """
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import AUTO, auto_in_monitors, is_auto, method, with_single_draws
-from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
+from assay.evalcore.monitoring.calendar import Kind, Window, length_of_windows, window_named
 from assay.evalcore.monitoring.days_off import DaysOff, days_off
 from assay.evalcore.monitoring.lifetime import HORIZON, Test
 from assay.evalcore.monitoring.multiplicity import Correction
@@ -33,7 +34,7 @@ from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.labels.watchable import unwatchable, unwatched_systems
-from assay.tasks.spec.strict_yaml import read
+from assay.tasks.spec.strict_yaml import read_yaml
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
 OutcomesThen = Literal["arrived", "complete"]
@@ -171,6 +172,7 @@ class MonitorSpec(Spec):
             problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "
                              "a monitor's alert links to the page of its window, which has its verdict; the "
                              "report of an {evaluation} has none"))
+        problems += self._idle()
         if self.monitor.drop is not None and self.monitor.drop.by >= 1 and self.labels.shares:
             problems.append(("monitor.drop.by", f"is {self.monitor.drop.by:g}, and such a measure cannot "
                              "fall so far; give less than 1"))
@@ -185,6 +187,20 @@ class MonitorSpec(Spec):
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
 
+    def _idle(self) -> Iterator[tuple[str, str]]:
+        """What is said and would change nothing."""
+        watch, drop, usual = self.monitor, self.monitor.drop, Watch.model_fields
+        windows = Drop.model_fields["windows"].default
+        if drop is not None and drop.than == "reference" and drop.windows != windows:
+            yield "monitor.drop.windows", "is of a drop from the windows before: add than: previous"
+        if watch.correction != usual["correction"].default and not self.pool.segments:
+            yield "monitor.correction", "is for segments, and pool.segments names none; leave it out"
+        if watch.carry_over not in (0, usual["carry_over"].default) and not self.starts_warm:
+            yield "monitor.carry_over", (
+                f"cannot be used by method {self.method!r}, whose label model takes no labels of the window "
+                "before; leave it out"
+            )
+
     def _single_draws(self) -> str:
         """The method with its items drawn one at a time. Raises BadInput where it cannot."""
         several = self.labels.outcome is not None
@@ -192,7 +208,7 @@ class MonitorSpec(Spec):
 
     def _wrong_windows(self) -> list[tuple[str, str]]:
         try:
-            kind = kind_of(self.pool.source)
+            kind = length_of_windows(self.pool.source)
         except BadInput as error:
             return [("pool.source", str(error))]
         try:
@@ -222,7 +238,7 @@ class MonitorSpec(Spec):
     @property
     def kind(self) -> Kind:
         """How long the windows are."""
-        return kind_of(self.pool.source)
+        return length_of_windows(self.pool.source)
 
     @property
     def zone(self) -> tzinfo:
@@ -231,7 +247,7 @@ class MonitorSpec(Spec):
 
     def window(self, name: str) -> Window:
         """The window of this name. Raises BadInput for a name of another kind."""
-        return named(name, self.kind, self.zone)
+        return window_named(name, self.kind, self.zone)
 
     def has(self, window: Window) -> bool:
         """Whether the stream has this window: it is no holiday."""
@@ -328,7 +344,7 @@ class MonitorSpec(Spec):
 
 def load_monitor_spec(path: Path) -> MonitorSpec:
     """The monitor in a YAML file. BadInput names the file, every wrong key and what to write instead."""
-    data = read(path)
+    data = read_yaml(path)
     if not isinstance(data, dict) or "monitor" not in data:
         raise BadInput(
             f"{path}: has no `monitor:` section; `assay init --monitor` writes a spec that has one"

@@ -160,7 +160,7 @@ def _two_classes(pool: Pool) -> None:
     if pool.judge is not None:
         raise wrong("`judge` guesses other labels than a positive and a negative class; with these name what "
                     "a judge says under `score` or `probability`")
-    if pool.score is None and pool.probability is None:
+    if pool.score is None and pool.probability is None and (pool.prediction is None or pool.task == "scored"):
         raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
     if isinstance(pool.probability, dict):
         raise wrong("`probability` has a column per class, which needs labels: {classes: [...]}; with a "

@@ -123,7 +123,7 @@ _CoreLoader.add_constructor("tag:yaml.org,2002:float", _float)
 _CoreLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
-def parse(text: str, origin: str) -> Any:
+def parse_yaml(text: str, origin: str) -> Any:
     """The document in `text` as dicts with text keys, lists, text, numbers, booleans and None.
 
     Raises BadInput naming `origin`, the line and the column of what cannot be read.
@@ -140,7 +140,7 @@ def parse(text: str, origin: str) -> Any:
         raise BadInput(f"{origin}: not valid YAML: {error}") from None
 
 
-def read(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
     """`parse` of a file, or of a pipe that the process was given (/dev/stdin, `<(command)` of a shell).
 
     Raises BadInput when it is missing, unreadable, a named pipe or a device, or not UTF-8.
@@ -151,7 +151,7 @@ def read(path: Path) -> Any:
                 f"{path}: a pipe, a socket or a device, which may never end; write the spec into a file"
             )
         with path.open(encoding="utf-8") as file:
-            return parse(file.read(_LONGEST + 1), str(path))
+            return parse_yaml(file.read(_LONGEST + 1), str(path))
     except FileNotFoundError:
         raise BadInput(f"{path}: there is no such file; `assay init` writes one to start from") from None
     except UnicodeDecodeError as error:

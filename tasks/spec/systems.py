@@ -72,10 +72,10 @@ def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
     beside = [key for key in ("score", "probability") if pool.get(key)]
     if pool.get("systems") is None and thresholds and len(beside) == 1 and compares(pool):
         [key] = beside
-        written = {name_of(t): {key: pool[key], "threshold": t} for t in thresholds}
+        written = {threshold_name(t): {key: pool[key], "threshold": t} for t in thresholds}
         given = {name: value for name, value in pool.items() if name not in ("thresholds", key)}
         if isinstance(given.get("baseline"), int | float):
-            given["baseline"] = name_of(given["baseline"])
+            given["baseline"] = threshold_name(given["baseline"])
         pool = given | {"systems": written}
     systems = pool.get("systems")
     if compares(pool) and isinstance(systems, dict) and systems and pool.get("baseline") is None:
@@ -83,7 +83,7 @@ def written_out(pool: Mapping[str, Any]) -> Mapping[str, Any]:
     return pool
 
 
-def name_of(threshold: float) -> str:
+def threshold_name(threshold: float) -> str:
     """What the system of a threshold is called."""
     return f"threshold {threshold:g}"
 

@@ -11,11 +11,11 @@ from typing import Literal, get_args
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
-from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class MetricFamily:
     """One kind of number. `name` is OpenTelemetry's; Prometheus writes its dots as underscores."""
 
     name: str
@@ -27,13 +27,13 @@ class Family:
 class Sample:
     """One number."""
 
-    family: Family
+    family: MetricFamily
     labels: dict[str, str]
     value: float
 
 
-def _gauge(name: str, help: str, unit: Literal["", "s"] = "") -> Family:
-    return Family(name=f"assay.monitor.{name}", unit=unit, help=help)
+def _gauge(name: str, help: str, unit: Literal["", "s"] = "") -> MetricFamily:
+    return MetricFamily(name=f"assay.monitor.{name}", unit=unit, help=help)
 
 
 VALUE = _gauge("value", "Measure in the newest judged window.")
@@ -48,7 +48,7 @@ WINDOWS = _gauge("windows", "Windows in each state.")
 BOUGHT = _gauge("labels.bought", "Labels bought in all windows.")
 
 
-def samples(history: History, newest_end: datetime | None, now: datetime) -> list[Sample]:
+def samples(history: MonitorHistory, newest_end: datetime | None, now: datetime) -> list[Sample]:
     """All numbers of a monitor.
 
     newest_end   when the newest judged window ended; None if none was judged
@@ -72,14 +72,14 @@ def samples(history: History, newest_end: datetime | None, now: datetime) -> lis
     return found
 
 
-def newest_judged(history: History) -> HistoryRow | None:
+def newest_judged(history: MonitorHistory) -> HistoryRow | None:
     """The newest window with a verdict."""
     return next((row for row in reversed(history.rows) if row.verdict is not None), None)
 
 
-def by_family(found: Sequence[Sample]) -> dict[Family, list[Sample]]:
+def by_family(found: Sequence[Sample]) -> dict[MetricFamily, list[Sample]]:
     """The same, by kind of number."""
-    families: dict[Family, list[Sample]] = {}
+    families: dict[MetricFamily, list[Sample]] = {}
     for sample in found:
         families.setdefault(sample.family, []).append(sample)
     return families

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import AssayError, needs
-from assay.tasks.telemetry.figures import Family, Sample, by_family
+from assay.tasks.telemetry.figures import MetricFamily, Sample, by_family
 
 
 class FiguresNotWritten(AssayError):
@@ -37,7 +37,7 @@ def write_textfile(found: Sequence[Sample], file: Path) -> None:
         ) from error
 
 
-def name_of(family: Family) -> str:
+def name_of(family: MetricFamily) -> str:
     """`assay.monitor.window.age` in seconds → `assay_monitor_window_age_seconds`."""
     return family.name.replace(".", "_") + {"": "", "s": "_seconds"}[family.unit]
 

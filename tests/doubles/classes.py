@@ -52,3 +52,9 @@ def spec_of_classes(folder: Path, /, **changes: Any) -> dict[str, Any]:
         "seed": 5,
         **{key: value for key, value in changes.items() if not key.startswith("pool_")},
     })
+
+
+def pool_and_spec(folder: Path, /, **changes: Any) -> dict[str, Any]:
+    """The pool, written, and a spec for it."""
+    write_pool(folder)
+    return spec_of_classes(folder, **changes)

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 from assay.tasks.ledger.monitors import Opening, SupportingEvaluation, WindowVerdict
-from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 
-FLOOR = Limit(side="below", value=0.8, name="floor")
+FLOOR = WatchedLimit(side="below", value=0.8, name="floor")
 
 
 def place(value, verdict, segment=None, evidence=1.5):
@@ -51,4 +51,6 @@ def row(window, value, state, segments=(), recent=(), **changed):
 
 def history(*rows, monitor="stream"):
     """Of F1."""
-    return History(monitor=monitor, measure="f1", error_rate=0.05, horizon=200, test="e-detector", rows=rows)
+    return MonitorHistory(
+        monitor=monitor, measure="f1", error_rate=0.05, horizon=200, test="e-detector", rows=rows,
+    )

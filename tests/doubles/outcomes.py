@@ -1,4 +1,4 @@
-"""Small pools of numbers, tags and preferences with known labels, and specs for them."""
+"""Small pools of numbers, tags, preferences and grades with known labels, and specs for them."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 from doubles.specs import within_reach
 
 TAGS = ("war", "sport", "a $tag", "arts")
+GRADES = (1, 2, 3, 4, 5)
 N = 160
 
 
@@ -72,6 +73,24 @@ def write_pairs(folder: Path, seed: int = 4) -> dict[str, str]:
     return labels
 
 
+def write_grades(folder: Path, seed: int = 4) -> dict[str, str]:
+    """The same of grades from 1 to 5; item -> its grade."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(GRADES, size=N, p=[0.05, 0.15, 0.2, 0.35, 0.25])
+    logit = -np.abs(np.array(GRADES) - truth[:, None]) + rng.normal(0, 0.8, (N, len(GRADES)))
+    chance = np.exp(logit) / np.exp(logit).sum(axis=1, keepdims=True)
+    judge = np.clip(np.round(truth + rng.normal(0, 0.8, N)), 1, 5).astype(int)
+    ids = [f"item-{i:03d}" for i in range(N)]
+    columns = ["item_id", "text", "predicted", "judge", *(f"p_{grade}" for grade in GRADES)]
+    _write(folder / "pool.csv", columns, [
+        [item, f"shown of {item}", GRADES[p.argmax()], j, *p.tolist()]
+        for item, p, j in zip(ids, chance, judge.tolist(), strict=True)
+    ])
+    labels = {item: str(grade) for item, grade in zip(ids, truth.tolist(), strict=True)}
+    write_labels(folder, labels)
+    return labels
+
+
 _PARTS: Mapping[str, dict[str, Any]] = {
     "number": {
         "pool": {"prediction": "predicted", "display": ["text"]},
@@ -85,6 +104,11 @@ _PARTS: Mapping[str, dict[str, Any]] = {
         "labels": {"tags": list(TAGS)},
         "measure": ["micro_f1", "jaccard", {"name": "recall", "class": "war"}, "f1"],
     },
+    "grades": {
+        "pool": {"prediction": "predicted", "probability": {"prefix": "p_"}, "display": ["text"]},
+        "labels": {"grades": list(GRADES)},
+        "measure": ["mean", "mae", "accuracy", {"name": "cohen_kappa", "weights": "quadratic"}],
+    },
     "preference": {
         "pool": {"judge": "judge", "display": ["prompt", "old", "new"]},
         "labels": {"prefer": ["new", "old"], "tie": True},
@@ -92,6 +116,12 @@ _PARTS: Mapping[str, dict[str, Any]] = {
     },
 }
 WRITERS = {"number": write_numbers, "tags": write_tags, "preference": write_pairs}
+
+
+def pool_and_spec(kind: str, folder: Path, /, **changes: Any) -> dict[str, Any]:
+    """The pool of a kind, written, and a spec for it."""
+    WRITERS[kind](folder)
+    return spec_of(kind, folder, **changes)
 
 
 def spec_of(kind: str, folder: Path, /, **changes: Any) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.state import RoundPlan
+from assay.evalcore.design.round import Design, RoundPlan
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import Design, RoundPlan
 from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.state import Question, RoundPlan, begin
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 
 SEGMENTS = {"region": {"north": 2, "south": 2}}
@@ -52,7 +53,7 @@ def a_round(
         probability=np.broadcast_to(np.asarray(probability, np.float64), n), census=census, design=design,
     )
     return LabelledRound(
-        plan=plan, prediction=cell, label=np.array(label),
+        plan=plan, items=Items(prediction=cell[:, None].astype(float)), code=np.array(label, float),
         new=np.ones(n, np.bool_) if new is None else np.array(new),
         segment={"region": np.zeros(n, np.int64) if region is None else np.array(region)},
     )

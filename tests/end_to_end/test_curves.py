@@ -79,7 +79,7 @@ def test_a_curve_has_two_bands_and_the_ledger_recomputes(tmp_path):
     assert any(r["band"]["upper"] - r["band"]["lower"] > r["upper"] - r["lower"] for r in points)
     assert rows[0]["measure"] == "roc_auc"
     opened = open_evaluation(store, standing.evaluation)
-    assert opened.statistics.question.stack.drive == (False, True, False)
+    assert opened.statistics.question.measures.drive == (False, True, False)
     planned = read_plan(Ledger(store, standing.evaluation), 1)
     assert len(planned.scores) == len(planned.item_id)
     assert verify(store, standing.evaluation).differences == ()
@@ -111,7 +111,7 @@ def test_intervals_over_clusters_stay_open_when_all_is_labelled(tmp_path):
     score, label = truth(tmp_path)
     assert row["value"] == pytest.approx(((score > 0.6) == label).mean())
     assert row["lower"] < row["value"] < row["upper"]
-    assert row["interval"] == "model and design, over clusters"
+    assert row["interval"] == "posterior and design, over clusters"
     assert set(read_plan(Ledger(store, standing.evaluation), 1).clusters) == {"north", "south"}
     assert verify(store, standing.evaluation).differences == ()
 

@@ -12,7 +12,7 @@ import pytest
 from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.monitoring.calendar import window_named
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
@@ -388,8 +388,9 @@ def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_pat
     spec, store = a_monitor(tmp_path), MemoryStore()
     register(store, spec)
     # the schedule opens the window; its evaluation is left where people would be asked
-    opening = open_window(read_run(store, "stream", after(1)), named("2026-11-01", spec.kind))
-    begin(store, spec.evaluation(named("2026-11-01", spec.kind), opening.evaluation, opening.labels, None, 0))
+    opening = open_window(read_run(store, "stream", after(1)), window_named("2026-11-01", spec.kind))
+    window = window_named("2026-11-01", spec.kind)
+    begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
     assert window_of(store, opening.evaluation) == ("stream", "2026-11-01")
     assert list(sweep_store(store).finished) == [opening.evaluation]
     judged = read_verdicts(monitors_ledger(store))
@@ -404,7 +405,7 @@ def test_windows_that_waited_for_the_reference_are_judged_with_it(tmp_path):
     spec, store = a_monitor(tmp_path, drop={"by": 0.05}), MemoryStore()
     register(store, spec)
     for day in ("2026-11-02", "2026-11-01"):
-        window = named(day, spec.kind)
+        window = window_named(day, spec.kind)
         opening = open_window(read_run(store, "stream", after(2)), window)
         begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
         sweep_store(store, only=[opening.evaluation])

@@ -61,7 +61,7 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     assert got["subject"].startswith("paged: Accuracy in breach: 0.")
     assert "in window 2026-11-02." in got["body"]
     good = read_verdicts(monitors_ledger)[0].overall.measured
-    before = wording.in_words(good.value, good.lower, good.upper)
+    before = wording.value_and_interval(good.value, good.lower, good.upper)
     assert f"In the window before, 2026-11-01, it was {before}." in got["body"]
     assert "The 95% interval is 0." in got["body"]
     assert f"from {LABELS} labels of 60 predictions" in got["body"]

@@ -63,7 +63,7 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
     assert {a["description"] for a in of_rounds} == {f"Deployed_1, round {n}" for n in (1, 2, 3)}
     last = next(a for a in of_rounds if a["description"].endswith("3"))
     first = finished.known.estimates[0]
-    assert f"| {wording.shown(first.value, first.lower, first.upper)} |" in last["data"]
+    assert f"| {wording.estimate_text(first.value, first.lower, first.upper)} |" in last["data"]
 
     events = _events(server, {"Deployed_1", "swept"})
     closed = sorted(

@@ -14,7 +14,7 @@ from assay.flows.record.fold import fold, not_begun
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.checkpoints.values import read, written
+from assay.tasks.ledger.checkpoints.values import read_value, written_value
 from assay.tasks.report import render_report
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
@@ -74,8 +74,8 @@ def test_what_is_known_between_rounds_fits_a_checkpoint(tmp_path):
     opened = open_evaluation(store, spec.name)
     begun = not_begun(opened.statistics)
     state, first = fold(opened.ledger, opened.statistics, begun).state, begun.state
-    blob, runs = written(state, 2, first)
-    back = read(blob, runs.__getitem__, first)
+    blob, runs = written_value(state, 2, first)
+    back = read_value(blob, runs.__getitem__, first)
     assert back.inner.by_class is first.inner.by_class
     np.testing.assert_array_equal(back.inner.joint, state.inner.joint)
     np.testing.assert_array_equal(back.inner.chance, state.inner.chance)

@@ -249,7 +249,7 @@ def test_the_report_says_it_and_names_what_would_decide(tmp_path):
     wanted = more_labels(opened, standing)
     command = extend_command(opened, standing, wanted)
     assert command == f"assay extend small --labels {50 + wanted}"
-    _, why = sentences.verdict(report_data(opened, standing))
+    _, why = sentences.verdict_and_ground(report_data(opened, standing))
     assert why.endswith(f"more labels would decide: {command}")
     extend(world.store, "small", 50 + min(wanted, 30), by="anna", reason="close to the limit")
     standing = world.advance()

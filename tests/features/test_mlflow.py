@@ -153,7 +153,7 @@ def test_a_result_goes_into_the_active_run_or_its_own(place, client, monkeypatch
 
 def test_windows_of_a_monitor_are_steps(place, client, called):
     write_stream(place, 3, drop_from=2, worse=0.5)
-    watch = monitor_data(place, quiet_labels=100, last="2026-11-03")
+    watch = monitor_data(place, quiet_labels=100, last="2026-11-03") | {"threshold": {"min": 0.8}}
     (place / "watch.yaml").write_text(yaml.safe_dump(watch))
     assert called("monitor", "watch.yaml", "--once", "--window", "2026-11-01")[0] == 0
     code, first = called("publish", "stream", "--mlflow", URI)
@@ -165,7 +165,7 @@ def test_windows_of_a_monitor_are_steps(place, client, called):
     run = client.get_run(first["run_id"])
     values = [(i, one["lower"]) for i, one in enumerate(history["windows"], 1)]
     assert steps(client, run.info.run_id, "assay/accuracy.lower") == values
-    assert run.data.metrics["assay/accuracy.limit.floor"] == 0.85
+    assert run.data.metrics["assay/accuracy.limit.floor"] == 0.8
     assert (run.data.tags["assay.verdict"], run.data.tags["assay.window"]) == ("breach", "2026-11-03")
     files = {one.path for one in client.list_artifacts(run.info.run_id, "assay")}
     assert files == {"assay/history.html", "assay/history.json"}

@@ -1,31 +1,43 @@
-"""Make golden.json again, on purpose: `PYTHONPATH=tests python -m golden`, and say in the commit why.
+"""Record the golden files again, on purpose: `PYTHONPATH=tests python -m golden`, and say in the commit why.
 
-With a path, the answers go there: `python -m golden FILE [BEGINNING]`, those whose names begin so.  The same
-under other kernels of BLAS (`golden.kernels`) tells what follows a rounding.
+    python -m golden                     all cases, in golden.json; files beside it are removed
+    python -m golden new                 those that no file has, in the file of this platform
+    python -m golden FILE [BEGINNING]    to a file elsewhere, those whose names begin so
+
+The same under other kernels of BLAS (`golden.kernels`) tells what follows a rounding.
 """
 
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from golden.answers import plain
 from golden.cases import cases
-from golden.platform_tag import platform_tag
+from golden.recordings import FIRST, FOLDER, file_of_this_platform, recordings, write_answers
 from threadpoolctl import threadpool_limits
 
-GOLDEN = Path(__file__).with_name("golden.json")
+
+def _answers(wanted: Callable[[str], bool], threads: int | None = 1) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=threads):
+        return {name: plain(case()) for name, case in cases(Path(folder)).items() if wanted(name)}
 
 
-def main(path: Path = GOLDEN, beginning: str = "") -> None:
-    """Run every case and write what came out."""
-    with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1 if path == GOLDEN else None):
-        named = cases(Path(folder))
-        answers = {name: plain(case()) for name, case in named.items() if name.startswith(beginning)}
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items())
-    path.write_text(f'{{"platform": {json.dumps(platform_tag())},\n"cases": {{\n{lines}\n}}}}\n')
-    print(f"wrote {len(answers)} cases to {path}")
+def main(where: str = "", beginning: str = "") -> None:
+    """Run the cases and write what came out."""
+    if where == "new":
+        path, known = file_of_this_platform(), recordings()
+        before = json.loads(path.read_text())["cases"] if path.exists() else {}
+        write_answers(path, before | _answers(lambda name: name not in known))
+    elif where:
+        write_answers(Path(where), _answers(lambda name: name.startswith(beginning), threads=None))
+    else:
+        write_answers(FIRST, _answers(lambda name: True))
+        for other in set(FOLDER.glob("golden*.json")) - {FIRST}:
+            other.unlink()
 
 
 if __name__ == "__main__":
-    main(*(map(Path, sys.argv[1:2])), *sys.argv[2:3])
+    main(*sys.argv[1:3])

@@ -27,7 +27,7 @@ from assay.flows.monitor.tick import tick
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.request import NamedMeasure, ReplayRequest
+from assay.tasks.replay.request import ReplayRequest
 from assay.tasks.replay.run import run_replay
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
@@ -91,7 +91,7 @@ def replay(pool: str, method: str) -> dict[str, Any]:
     """What `assay replay` says of a method on a real pool: 20 repeats of 50, 100 and 200 labels."""
     labelled = read_labelled_pool(str(pools_folder() / f"{pool}.parquet"))
     request = ReplayRequest(
-        methods=(method,), measures=(NamedMeasure(name="f1"),), budgets=BUDGETS, repeats=REPEATS, seed=5
+        methods=(method,), measures=("f1",), budgets=BUDGETS, repeats=REPEATS, seed=5
     )
     with patch.dict(METHODS, {method: replace(find(FORMER.get(method, method)), name=method)}):
         result = run_replay(labelled, request, pool_name=pool, processes=1)

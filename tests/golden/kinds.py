@@ -1,19 +1,24 @@
 """Golden cases of every kind of outcome but two classes alone: each kind with each method it has, curves,
-clusters, systems compared, segments, whole clusters, and monitors.
+clusters, systems compared, segments, whole clusters, monitors, and replays.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from doubles import outcomes, small_pool, systems
 from doubles.classes import spec_of_classes, write_pool
-from doubles.stream import after
-from doubles.stream_of_classes import a_monitor_of_classes, write_classes
+from doubles.stream import FIRST, after
+from doubles.stream_of_classes import a_monitor_of_classes, classes_data, write_classes
 from doubles.stream_of_systems import a_monitor_of_systems, write_systems
 from golden.answers import of_evaluation, of_history
 
+import assay
 from assay.evalcore.outcome_methods.registry import METHODS
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
@@ -22,6 +27,13 @@ from assay.flows.monitor.tick import tick
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
+
+CURVE = [{"name": "pr_curve", "at": [0, 0.6, 1.2]}, "roc_auc", "average_precision", "f1"]
+# of each kind: a mean of items, and a limit that it keeps
+MEANS = {"number": "mae", "tags": "jaccard", "preference": "win_rate", "grades": "mean"}
+LEAST = {"number": 0.5, "tags": 0.1, "preference": 0.1, "grades": 2}
+
+_WRITERS: Mapping[str, Callable[..., Any]] = {**outcomes.WRITERS, "grades": outcomes.write_grades}
 
 Case = Callable[[], dict[str, Any]]
 
@@ -41,8 +53,17 @@ def _classes(folder: Path, **changes: Any) -> dict[str, Any]:
 
 def _outcome(kind: str, folder: Path, **changes: Any) -> dict[str, Any]:
     folder.mkdir(parents=True)
-    outcomes.WRITERS[kind](folder)
+    _WRITERS[kind](folder)
+    if {"pool_cluster", "pool_segments"} & set(changes):
+        _with_groups(folder / "pool.csv")
     return _run(outcomes.spec_of(kind, folder, **changes))
+
+
+def _with_groups(path: Path) -> None:
+    """Adds `four`, clusters of four items, and `side`, segments of a third and two thirds."""
+    pool = pd.read_csv(path, dtype=str, keep_default_na=False)
+    place = np.arange(len(pool))
+    pool.assign(four=place // 4, side=np.where(place % 3, "left", "right")).to_csv(path, index=False)
 
 
 def _two_classes(folder: Path, pool: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
@@ -69,13 +90,87 @@ def _monitor(
     return of_history(store, watched.name)
 
 
+def _monitor_of(kind: str, folder: Path) -> dict[str, Any]:
+    """Six days of a kind, one pool a day, with a limit that every day keeps."""
+    parts = outcomes.spec_of(kind, folder)
+    for d in range(6):
+        own, day = folder / str(d), FIRST + timedelta(days=d)
+        own.mkdir(parents=True)
+        _WRITERS[kind](own, seed=d)
+        for source, name in (("pool.csv", "predictions"), ("labels.csv", "labels")):
+            text = (own / source).read_text(encoding="utf-8").replace("item-", f"{d}-item-")
+            (folder / f"{name}-{day}.csv").write_text(text, encoding="utf-8")
+    data = classes_data(
+        folder, labels=parts["labels"], measure=[MEANS[kind]], threshold={"min": LEAST[kind]}, name=kind,
+    )
+    data["pool"] = {**parts["pool"], "source": data["pool"]["source"]}
+    store, watched = MemoryStore(), MonitorSpec.from_data(data, origin="the golden file")
+    register(store, watched)
+    tick(store, watched.name, now=after(6))
+    return of_history(store, watched.name)
+
+
+def _replay(kind: str, folder: Path) -> dict[str, Any]:
+    folder.mkdir(parents=True)
+    _WRITERS[kind](folder)
+    spec = outcomes.spec_of(kind, folder)
+    columns = {name: spec["pool"][name] for name in ("prediction", "judge") if name in spec["pool"]}
+    if "probability" in spec["pool"]:
+        columns["probability"] = "p_"
+    return _replayed(folder, outcome=spec["labels"], measures=spec["measure"], **columns)
+
+
+def _replay_of_classes(folder: Path) -> dict[str, Any]:
+    folder.mkdir(parents=True)
+    write_pool(folder)
+    spec = spec_of_classes(folder)
+    return _replayed(
+        folder, outcome=spec["labels"], measures=spec["measure"], prediction="predicted", probability="p_",
+    )
+
+
+def _replay_of_curve(folder: Path) -> dict[str, Any]:
+    predictions, _ = small_pool.write_small_pool(folder)
+    predictions.rename(folder / "pool.csv")
+    return _replayed(
+        folder, outcome={"positive": "match", "negative": "no match"}, measures=CURVE,
+        prediction="prediction", score="score",
+    )
+
+
+def _replay_of_systems(folder: Path) -> dict[str, Any]:
+    folder.mkdir(parents=True)
+    systems.write_models(folder)
+    pool = pd.read_csv(folder / "pool.csv", dtype=str)
+    pool.replace({"p2": {"TRUE": "match", "0": "no match"}}).to_csv(folder / "pool.csv", index=False)
+    return _replayed(
+        folder, outcome={"positive": "match", "negative": "no match"}, measures=["f1", "accuracy"],
+        systems={"old": "p1", "new": "p2"},
+    )
+
+
+def _replayed(folder: Path, **asked: Any) -> dict[str, Any]:
+    """20 repeats of 30 and 60 labels, by three methods, as `assay.replay` gives them."""
+    frame = pd.read_csv(folder / "pool.csv").merge(pd.read_csv(folder / "labels.csv"), on="item_id")
+    found = assay.replay(
+        frame, label="label", methods=["auto", "passive", "static-is"], budgets=(30, 60), repeats=20, seed=5,
+        **asked,
+    ).to_frame()
+    return {"rows": json.loads(found.to_json(orient="records", double_precision=15))}
+
+
 def _of_methods(folder: Path) -> dict[str, Case]:
     named: dict[str, Case] = {}
     for name, method in METHODS.items():
         if name == "whole-clusters":
             continue
+        named[f"two classes/curve/{name}"] = partial(
+            _two_classes, folder / f"curve-{name}", {"segments": None}, measure=CURVE, method=name,
+        )
+        named[f"systems/{name}"] = partial(_systems, folder / f"systems-{name}", method=name)
         if "classes" in method.kinds:
             named[f"classes/{name}"] = partial(_classes, folder / f"classes-{name}", method=name)
+            named[f"grades/{name}"] = partial(_outcome, "grades", folder / f"grades-{name}", method=name)
         for kind in outcomes.WRITERS:
             if kind in method.kinds:
                 named[f"{kind}/{name}"] = partial(_outcome, kind, folder / f"{kind}-{name}", method=name)
@@ -85,10 +180,30 @@ def _of_methods(folder: Path) -> dict[str, Case]:
     return named
 
 
+def _of_kinds(folder: Path) -> dict[str, Case]:
+    """What every kind of outcome has: clusters, whole clusters, segments, a monitor, a replay."""
+    named: dict[str, Case] = {}
+    for kind, mean in MEANS.items():
+        named |= {
+            f"{kind}/clusters": partial(
+                _outcome, kind, folder / f"clusters-{kind}", pool_cluster="four",
+            ),
+            f"{kind}/whole-clusters": partial(
+                _outcome, kind, folder / f"whole-{kind}", pool_cluster="four", measure=[mean],
+                method="whole-clusters",
+            ),
+            f"{kind}/segments": partial(
+                _outcome, kind, folder / f"segments-{kind}", pool_segments=["side"],
+            ),
+            f"monitor of {kind}": partial(_monitor_of, kind, folder / f"m-{kind}"),
+            f"replay of {kind}": partial(_replay, kind, folder / f"replay-{kind}"),
+        }
+    return named
+
+
 def cases_of_kinds(folder: Path) -> dict[str, Case]:
     """Every case by name."""
-    curve = [{"name": "pr_curve", "at": [0, 0.6, 1.2]}, "roc_auc", "average_precision", "f1"]
-    return _of_methods(folder) | {
+    return _of_methods(folder) | _of_kinds(folder) | {
         "classes/predictions alone": partial(
             _classes, folder / "hard", pool_probability=None, measure=["accuracy", "macro_f1", "mcc"],
         ),
@@ -97,6 +212,14 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
             _classes, folder / "whole", method="whole-clusters", pool_cluster="text", measure=["accuracy"],
         ),
         "classes/segments": partial(_classes, folder / "segments", pool_segments=["predicted"]),
+        "classes/three people": partial(_classes, folder / "three-people", desk={
+            "kind": "simulated", "labels": str(folder / "three-people" / "labels.csv"),
+            "annotators": [{"error_rate": 0.1}] * 3, "annotators_per_item": 3,
+        }),
+        "grades/judge": partial(
+            _outcome, "grades", folder / "judged-grades", pool_prediction=None, pool_probability=None,
+            pool_judge="judge", measure="mean",
+        ),
         "number/judge": partial(
             _outcome, "number", folder / "judged", pool_prediction=None, pool_judge="judge", measure="mean",
             labels={"number": {}},
@@ -106,7 +229,7 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
             "annotators": [{"noise": 3.0}] * 2, "annotators_per_item": 2,
         }),
         "two classes/curve": partial(
-            _two_classes, folder / "curve", {"segments": None}, measure=curve, method="auto",
+            _two_classes, folder / "curve", {"segments": None}, measure=CURVE, method="auto",
         ),
         "two classes/clusters": partial(
             _two_classes, folder / "clusters", {"segments": None, "cluster": "text"}, method="auto",
@@ -119,6 +242,14 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
             _two_classes, folder / "unscored", {"segments": None, "score": None}, method="auto",
         ),
         "systems": partial(_systems, folder / "systems"),
+        "systems/of grades": partial(
+            _outcome, "grades", folder / "systems-of-grades", pool_prediction=None, pool_probability=None,
+            pool_systems={"old": {"prediction": "predicted"}, "new": {"prediction": "judge"}},
+            measure=["accuracy", "mae"],
+        ),
+        "replay of classes": partial(_replay_of_classes, folder / "replay-classes"),
+        "replay of a curve": partial(_replay_of_curve, folder / "replay-curve"),
+        "replay of systems": partial(_replay_of_systems, folder / "replay-systems"),
         "monitor of classes": partial(
             _monitor, folder / "m-classes", write_classes, a_monitor_of_classes, drop_from=4,
         ),

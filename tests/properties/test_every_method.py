@@ -4,6 +4,9 @@ import pytest
 from doubles.pools import synthetic_pool
 from doubles.world import World
 
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import begin as start
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.run import replay
@@ -12,7 +15,7 @@ from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import codec
-from assay.tasks.ledger.checkpoints.values import read, written
+from assay.tasks.ledger.checkpoints.values import read_value, written_value
 
 NAMES = [name for name in method_names() if name != "auto"]
 
@@ -40,10 +43,11 @@ def test_a_live_evaluation_goes_on_from_its_ledger_alone(tmp_path, name):
 
     opened = open_evaluation(whole.store, "small")
     folded = fold(opened.ledger, opened.statistics)
-    blob, runs = written(folded.state, folded.state.round, opened.statistics.begin())
-    kept = read(blob, runs.__getitem__, opened.statistics.begin())
-    assert opened.statistics.estimates(kept) == opened.statistics.estimates(folded.state), "of a checkpoint"
-    drawn, again = (opened.statistics.plan(state, 5) for state in (folded.state, kept))
+    question = opened.question
+    blob, runs = written_value(folded.state, folded.state.round, start(question))
+    kept = read_value(blob, runs.__getitem__, start(question))
+    assert estimates(question, kept) == estimates(question, folded.state), "of a checkpoint"
+    drawn, again = (plan(question, state, 5) for state in (folded.state, kept))
     assert codec.to_parquet(drawn.design.to_columns()) == codec.to_parquet(again.design.to_columns())
 
     resumed = World(tmp_path, n=120, method=name)

@@ -14,6 +14,7 @@ from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.outcomes.codes import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 
 METHODS = [name for name in method_names() if name != "auto"]
@@ -121,7 +122,7 @@ def test_undecided_items_are_set_aside_and_counted():
         items = items_of(p)
         assert not undecided & set(items.tolist()), "an undecided item is never drawn again"
         undecided |= {i for i in items.tolist() if i % 7 == 0}
-        labels = np.where(np.isin(items, list(undecided)), -1, pool.label[items])
+        labels = np.where(np.isin(items, list(undecided)), UNDECIDED, pool.label[items])
         state = observe(question, state, p, labels)
     (e,) = estimates(question, state)
     decided = np.array([i not in undecided for i in range(60)])

@@ -10,9 +10,10 @@ from assay.evalcore.design.round import Design
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
-from assay.evalcore.evaluation.state import UNDECIDED, Question, begin
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.codes import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 
 NAMES = [

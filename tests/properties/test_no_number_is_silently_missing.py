@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcome_evaluation.estimates import estimates
-from assay.evalcore.outcome_evaluation.observe import observe
-from assay.evalcore.outcome_evaluation.plan import plan
-from assay.evalcore.outcome_evaluation.state import Question, begin
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.codes import LARGEST
 from assay.evalcore.outcomes.items import Items
@@ -24,6 +23,7 @@ from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.preferences import preferences
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.outcomes.tags import Tags
+from assay.evalcore.replay.pool import OutcomePool
 
 N = 12
 SETTINGS = {"top_k_accuracy": {"k": 2.0}, "within": {"tolerance": 1.0}, "fbeta": {"beta": 2.0},
@@ -80,7 +80,8 @@ def question_of(pool, method):
     stack = Stack(kind=pool.kind, measures=tuple(found))
     cut = METHODS[method].cut(stack, pool.items)
     return cut.cell, Question(
-        method=METHODS[method], stack=stack, cells=cut.cells, confidence=0.95, seed=3, evaluation="degenerate"
+        method=METHODS[method], measures=stack, cells=cut.cells, confidence=0.95, seed=3,
+        evaluation="degenerate",
     )
 
 
@@ -111,7 +112,7 @@ def test_a_number_is_finite_or_it_is_said_why_not(name, method):
             rows = [np.flatnonzero(cell == c)[r] for c, r in zip(drawn.cell, drawn.rank, strict=True)]
             state = observe(question, state, drawn, pool.codes[rows], pool.items.at(np.array(rows)))
     last = estimates(question, state)
-    truth = pool.truth(question.stack)
+    truth = pool.truth(question.measures)
     for estimate, true in zip(last, truth, strict=True):
         check(estimate)
         assert state.exhausted

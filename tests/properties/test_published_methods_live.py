@@ -16,6 +16,7 @@ from assay.evalcore.evaluation.reuse import joint_region, reuse
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.codes import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 
 VARIANTS = [
@@ -110,7 +111,8 @@ def test_undecided_items_are_set_aside(method_name):
         items = items_of(p)
         assert not undecided & set(items.tolist()), "an undecided item is never drawn again"
         undecided |= {i for i in items.tolist() if i % 7 == 0}
-        state = observe(question, state, p, np.where(np.isin(items, list(undecided)), -1, pool.label[items]))
+        labels = np.where(np.isin(items, list(undecided)), UNDECIDED, pool.label[items])
+        state = observe(question, state, p, labels)
     (e,) = estimates(question, state)
     decided = np.array([i not in undecided for i in range(60)])
     counts = np.bincount(pool.prediction[decided] * 2 + pool.label[decided], minlength=4).reshape(2, 2)

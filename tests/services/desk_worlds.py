@@ -19,7 +19,7 @@ from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
-from assay.tasks.desks.label_studio.page.differences import plain
+from assay.tasks.desks.label_studio.page.differences import unmarked
 from assay.tasks.desks.protocol import Batch, Desk
 from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.protocol import Store
@@ -75,7 +75,7 @@ class LabelStudioWorld:
                     continue
                 if person.has_answered(task):
                     continue
-                label = self._truth[by_name[plain(task["data"]["shown_name_a"])]]
+                label = self._truth[by_name[unmarked(task["data"]["shown_name_a"])]]
                 person.answer(task["id"], Control(self._asked.answers).results(label))
 
 

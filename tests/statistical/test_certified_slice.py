@@ -12,7 +12,7 @@ from scipy.stats import binom
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool as family
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import run_block
 
 pytestmark = pytest.mark.statistical
@@ -29,9 +29,8 @@ def slice_of():
     for name in POOLS:
         data = real_pool(name) if name == "abt-buy" else family(name)
         how = Recalibrated(report_draws=600)
-        cells, by_label = prepare(how, data)
         (trace,) = run_block(
-            how, cells, by_label, [measure("f1")], BUDGETS,
+            how, prepared(how, data, [measure("f1")]), BUDGETS,
             repeats=REPEATS, batch_size=50, confidence=0.95, seed=11, block=0,
         )
         found[name] = trace, float(measure("f1").of_confusion(data.confusion()))

@@ -83,7 +83,8 @@ def test_the_design_s_part_of_recalibrated_is_unbiased_under_a_prior_that_has_ev
         evidence=lambda cells, by_label: by_label[:, ::-1].astype(float),
     )
     # the weights of a round are fixed before its labels arrive: Σ w (T - θ) has mean 0 for FN and for TP
-    gap = state.sums.total[:, 0] - state.sums.weight * _pool().confusion()[:, 1]
+    (sums,) = state.sums.totals
+    gap = sums.total - sums.weight[:, None] * _pool().confusion()[:, 1]
     z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / np.sqrt(repeats))
     assert np.abs(z).max() < 5.2   # 2 totals, 1e-6 in all: |z| < 5.0 for a normal mean
 

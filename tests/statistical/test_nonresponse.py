@@ -8,12 +8,12 @@ from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.codes import UNANSWERED
 from assay.evalcore.pool.partition import build_partition
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed, for one method
@@ -133,7 +133,7 @@ def test_the_recalibrated_methods_design_estimate_is_unbiased_whoever_answers(po
         for kept, given in ((full, label), (totals, np.where(silent, UNANSWERED, label))):
             state = observe(question, start, round_, given)
             # one round: the combined total is that round's, whatever its weight
-            kept.append(state.inner.sums.combined(0)[0][0].sum())
+            kept.append(state.inner.sums.totals[0].combined()[0][0].sum())
         assert len(ordinal) == len(cell)
     difference = np.array(totals) - np.array(full)
     assert abs(difference.mean()) < Z * difference.std(ddof=1) / np.sqrt(RUNS)

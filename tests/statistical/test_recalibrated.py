@@ -68,10 +68,10 @@ def test_one_label_set_serves_every_measure():
     data = pool("balanced")
     traces = replay(QUICK, data, every(), [100], repeats=REPEATS, seed=13)
     allowed = binom.isf(FALSE_ALARM / len(traces), REPEATS, 0.07)
-    for trace in traces:
-        truth = float(trace.measure.of_confusion(data.confusion()))
+    for one, trace in zip(every(), traces, strict=True):
+        truth = float(one.of_confusion(data.confusion()))
         (at,) = summarise(trace, truth, [100])
-        assert REPEATS * (1 - at.coverage) <= allowed, trace.measure.name
+        assert REPEATS * (1 - at.coverage) <= allowed, one.name
 
 
 def _odd_pools() -> dict[str, LabelledPool]:
@@ -104,11 +104,11 @@ def test_odd_pools_give_intervals_without_warnings_or_nan(name: str):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         traces = replay(QUICK, data, every(), budgets, repeats=2, batch_size=20)
-    for trace in traces:
+    for one, trace in zip(every(), traces, strict=True):
         known = np.isfinite(trace.value)
         assert np.isfinite(trace.lower[known]).all()
         assert np.isfinite(trace.upper[known]).all()
-        lowest, highest = trace.measure.bounds
+        lowest, highest = one.bounds
         assert ((trace.lower[known] >= lowest) & (trace.upper[known] <= highest)).all()
         assert (trace.lower[known] <= trace.value[known] + 1e-12).all()
         assert (trace.value[known] <= trace.upper[known] + 1e-12).all()

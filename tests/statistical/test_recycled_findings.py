@@ -79,3 +79,33 @@ def test_the_precision_error_is_the_paper_s():
         precision = label[child].mean()
         errors.append(100 * abs(label[found.sequence].mean() - precision) / precision)
     assert np.mean(errors) == pytest.approx(1.373, abs=Z * 1.27 / np.sqrt(len(errors)))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("mixing", "n_parent"), [("sample", 300), ("sample", 150), ("sample", 600), ("shuffle", 300)]
+)
+def test_an_interval_for_independent_draws_covers_with_the_variance_factor_alone(mixing, n_parent):
+    # Lemma 1 calls the draws of "sample" independent.  Half of their variance is of what they are taken from.
+    rng = np.random.default_rng(14)
+    shared, n, runs = 850, 300, 4000
+    parent, child = np.arange(1000), np.arange(150, 1150)     # PIR = CIR = 0.85
+    label = rng.random(1150) < 0.7
+    truth, own = label[child].mean(), []
+    factors, covered = [], []
+    for _ in range(runs):
+        found = recycle_for_precision(parent, child, n, uniform_sample(parent, n_parent, rng), mixing, rng)
+        own.append(label[found.sequence].mean())
+        factors.append(found.variance_factor)
+        half = norm.isf(0.025) * np.sqrt(own[-1] * (1 - own[-1]) / n)
+        covered.append([abs(own[-1] - truth) <= k * half for k in (1, np.sqrt(found.variance_factor))])
+    assert len(np.intersect1d(parent, child)) == shared
+    factor, (plain, widened) = float(np.mean(factors)), np.mean(covered, axis=0)
+    # a variance estimated from `runs` normal values is within Z √(2/runs) of itself; what the factor leaves
+    # out, that strata differ a little in their rates and that proportions are rounded, is below 1% here
+    ratio = np.var(own) / (truth * (1 - truth) / n)
+    assert ratio == pytest.approx(factor, rel=Z * np.sqrt(2 / runs) + 0.01)
+    chance = 2 * norm.cdf(norm.isf(0.025) / np.sqrt(factor)) - 1
+    # a share of `runs`; and the lattice of a binomial mean moves it by 0.01
+    assert plain == pytest.approx(chance, abs=Z * np.sqrt(chance * (1 - chance) / runs) + 0.01)
+    assert widened == pytest.approx(0.95, abs=Z * np.sqrt(0.95 * 0.05 / runs) + 0.01)

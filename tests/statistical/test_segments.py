@@ -7,7 +7,7 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import binom, norm
 
-from assay.evalcore.evaluation.by_segment import estimates_by_segment
+from assay.evalcore.evaluation.by_segment import segment_rows
 from assay.evalcore.evaluation.labelled_round import LabelledRound
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
@@ -16,6 +16,7 @@ from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS
 
@@ -140,7 +141,8 @@ def by_segment(method, pool, segment, seed, names, rounds, size):
         items = order[offset[p.cell] + p.rank]
         state = observe(question, state, p, pool.label[items])
         done.append(LabelledRound(
-            plan=p, prediction=pool.prediction[items], label=pool.label[items], new=p.ask,
+            plan=p, items=Items(prediction=pool.prediction[items, None].astype(float)),
+            code=pool.label[items].astype(float), new=p.ask,
             segment={"part": segment[items]},
         ))
     values = {str(s): int((segment == s).sum()) for s in range(n)}
@@ -150,7 +152,7 @@ def by_segment(method, pool, segment, seed, names, rounds, size):
         ).reshape(2, 2).astype(float)))
         for name in names for s in range(n)
     ]
-    return estimates_by_segment(question, state, done, {"part": values}), truth
+    return segment_rows(question, state, done, {"part": values}), truth
 
 
 QUICK = Recalibrated(configurations=CONFIGURATIONS[:1], planning_draws=8, n_strata=12)

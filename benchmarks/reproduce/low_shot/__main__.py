@@ -6,18 +6,19 @@ About three minutes on one core.  Pools are read from ASSAY_POOLS.
 from pathlib import Path
 
 from benchmarks.reproduce.low_shot import figures
-from benchmarks.reproduce.low_shot.data import digits, pairs, tags
+from benchmarks.reproduce.low_shot.data import PAIRS, TAGS, digits, pairs, tags
 from benchmarks.reproduce.low_shot.page import Results, Trials, page
+from benchmarks.reproduce.pools import write_page
 
 PAGE = Path("docs/papers/low-shot.md")
 # the paper has 1 a class, and 10 for variances
 RUN = Trials(classes=20, single=50, variances=20, shared=3, subsets=2000)
 
 
-def main() -> None:
-    """Write the page."""
+def run() -> Results:
+    """All figures."""
     classes, records = tags(), pairs()
-    found = Results(
+    return Results(
         classes=[one.name for one in classes],
         trials=RUN,
         tags=figures.errors(figures.COMPARED, classes, RUN.classes),
@@ -34,8 +35,11 @@ def main() -> None:
         models=figures.models(digits(), RUN.shared),
         thresholds=figures.thresholds(classes, RUN.shared),
     )
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(found), encoding="utf-8")
+
+
+def main() -> None:
+    """Write the page."""
+    write_page(PAGE, lambda: page(run()), TAGS, *PAIRS)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """Rare classes of public pools, one against the rest, as in section 4.1 of the paper."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -11,10 +9,12 @@ from scipy.special import expit
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Floats, Ints
-from benchmarks.replay import load
+from assay.tasks.replay.labelled_pool import read_labelled_pool
+from benchmarks.reproduce.pools import pool_file
 
 F1 = measure("f1")
 TAGS = "goemotions-tags"
+PAIRS = ("abt-buy", "restaurant")
 THRESHOLD = 0.3      # of the pool's own predictions
 FEWEST = 4           # predicted positives, for a class to be counted
 KEPT = 20            # items of a digit that stay in the pool
@@ -35,17 +35,13 @@ class Named:
 
 
 def pairs() -> list[Named]:
-    """The two pools of record that are there."""
-    found = [(name, load(name)) for name in ("abt-buy", "restaurant")]
-    return [Named(name=name, pool=pool) for name, pool in found if pool is not None]
+    """The two pools of record."""
+    return [Named(name=name, pool=read_labelled_pool(str(pool_file(name)))) for name in PAIRS]
 
 
 def tags() -> list[Named]:
     """The tags of GoEmotions that few comments have and the model predicts at all; p is the score."""
-    path = Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{TAGS}.parquet"
-    if not path.exists():
-        return []
-    table = pq.read_table(path)
+    table = pq.read_table(pool_file(TAGS))
     labels = [set(text.split("|")) for text in table["label"].to_pylist()]
     result = []
     for column in table.column_names:

@@ -13,10 +13,11 @@ from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.methods.base import Method, draw_round
 from assay.evalcore.methods.low_shot.acis import Acis
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool, prepare
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Array, Floats, Ints
 from assay.evalcore.weighted.other_models import shared_estimates
 from benchmarks.reproduce.low_shot.data import F1, Named
 
@@ -68,6 +69,10 @@ def _run(how: Method, several: Mapping[str, Method], one: Named, repeats: int) -
     }
 
 
+def _predicted(prediction: Array) -> Items:
+    return Items(prediction=prediction[:, None].astype(np.float64))
+
+
 def shared_values(own: LabelledPool, others: Mapping[str, Ints], name: str, seed: int) -> dict[str, Floats]:
     """What labels that ACIS bought for one model say of others (budgets,); others: their predictions (N,)."""
     how = method("acis")
@@ -86,9 +91,10 @@ def shared_values(own: LabelledPool, others: Mapping[str, Ints], name: str, seed
             seen |= set(rows.tolist())
             state = observe(asked, state, p, own.label[rows])
             rounds.append((rows, LabelledRound(
-                plan=p, prediction=own.prediction[rows], label=own.label[rows], new=new, segment={}
+                plan=p, items=_predicted(own.prediction[rows]), code=own.label[rows].astype(float), new=new,
+                segment={},
             )))
         for other, prediction in others.items():
-            as_other = [replace(one, prediction=prediction[rows]) for rows, one in rounds]
+            as_other = [replace(one, items=_predicted(prediction[rows])) for rows, one in rounds]
             found[other].append(shared_estimates([F1], how, [F1], cells, as_other)[0][0])
     return {other: np.nan_to_num(np.array(values)) for other, values in found.items()}

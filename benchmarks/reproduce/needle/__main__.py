@@ -6,15 +6,15 @@ Three minutes on one idle core; reads ASSAY_POOLS.
 from pathlib import Path
 
 from benchmarks.reproduce.needle.page import page
-from benchmarks.reproduce.needle.runs import run
+from benchmarks.reproduce.needle.runs import POOLS, run
+from benchmarks.reproduce.pools import write_page
 
 PAGE = Path("docs/papers/adaptive-importance-sampling.md")
 
 
 def main() -> None:
     """Write the page."""
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(run()))
+    write_page(PAGE, lambda: page(run()), *POOLS)
 
 
 if __name__ == "__main__":

@@ -1,32 +1,34 @@
 """Errors, divergences and coverage of the paper's methods on its pools."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import pandas as pd
 
+import assay
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import replay
 from assay.evalcore.replay.summary import BudgetSummary, summarise
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from benchmarks.reproduce.needle.curves import Sampler, curve_errors, cut
+from benchmarks.reproduce.pools import pool_file
 
 POOLS = {"abt-buy": (53_753, 1075, 0.595), "restaurant": (149_747, 3328, 0.899)}   # as Table 3 prints them
 METHODS = {
     "Passive": "passive-with-replacement", "Stratified": "stratified", "IS": "static-is", "OASIS": "oasis",
     "Ours-1": "dirichlet-flat", "Ours-8": "dirichlet-tree",
 }
-SAMPLERS: Mapping[str, Sampler] = {"Passive": "passive", "IS": "static", "Ours-1": "flat", "Ours-8": "tree"}
+CURVE_METHODS = {
+    "Passive": "passive", "Stratified": "stratified", "IS": "static-is", "Ours-8": "dirichlet-tree",
+}
 BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 200, 25
-CURVE_BUDGETS, CURVE_REPEATS, THRESHOLDS = (500, 1000, 2000, 5000), 50, 1024
+CURVE_BUDGETS, CURVE_REPEATS, CURVE_BATCH = (500, 1000), 10, 50
+THRESHOLDS = 100   # of a curve, the most that `pr_curve` takes; the paper has 1,024
 
-Drawn: TypeAlias = Mapping[str, tuple[list[float], list[float]]]   # errors and divergences by method
+Drawn: TypeAlias = Mapping[str, Sequence[float]]   # the error of the whole curve, by method and budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +70,14 @@ def run(repeats: int = REPEATS, curve_repeats: int = CURVE_REPEATS) -> Everythin
             name: convergence(name, pool, "accuracy", without, BUDGETS, repeats)
             for name, pool in pools.items()
         },
-        curves=curves(pools["abt-buy"], CURVE_BUDGETS, curve_repeats),
+        curves=curves(pools["abt-buy"], CURVE_METHODS, CURVE_BUDGETS, curve_repeats),
         covered={name: printed_coverage(pool, BUDGETS, repeats) for name, pool in pools.items()},
     )
 
 
 def read(pool: str) -> LabelledPool:
     """One of the pools.  Raises BadInput where the folder in ASSAY_POOLS lacks its file."""
-    return read_labelled_pool(str(Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{pool}.parquet"))
+    return read_labelled_pool(str(pool_file(pool)))
 
 
 def convergence(
@@ -94,14 +96,27 @@ def convergence(
     return Convergence(pool=name, measure=of, by_method=found)
 
 
-def curves(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> Drawn:
-    """Errors and divergences of the precision-recall curve by method."""
-    at = cut(pool, THRESHOLDS)
-    found = {}
-    for called, sampler in SAMPLERS.items():
-        rng = stream(1, f"benchmarks/curves/{sampler}")
-        errors, distances = curve_errors(at, sampler, list(budgets), repeats, rng)
-        found[called] = errors.tolist(), distances.tolist()
+def curves(
+    pool: LabelledPool, names: Iterable[str], budgets: Sequence[int], repeats: int,
+    thresholds: int = THRESHOLDS,
+) -> Drawn:
+    """Squared error of the precision-recall curve, summed over its points, by method and budget.
+
+    Thresholds are evenly spaced from the lowest score to the highest, and are passed by what is at or above
+    them, as in Example 1 of the paper; `pr_curve` passes what is above, so they are set a rounding lower.
+    """
+    even = np.linspace(pool.score.min(), pool.score.max(), thresholds)
+    below = np.nextafter(even, -np.inf)
+    frame = {"score": pool.score, "prediction": pool.prediction, "label": pool.label}
+    found: dict[str, list[float]] = {}
+    for called in names:
+        replayed = assay.replay(
+            pd.DataFrame(frame), label="label", prediction="prediction", score="score",
+            measures={"name": "pr_curve", "at": below.tolist()}, methods=CURVE_METHODS[called],
+            budgets=list(budgets), repeats=repeats, batch_size=CURVE_BATCH,
+        )
+        by_budget = replayed.to_frame().groupby("labels")["mse"].sum()
+        found[called] = [float(by_budget[labels]) for labels in budgets]
     return found
 
 

@@ -32,10 +32,10 @@ from assay.evalcore.design.draws import Draws, independent, with_replacement
 from assay.evalcore.design.proposal import replacement_design, total_pull, touched_cells
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, weight_of_draws
-from assay.evalcore.label_models.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
+from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, posterior
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.coverage_note import covered
-from assay.evalcore.methods.dirichlet.adaptive import AdaptiveTree, TreeState
+from assay.evalcore.methods.dirichlet.tree import AdaptiveTree, TreeState
 from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -141,7 +141,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             revised=None if revised is None else np.einsum("rcsy,rcyz->rcsz", revised, of_known),
         )
         weight = weight_of_draws(state.cells, design, labels)
-        counts = state.counts + _by_leaf(state.tree, weight)
+        counts = state.counts + state.tree.by_leaf(weight)
         return replace(
             state.with_labels(labels, excluded),
             joint=posterior(state.tree, counts),
@@ -171,9 +171,3 @@ def _shared_out(drawn: Ints, mean: Floats) -> Any:
     """Draws (R, C, 2) by answer, from draws (R, C, 2) by label: each brings the mean answers of its items."""
     return np.asarray((drawn[..., None] * mean).sum(axis=2))
 
-
-def _by_leaf(tree: DirichletTree, by_cell: Floats) -> Floats:
-    counts = np.zeros((len(by_cell), 2, len(tree.slot_size)))
-    for c, slot in enumerate(tree.slot):                               # two cells may share a slot
-        counts[:, :, slot] += by_cell[:, c]
-    return counts

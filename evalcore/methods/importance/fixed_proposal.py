@@ -106,6 +106,11 @@ class StaticImportance(Method):
             state.with_labels(labels, excluded), sums=state.sums.add(state.cells, design, labels)
         )
 
+    def caught(self, state: ImportanceState) -> Floats:
+        """(R, C) -log of the chance that an item of each cell was in none of the draws."""
+        q = self.propose(state, np.ones(len(state.left), np.int64)).unlabelled
+        return np.asarray(-np.log1p(-np.minimum(q, 1 - 1e-12)) * state.sums.draws[:, None])
+
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:

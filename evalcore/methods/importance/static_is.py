@@ -17,11 +17,13 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.design.proposal import total_pull, touched_cells
+from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.importance import IntervalKind
 from assay.evalcore.measures.base import Measure, served
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
-from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
+from assay.evalcore.methods.hidden_labels import with_hidden_labels
+from assay.evalcore.methods.importance.fixed_proposal import ImportanceState, StaticImportance
 from assay.evalcore.methods.options import Share
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats
@@ -36,9 +38,10 @@ class StaticIS(StaticImportance):
     interval_kind: ClassVar[IntervalKind] = "normal"
     self_normalised: bool = False
     interval_note: ClassVar[str] = (
-        "The nominal normal interval. "
-        + covered((11, 19, 61, 88), (64, 36, 12, 36), runs=1000)
-        + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated."
+        "The nominal normal interval, as wide as what no label has shown may reach. "
+        + covered((91, 95, 96, 97), (98, 97, 99, 100))
+        + " It is nearly as wide as the measure's whole range there, because few of the predicted negatives "
+        "are asked."
     )
     epsilon: Share = 1e-9
 
@@ -64,6 +67,13 @@ class StaticIS(StaticImportance):
     def mixing(self, measures: Sequence[Measure]) -> float:
         """Where one measure is not all that is asked: it bounds the weights, and segments rest on it."""
         return self.secondary_mixing if len(measures) > 1 else 0.0
+
+    def estimate(
+        self, state: ImportanceState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """With intervals as wide as what no label has shown may reach."""
+        found = StaticImportance.estimate(self, state, confidence, rng)
+        return with_hidden_labels(state, found, state.sums.weight, self.caught(state), confidence)
 
     @staticmethod
     def _pull(

@@ -5,6 +5,8 @@ finite-population correction (Cochran 1977, chapters 2 and 6):
 
     Var(Ĝ) ≈ (1 - n/N) s² / n,   s² the sample variance of J(R̂)·ℓ
 
+Shares get the exact interval, and no end is nearer than what no label has shown may reach
+(`evalcore.methods.hidden_labels`).
 After non-response (evalcore.evaluation.nonresponse) the labels are weighted back to the pool's shares of
 predictions.
 """
@@ -22,6 +24,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.exact import known_confusion
+from assay.evalcore.methods.hidden_labels import with_exact_shares, with_hidden_labels
 from assay.evalcore.methods.state import MethodState, unlabelled_state
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.ordered_scores import OrderedScores
@@ -36,8 +39,9 @@ class Passive(Method):
     one_at_a_time: bool = False   # draw the items of a batch one after the other
     interval: ClassVar[str] = "delta-normal"
     interval_note: ClassVar[str] = (
-        "Nominal normal intervals of a simple random sample; with few positives in the sample they are too "
-        "narrow, and with none the measure is undefined."
+        "Exact for shares such as accuracy, precision and recall. Of other measures normal intervals of a "
+        "simple random sample, as wide as the errors that no label has shown may reach; with no positive in "
+        "the sample such a measure is undefined."
     )
     sampling_note: ClassVar[str] = (
         "Items were drawn as a simple random sample without replacement: every unlabelled item had the same "
@@ -90,8 +94,11 @@ class Passive(Method):
         """The sample's own value of each measure."""
         counts = known_confusion(state)
         weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
-        return [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
-
+        found = [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
+        left, labels = state.left.sum(axis=1), counts.sum(axis=(1, 2))
+        caught = np.log1p(labels / np.maximum(left, 1e-12))[:, None] * np.ones(state.left.shape)
+        found = with_hidden_labels(state, found, counts * weight, caught, confidence)
+        return found if state.gaps else with_exact_shares(state, found, counts, confidence)
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
         """Every cell."""

@@ -12,67 +12,98 @@ does not depend on which items were drawn.  So
 
 A complete census, or anything else that leaves the value exact, decides by itself.
 
-    G   effects of the betting grid;  K   values of a measure
+    T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.labelled_round import Segments
+from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.verdicts import Limit, Measured, Source
-from assay.evalcore.types import Floats
+from assay.evalcore.monitoring.evidence.watched import WatchedNumber
+from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
+from assay.evalcore.outcomes.codes import UNANSWERED, is_outcome
+from assay.evalcore.types import Bools, Floats
 
 _STEPS = 400       # values of a measure that are tried when an end is looked for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WindowSample(ABC):
+class WindowSample:
     """A finished evaluation of a window."""
 
+    measured_by: WatchedNumber
     confidence: float                # of the intervals
     estimates: Sequence[Estimate]    # of the pool and of its segments
     segments: Segments
+    rounds: Sequence[LabelledRound]  # with the labels of now
 
     @property
-    @abstractmethod
     def watched(self) -> str:
         """The name of the measure that is watched."""
+        return str(self.measured_by.measure.name)
 
     @property
     def full_name(self) -> str:
         """That name, with the class that the measure is of, where it is of one."""
-        return self.watched
+        return self.measured_by.full_name
 
     @property
     def versus(self) -> str | None:
         """The system that the measure is a difference from, where systems are compared."""
-        return None
+        return self.measured_by.versus
 
     @property
-    @abstractmethod
     def bounds(self) -> tuple[float, float]:
         """The least and the largest value of that measure."""
+        bounds: tuple[float, float] = self.measured_by.measure.bounds
+        return bounds
 
     @property
-    @abstractmethod
     def bets(self) -> bool:
         """Whether there are single draws to bet on, and the measure is one that they decide about."""
+        drawn = any(self.measured_by.one_at_a_time(one) for one in self.rounds)
+        return drawn and self.measured_by.decided_by_mean
 
     @property
-    @abstractmethod
     def dependent(self) -> bool:
         """Whether estimates with a label model would lean on the labels that it took over."""
+        return self.measured_by.leans_on_model(self.rounds)
 
-    @abstractmethod
     def from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
         """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws."""
+        against = self.measured_by.against(values, side)
+        account = betting.Account.new(len(values))
+        for one in self.rounds:
+            asked = one.plan.ask
+            counts = (is_outcome(one.code) & self._inside(one, segment))[asked]
+            # 0 where undecided, unanswered or outside the segment
+            value = np.where(counts, self.measured_by.found(against, one), 0.0)
+            if self.measured_by.one_at_a_time(one):
+                said = self.measured_by.expected(against, one, self._share(segment))
+                account = _bet(account, said, value, one)
+            else:
+                account = replace(account, labelled=account.labelled + value.sum(axis=1))
+        return account.factors
+
+    def _share(self, segment: str | None) -> float:
+        """The share of the window's items that count."""
+        if segment is None:
+            return 1.0
+        column, i = self.places[segment]
+        return list(self.segments[column].values())[i] / self.measured_by.n_items
+
+    def _inside(self, one: LabelledRound, segment: str | None) -> Bools:
+        """(T,) whether a draw's item is in the segment; all are where there is none."""
+        if segment is None:
+            return np.ones(len(one.code), np.bool_)
+        column, i = self.places[segment]
+        return np.asarray(one.segment[column] == i)
 
     @cached_property
     def places(self) -> Mapping[str, tuple[str, int]]:
@@ -99,7 +130,7 @@ class WindowSample(ABC):
             return "exact"
         return "draws" if self.bets else "none"
 
-    def log_factors(self, limit: Limit, segment: str | None) -> Floats:
+    def log_factors(self, limit: WatchedLimit, segment: str | None) -> Floats:
         """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said."""
         return np.asarray(self.log_factors_at(np.array([limit.value]), limit.side, segment)[0])
 
@@ -116,6 +147,23 @@ class WindowSample(ABC):
                 return np.stack([betting.known_log_factors(known, x, side) for x in values.tolist()])
             case "draws":
                 return self.from_draws(values, side, segment)
+
+
+def _bet(
+    account: betting.Account, said: betting.Expected, value: Floats, one: LabelledRound
+) -> betting.Account:
+    """The account after a round whose items were drawn one at a time; value (K, T)."""
+    design, asked = one.plan.design, one.plan.ask
+    cell, gaps = one.plan.cell[asked], one.code[asked] == UNANSWERED
+    value[:, gaps] = said.best[:, cell[gaps]]
+    after = betting.bet_on_round(
+        account, said,
+        np.broadcast_to(betting.draw_weights(design), said.mean.shape),
+        np.broadcast_to(design.left, said.mean.shape),
+        np.broadcast_to(cell, value.shape), value,
+    )
+    # an unanswered item goes back to the unlabelled ones
+    return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))
 
 
 def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, error: float) -> float | None:

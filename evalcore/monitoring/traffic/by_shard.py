@@ -35,15 +35,15 @@ class SomeValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tally:
+class TrafficTally:
     """What the predictions of some rows come to, with a positive and a negative class."""
 
     scores: Ints       # (bins,) as `counts_between` has them
     moments: Floats    # (2, 3) see `moments_of`
 
-    def plus(self, other: "Tally") -> "Tally":
+    def plus(self, other: "TrafficTally") -> "TrafficTally":
         """Of these rows and the other ones."""
-        return Tally(scores=self.scores + other.scores, moments=self.moments + other.moments)
+        return TrafficTally(scores=self.scores + other.scores, moments=self.moments + other.moments)
 
 
 def edges_of(shards: Sequence[SomeValues], bins: int) -> tuple[float, ...]:

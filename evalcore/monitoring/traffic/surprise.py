@@ -30,7 +30,7 @@ SAME_SEASON = 4    # windows of the same season, from which on only they are com
 _LEAST = 0.05      # a distance counts as at least this share of what chance explains
 
 
-def compared_with(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
+def earlier_windows(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
     """For each window, which earlier ones it is compared with, the newest first; none for windows so long
     ago that their comparisons no longer count.
 

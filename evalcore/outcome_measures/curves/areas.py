@@ -23,8 +23,8 @@ import numpy as np
 from scipy.special import digamma
 
 from assay.evalcore.outcome_measures.base import Asked, MeasureFamily, OutcomeMeasure
-from assay.evalcore.outcome_measures.counts import ratio
-from assay.evalcore.outcome_measures.curves.bands import Bands, class_asked, split, upward
+from assay.evalcore.outcome_measures.counts import quotient
+from assay.evalcore.outcome_measures.curves.bands import Bands, class_asked, split_bands, upward
 from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.types import Floats
 
@@ -51,7 +51,7 @@ def _roc_auc(asked: Asked) -> OutcomeMeasure:
     several = np.array(grid.tied) > 1 + 1e-9
 
     def sums(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        t, n = split(risk)
+        t, n = split_bands(risk)
         f = n - t
         lower = np.cumsum(f, axis=-1) - f / 2
         p, rest = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
@@ -59,19 +59,20 @@ def _roc_auc(asked: Asked) -> OutcomeMeasure:
 
     def value(risk: Floats) -> Floats:
         t, _, lower, pairs = sums(risk)
-        return ratio((t * lower).sum(axis=-1, keepdims=True), pairs)
+        return quotient((t * lower).sum(axis=-1, keepdims=True), pairs)
 
     def gradient(risk: Floats) -> Floats:
         t, f, lower, pairs = sums(risk)
         slope = lower - (upward(t) - t / 2)
         p, rest = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
-        return (ratio(slope, np.broadcast_to(pairs, slope.shape))
-                + value(risk) * (ratio(np.ones_like(rest), rest) - ratio(np.ones_like(p), p)))[..., None, :]
+        return (quotient(slope, np.broadcast_to(pairs, slope.shape))
+                + value(risk) * (quotient(np.ones_like(rest), rest)
+                                  - quotient(np.ones_like(p), p)))[..., None, :]
 
     def slack(risk: Floats) -> Floats:
         t, f, _, pairs = sums(risk)
         wrong = np.where(several, np.maximum(t, 0) * np.maximum(f, 0), 0.0)
-        return ratio(wrong.sum(axis=-1, keepdims=True) / 2, pairs)
+        return quotient(wrong.sum(axis=-1, keepdims=True) / 2, pairs)
 
     return _of_area("roc_auc", told, loss, value, gradient, slack)
 
@@ -83,7 +84,7 @@ def _average_precision(asked: Asked) -> OutcomeMeasure:
 
     def counts(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """t, items of the class above T, items n, items above M (..., H)."""
-        t, n = (part * n_items for part in split(risk))
+        t, n = (part * n_items for part in split_bands(risk))
         return t, upward(t) - t, n, np.round(upward(n) - n, 9)
 
     def pieces(risk: Floats) -> tuple[Floats, Floats, Floats]:
@@ -97,7 +98,7 @@ def _average_precision(asked: Asked) -> OutcomeMeasure:
         inverse, places, chance = pieces(risk)
         other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
         each = t * chance * ((before + 1) * inverse + other * places)
-        return ratio(each.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
+        return quotient(each.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
 
     def gradient(risk: Floats) -> Floats:
         t, before, n, _ = counts(risk)
@@ -108,7 +109,8 @@ def _average_precision(asked: Asked) -> OutcomeMeasure:
         later = t * chance * inverse
         below = np.cumsum(later, axis=-1) - later
         whole = t.sum(axis=-1, keepdims=True)
-        return (n_items * ratio(own + below - value(risk), np.broadcast_to(whole, own.shape)))[..., None, :]
+        share = quotient(own + below - value(risk), np.broadcast_to(whole, own.shape))
+        return (n_items * share)[..., None, :]
 
     def slack(risk: Floats) -> Floats:
         t, before, n, above = (np.maximum(part, 0) for part in counts(risk))
@@ -119,7 +121,7 @@ def _average_precision(asked: Asked) -> OutcomeMeasure:
         best = t * (before + t) / np.maximum(above + t, 1e-12)
         worst = t + (before - above - n + t) * _harmonic(above + n - t, above + n)
         wrong = np.where(several, np.maximum(best - taken, taken - worst), 0.0)
-        return ratio(wrong.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
+        return quotient(wrong.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
 
     return _of_area("average_precision", told, loss, value, gradient, slack)
 

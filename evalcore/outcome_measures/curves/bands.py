@@ -63,6 +63,10 @@ class Bands(Loss):
         pull[:, self.part] = slope[self.band(items)]
         return pull
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """An item is in one band."""
+        return np.full(len(said), (np.maximum(slope, 0.0) + told).max())
+
     def needs(self, items: Items) -> None:
         """Raises BadInput without scores, and for bands of no pool."""
         score_of(items.at(slice(0, 0)), self.part)
@@ -84,7 +88,7 @@ def class_asked(asked: Asked, name: str) -> tuple[int, str | None]:
     return asked.kind.parts.index(counted), None
 
 
-def split(risk: Floats) -> tuple[Floats, Floats]:
+def split_bands(risk: Floats) -> tuple[Floats, Floats]:
     """t, n (..., H)."""
     half = risk.shape[-1] // 2
     return risk[..., :half], risk[..., half:]

@@ -9,8 +9,8 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import Asked, MeasureFamily, OutcomeMeasure, Point
-from assay.evalcore.outcome_measures.counts import ratio
-from assay.evalcore.outcome_measures.curves.bands import Bands, class_asked, split, upward
+from assay.evalcore.outcome_measures.counts import quotient
+from assay.evalcore.outcome_measures.curves.bands import Bands, class_asked, split_bands, upward
 from assay.evalcore.types import Floats
 
 MOST = 100      # thresholds of a curve
@@ -34,12 +34,12 @@ def _curve(name: str, title: str, meaning: str, second: str, undefined: str) -> 
         below = np.arange(len(at) + 1) > np.arange(len(at))[:, None]      # (L, H): the band is above τ_l
 
         def rates(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-            t, n = split(risk)
+            t, n = split_bands(risk)
             hits, predicted, whole = upward(t)[..., 1:], upward(n)[..., 1:], t.sum(axis=-1, keepdims=True)
             rest = n.sum(axis=-1, keepdims=True) - whole
-            other = ratio(hits, predicted) if precision else ratio(predicted - hits, np.broadcast_to(
+            other = quotient(hits, predicted) if precision else quotient(predicted - hits, np.broadcast_to(
                 rest, hits.shape))
-            return other, ratio(hits, np.broadcast_to(whole, hits.shape)), predicted, rest
+            return other, quotient(hits, np.broadcast_to(whole, hits.shape)), predicted, rest
 
         def value(risk: Floats) -> Floats:
             other, recall, _, _ = rates(risk)
@@ -47,10 +47,11 @@ def _curve(name: str, title: str, meaning: str, second: str, undefined: str) -> 
 
         def gradient(risk: Floats) -> Floats:
             other, recall, predicted, rest = rates(risk)
-            whole = split(risk)[0].sum(axis=-1)[..., None, None]
-            by_recall = ratio(below - recall[..., None], np.broadcast_to(whole, (*recall.shape, 1)))
-            by_other = ratio(np.broadcast_to(below, (*other.shape, below.shape[1])), predicted[..., None]) \
-                if precision else ratio(other[..., None] - below, np.broadcast_to(
+            whole = split_bands(risk)[0].sum(axis=-1)[..., None, None]
+            by_recall = quotient(below - recall[..., None], np.broadcast_to(whole, (*recall.shape, 1)))
+            shape = (*other.shape, below.shape[1])
+            by_other = quotient(np.broadcast_to(below, shape), predicted[..., None]) \
+                if precision else quotient(other[..., None] - below, np.broadcast_to(
                     rest[..., None], (*other.shape, 1)))
             return np.concatenate([by_other, by_recall] if precision else [by_recall, by_other], axis=-2)
 

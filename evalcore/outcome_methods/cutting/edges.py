@@ -1,13 +1,14 @@
 """Where groups of items are cut by score, of items that nobody holds together.
 
-A group is cut where the cumulative weight of its items rises by equal steps, in the order of their scores,
-and items of one score stay together (`outcome_methods.cut.numbered` is the same of items in memory).  Three
-passes over the pool find the same edges:
+A group is cut where the cumulative weight of its items rises by equal steps, in the order of their scores.
+Items of one score stay together, in the step in which the first of them lies
+(`outcome_methods.cut.numbered` is the same of items in memory).  Three passes over the pool find the same
+edges:
 
     summary     every shard tells every k-th of its pairs of a group and a score, and the last of each group
     grid        of these about GRID are chosen.  Every shard adds up its items up to each of them
-    gathering   an edge lies where the steps before and after an interval of the grid are different.  What
-                these intervals hold is gathered, a few thousandths of all, and walked through
+    gathering   an edge lies where the steps before the last interval of the grid and after this one are
+                different.  What both hold is gathered, a hundredth of all, and walked through
 """
 
 from collections.abc import Callable
@@ -61,16 +62,21 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
     before = np.concatenate([np.zeros((1, 2)), sums[:-1]])
     base = np.repeat(before[starts], np.diff([*starts, len(grid)]), axis=0)
     end = share.steps(*(sums - base).T)
-    begin = np.where(np.isin(np.arange(len(grid)), starts), -1, np.concatenate([[-1], end[:-1]]))
-    wanted = np.flatnonzero(begin != end)
+    # an edge needs another step than that of the first item of the score before, which may be long before
+    place = np.arange(len(grid)) - np.repeat(starts, np.diff([*starts, len(grid)]))
+    changed = end != np.where(place > 1, np.roll(end, 2), -1)
+    wanted = np.flatnonzero(changed | (np.roll(changed, -1) & (np.roll(place, -1) > 0)))
     gathered = together(list(pool.measured(_Gather(of, grid, wanted))))
     which = grid.up_to(gathered.group, np.nextafter(gathered.score, -np.inf))   # the interval of each
-    keys = [Keys(group=grid.group[starts], score=np.full(len(starts), -np.inf))]
-    pieces = np.split(np.arange(len(gathered)), np.flatnonzero(np.diff(which)) + 1)
-    for piece in pieces:
+    step = np.empty(len(gathered), np.int64)
+    for piece in np.split(np.arange(len(gathered)), np.flatnonzero(np.diff(which)) + 1):
         interval = which[piece[0]]
-        keys.append(_walk(gathered.at(piece), before[interval] - base[interval], share))
-    group, score = (np.concatenate([getattr(one, name) for one in keys]) for name in ("group", "score"))
+        step[piece] = _steps(gathered.at(piece), before[interval] - base[interval], share)
+    # where the group begins, a cell begins anyway
+    new = (np.diff(step, prepend=0) != 0) & (np.diff(gathered.group, prepend=-1) == 0)
+    new &= np.diff(which, prepend=-1) <= 1
+    group = np.concatenate([grid.group[starts], gathered.group[new]])
+    score = np.concatenate([np.full(len(starts), -np.inf), gathered.score[new]])
     order = np.lexsort((score, group))
     return Keys(group=group[order], score=score[order])
 
@@ -82,12 +88,11 @@ def _grid(told: Tally) -> Keys:
     return Keys(group=told.group[chosen], score=told.score[chosen])
 
 
-def _walk(found: Tally, before: Floats, share: Share) -> Keys:
-    """The pairs of an interval at which a cell begins; before (2,): what its group comes to below it."""
+def _steps(found: Tally, before: Floats, share: Share) -> Ints:
+    """The step in which the first item of each pair of an interval lies; before (2,): what its group comes to
+    below it."""
     items, weight = (found.sums[:-1] + before).T
-    new = share.steps(items, weight) != share.steps(items + 1, weight + found.first)
-    new &= items > 0    # where the group begins, a cell begins anyway
-    return Keys(group=found.group[new], score=found.score[new])
+    return share.steps(items + 1, weight + found.first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ from math import exp, log, pi, sqrt
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.interval.usual import Ends
 from assay.evalcore.recalibration.intervals import hull, logit_interval, tail_quantiles
+from assay.evalcore.recalibration.quantities import Estimand
 from assay.evalcore.types import Floats
 
 GROWTH = 10.0            # the labels of the last look over those of the first
@@ -53,7 +53,7 @@ def standard_errors(labels: Floats, confidence: float) -> Floats:
 
 
 def anytime_ends(
-    measure: Measure,
+    estimand: Estimand,
     combined: Combined,
     design: ByDesign,
     posterior: ByPosterior,
@@ -74,11 +74,11 @@ def anytime_ends(
     reach = one_sided * np.sqrt(np.where(design.usable, design.empirical, np.nan))
     lower, upper = hull(
         [
-            logit_interval(combined.value, np.sqrt(posterior.variance), z, measure.bounds),
+            logit_interval(combined.value, np.sqrt(posterior.variance), z, estimand.bounds),
             tail_quantiles(*heavier, ndtr(-z)),
             (design.value - reach, design.value + reach),
         ],
-        measure.bounds,
+        estimand.bounds,
     )
     lower, upper = np.clip(lower, *certain), np.clip(upper, *certain)
     return (

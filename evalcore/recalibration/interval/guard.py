@@ -14,29 +14,30 @@ docs/ideas.md has what it does.
 
 import numpy as np
 
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.combine import Counts
 from assay.evalcore.recalibration.interval.usual import Ends
+from assay.evalcore.recalibration.quantities import Estimand
 from assay.evalcore.types import Bools
 
 FEW = 3     # positives found among the predicted negatives, from which on there is no guard
 
 
-def guarded(measure: Measure, ends: Ends, wide: Ends, counts: Counts) -> Ends:
+def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: Counts) -> Ends:
     """The interval (R,), out to the wide one where the guard is up."""
-    up = guard_is_up(measure, counts)
+    up = guard_is_up(estimand, counts)
     return (
         np.where(up, np.fmin(ends[0], wide[0]), ends[0]),
         np.where(up, np.fmax(ends[1], wide[1]), ends[1]),
     )
 
 
-def guard_is_up(measure: Measure, counts: Counts) -> Bools:
+def guard_is_up(estimand: Estimand, counts: Counts) -> Bools:
     """Whether (R,) few positives were found among the predicted negatives, and labels there are dense.
 
-    Never where they have no part in the measure.
+    Never where they have no part in the measure, or where it is not one of predictions.
     """
-    if not measure.label_matters()[0]:
+    matters = estimand.quantity.label_matters
+    if len(matters) != 2 or not matters[0]:
         return np.zeros(len(counts.items), np.bool_)
     each = counts.items[:, 0] / np.maximum(counts.labelled[:, 0], 1.0)
     return np.asarray((counts.known[:, 0] < FEW) & (each < counts.items[:, 1]))

@@ -24,8 +24,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.interval.both_sides import earned_share
 from assay.evalcore.recalibration.intervals import (
@@ -34,6 +32,7 @@ from assay.evalcore.recalibration.intervals import (
     stretched,
     weighted_quantiles,
 )
+from assay.evalcore.recalibration.quantities import Estimand
 from assay.evalcore.types import Floats
 
 Ends: TypeAlias = tuple[Floats, Floats]
@@ -64,7 +63,7 @@ def quantiles(values: Floats, weight: Floats, labels: Floats, confidence: float)
 
 
 def main_interval(
-    measure: Measure,
+    estimand: Estimand,
     combined: Combined,
     design: ByDesign,
     posterior: Quantiles,
@@ -77,17 +76,17 @@ def main_interval(
     posterior, heavier: of the posterior, and of the one with a heavier tail; z: the normal quantile of the
     confidence.
     """
-    joined = logit_interval(combined.value, np.sqrt(combined.variance), z, measure.bounds)
+    joined = logit_interval(combined.value, np.sqrt(combined.variance), z, estimand.bounds)
     own = z * np.sqrt(np.where(design.usable, design.empirical, np.nan))      # half of the design's width
-    two = hull([posterior.nominal, joined], measure.bounds)
+    two = hull([posterior.nominal, joined], estimand.bounds)
     three = hull(
-        [stretched(two, combined.value, STRETCH, measure.bounds), heavier.nominal], measure.bounds
+        [stretched(two, combined.value, STRETCH, estimand.bounds), heavier.nominal], estimand.bounds
     )
     kept = own * _fading(three, own)
-    earned = hull([three, (design.value - kept, design.value + kept)], measure.bounds)
+    earned = hull([three, (design.value - kept, design.value + kept)], estimand.bounds)
     whole = (design.value - own, design.value + own)
-    four = _hull_of_four(measure, joined, whole, posterior, heavier, counts)
-    share = earned_share(measure, counts)
+    four = _hull_of_four(estimand, joined, whole, posterior, heavier, counts)
+    share = earned_share(estimand, counts)
     return share * earned[0] + (1 - share) * four[0], share * earned[1] + (1 - share) * four[1]
 
 
@@ -99,12 +98,12 @@ def _fading(three: Ends, own: Floats) -> Floats:
 
 
 def _hull_of_four(
-    measure: Measure, joined: Ends, design: Ends, posterior: Quantiles, heavier: Quantiles, counts: Counts
+    estimand: Estimand, joined: Ends, design: Ends, posterior: Quantiles, heavier: Quantiles, counts: Counts
 ) -> Ends:
     # with no positive found the labels do not exclude that there is none to be found
-    at_least = totals.value(measure, counts.known[:, 1], counts.known[:, 0], counts.items)
+    at_least = estimand.value(counts.known, counts.items)
     none_left = np.where(counts.none_found, at_least, np.nan)
-    return hull([posterior.early, joined, heavier.early, design, (none_left, none_left)], measure.bounds)
+    return hull([posterior.early, joined, heavier.early, design, (none_left, none_left)], estimand.bounds)
 
 
 def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, confidence: float) -> Ends:
@@ -115,12 +114,12 @@ def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, co
 
 
 def reported_value(
-    measure: Measure, combined: Combined, posterior: ByPosterior, certain: Ends, counts: Counts
+    estimand: Estimand, combined: Combined, posterior: ByPosterior, certain: Ends, counts: Counts
 ) -> Floats:
     """The combined value (R,), within what the labels leave possible.
 
     With no positive found an exact 0 or 1 is not to be reported: the mean, which is neither, stands in.
     """
     value = combined.value
-    at_an_end = (value <= measure.bounds[0]) | (value >= measure.bounds[1])
+    at_an_end = (value <= estimand.bounds[0]) | (value >= estimand.bounds[1])
     return np.clip(np.where(counts.none_found & at_an_end, posterior.mean, value), *certain)

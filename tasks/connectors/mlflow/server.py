@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.mlflow.tracking import FROM_ENVIRONMENT, address, connected, refusals
+from assay.tasks.mlflow.tracking import FROM_ENVIRONMENT, connected, refusals, tracking_address
 
 SCHEME = "mlflow:"
 _TABLE = "eval_results_table.json"
@@ -25,7 +25,7 @@ def entries(given: str) -> Iterator[dict[str, Any]]:
     kind, _, name = given.removeprefix(SCHEME).partition("/")
     if kind not in ("experiment", "run") or not name:
         raise BadInput(f"{given}: write mlflow:experiment/NAME or mlflow:run/ID")
-    client = connected(address(FROM_ENVIRONMENT))
+    client = connected(tracking_address(FROM_ENVIRONMENT))
     with refusals():
         if kind == "experiment":
             found = client.get_experiment_by_name(name)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.response import Plain, Response, Verdict
-from assay.tasks.connectors.responses.columns import ID, divides, plain, type_of, unlike
+from assay.tasks.connectors.responses.columns import ID, divides, plain_name, type_of, unlike
 from assay.tasks.connectors.responses.draft import Draft
 from assay.tasks.connectors.responses.ids import Ids
 from assay.tasks.connectors.responses.spool import Spool
@@ -29,14 +29,14 @@ class ByQuestion:
 
     def __init__(self, survey: Survey, notes: Notes) -> None:
         self._survey = survey
-        self._systems = unlike({system: plain(system) for system in survey.systems})
+        self._systems = unlike({system: plain_name(system) for system in survey.systems})
         self._verdicts = {
             system: VerdictColumns(f"judge_{column}", survey.judged, survey.rows)
             for system, column in self._systems.items()
         }
         fixed = [ID, "question", "reference", "task", "repeat", *(n for n, _ in self._system_fields()),
                  *(self._preferred(scorer) for scorer in survey.judged)]
-        self._about = unlike({name: plain(name) for name in survey.about}, fixed)
+        self._about = unlike({name: plain_name(name) for name in survey.about}, fixed)
         missing = len(survey.questions) - survey.shared
         if missing:
             notes.tell(f"{missing:,} questions are left out, because some system has no response to them")
@@ -68,7 +68,7 @@ class ByQuestion:
         return fields
 
     def _preferred(self, scorer: str) -> str:
-        return "preferred" if len(self._survey.judged) == 1 else f"preferred_{plain(scorer)}"
+        return "preferred" if len(self._survey.judged) == 1 else f"preferred_{plain_name(scorer)}"
 
     def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
         """A row for each question that all systems answered, in the order in which questions came up."""

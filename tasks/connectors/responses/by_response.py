@@ -7,7 +7,7 @@ import pyarrow as pa
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.response import Plain
-from assay.tasks.connectors.responses.columns import ID, divides, named, plain, type_of, unlike
+from assay.tasks.connectors.responses.columns import ID, divides, judge_names, plain_name, type_of, unlike
 from assay.tasks.connectors.responses.draft import Draft
 from assay.tasks.connectors.responses.ids import Ids
 from assay.tasks.connectors.responses.spool import Spool
@@ -29,10 +29,10 @@ class ByResponse:
         if survey.judged and not survey.everywhere:
             notes.tell("the tasks have no scorer in common; import each by itself, so that it has its judge")
         self._people = VerdictColumns("label", survey.people, survey.rows)
-        self._reasons = named("reason", survey.reasons)
+        self._reasons = judge_names("reason", survey.reasons)
         fixed = [ID, *TEXTS, "task", "model", "run", "repeat", *self._judges.names.values(),
                  *self._people.names.values(), *self._reasons.values()]
-        self._about = unlike({name: plain(name) for name in survey.about}, fixed)
+        self._about = unlike({name: plain_name(name) for name in survey.about}, fixed)
 
     @property
     def schema(self) -> pa.Schema:

@@ -13,14 +13,14 @@ ID = "item_id"
 _ITEMS_PER_VALUE = 5      # that a segment needs, on average
 
 
-def named(kind: str, names: Collection[str]) -> dict[str, str]:
+def judge_names(kind: str, names: Collection[str]) -> dict[str, str]:
     """`judge`, where there is one of them; `judge_` and its name, where there are several."""
     if len(names) == 1:
         return {next(iter(names)): kind}
-    return unlike({name: f"{kind}_{plain(name)}" for name in names})
+    return unlike({name: f"{kind}_{plain_name(name)}" for name in names})
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name of letters, digits and underscores, in lower case."""
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_") or "unnamed"
 

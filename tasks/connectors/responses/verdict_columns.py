@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.response import Plain, Verdict
-from assay.tasks.connectors.responses.columns import fitting, named, type_of
+from assay.tasks.connectors.responses.columns import fitting, judge_names, type_of
 from assay.tasks.connectors.responses.survey import Seen
 from assay.tasks.connectors.responses.verdicts import Scale, scale_of
 
@@ -18,7 +18,7 @@ class VerdictColumns:
 
     def __init__(self, kind: str, seen: Mapping[str, Seen], rows: int) -> None:
         """kind: what the column is called, or what its name begins with, `judge` or `label`."""
-        self.names = named(kind, seen)
+        self.names = judge_names(kind, seen)
         self._seen, self._rows = seen, rows
         self._scales = {name: scale_of(one.values) for name, one in seen.items()}
         self._filled: dict[str, str | float] = {}

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.digests import digest
+from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch, Collected, Item
 from assay.tasks.ledger import codec, layout
@@ -225,4 +225,4 @@ class CallerDesk:
 
     def _person(self, name: str) -> str:
         name = name.strip()
-        return f"caller-{digest(self._evaluation, name)[:16]}" if name else "caller-nameless"
+        return f"caller-{digest_of_parts(self._evaluation, name)[:16]}" if name else "caller-nameless"

@@ -17,7 +17,7 @@ from typing import Literal
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.tasks.desks.digests import digest
+from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell, whole_lines
 from assay.tasks.desks.protocol import Batch
 
@@ -67,12 +67,12 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
         what, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
         answers.append(Annotation(
             item_id=item_id,
-            annotation_id=digest(str(batch.round), place, item_id, person)[:16],
+            annotation_id=digest_of_parts(str(batch.round), place, item_id, person)[:16],
             annotator=person,
             kind=what,
             label=label,
             updated_at=saved.at.isoformat(),
-            raw={"file": digest(place)[:16], "rows": [
+            raw={"file": digest_of_parts(place)[:16], "rows": [
                 {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", "label", "skip")}}
                 for row in rows
             ]},
@@ -135,4 +135,4 @@ def _name_in(file: str, stem: str) -> str:
 
 def _person(evaluation: str, name: str) -> str:
     name = name.strip().casefold()
-    return f"folder-{digest(evaluation, name)[:16]}" if name else "folder-nameless"
+    return f"folder-{digest_of_parts(evaluation, name)[:16]}" if name else "folder-nameless"

@@ -32,7 +32,7 @@ from stat import S_ISREG
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.tasks.desks.digests import digest
+from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
 from assay.tasks.desks.folder.csv_cells import OURS, read_rows, write_rows
 from assay.tasks.desks.folder.exclusive_file import create_exclusively, replace_with
@@ -63,7 +63,7 @@ class FolderDesk:
         self._display = list(display)
         self._annotators = annotators_per_item
         self._told = [text.strip() for text in (question, guidelines) if text]
-        self._mark = digest(evaluation, identity)[:20]
+        self._mark = digest_of_parts(evaluation, identity)[:20]
         self._clock = clock
 
     def prepare(self) -> None:
@@ -111,7 +111,8 @@ class FolderDesk:
         wanted = self._listed(batch).intersection(item_ids)
         items = [item for item in batch.items if item.item_id in wanted]
         if items and annotators > self._annotators:
-            name = f"{_stem(batch)}-somebody-else-{digest(str(annotators), _digest_of(items))[:16]}.csv"
+            told = digest_of_parts(str(annotators), _digest_of(items))[:16]
+            name = f"{_stem(batch)}-somebody-else-{told}.csv"
             self._write(name, items)
 
     def _write(self, name: str, items: Sequence[Item]) -> bool:
@@ -257,4 +258,4 @@ def _stem(batch: Batch) -> str:
 
 
 def _digest_of(items: Sequence[Item]) -> str:
-    return digest(*sorted(item.item_id for item in items))[:16]
+    return digest_of_parts(*sorted(item.item_id for item in items))[:16]

@@ -25,7 +25,7 @@ from typing import Any
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.plurals import plural
-from assay.tasks.desks.digests import digest
+from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.label_studio.answers import annotation, cannot_tell, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.controls import Control
@@ -192,7 +192,7 @@ class LabelStudioDesk:
 
     def _key(self, batch: Batch, item_id: str) -> str:
         again = [str(batch.asking)] if batch.asking > 1 else []
-        return digest(self._project.mark, str(batch.round), item_id, *again)[:32]
+        return digest_of_parts(self._project.mark, str(batch.round), item_id, *again)[:32]
 
     @staticmethod
     def _in_batch(batch: Batch) -> Condition:

@@ -10,7 +10,7 @@ answers are read from every project with the mark and items are posted to the lo
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from assay.tasks.desks.digests import digest
+from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
@@ -47,7 +47,7 @@ class EvaluationProject:
         self._control, self._display, self._show_as = control, list(display), dict(show_as)
         self._annotators = annotators
         self._question, self._guidelines = question, guidelines
-        self.mark = digest(evaluation, identity)[:20]
+        self.mark = digest_of_parts(evaluation, identity)[:20]
         self._short = self.mark[:_IN_TITLE]
         self._called = title or evaluation
         self._about = None if title else question or _classes(control)

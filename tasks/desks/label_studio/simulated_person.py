@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.label_studio.page.differences import plain
+from assay.tasks.desks.label_studio.page.differences import unmarked
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 _SHOWN = "shown_"
@@ -60,4 +60,4 @@ class SimulatedPerson:
 
 def _seen(shown: Mapping[str, str]) -> tuple[str, ...]:
     """What a person sees, whatever the fields are called, and marks of differences aside."""
-    return tuple(sorted(plain(value) for value in shown.values()))
+    return tuple(sorted(unmarked(value) for value in shown.values()))

@@ -43,11 +43,11 @@ class KeptRun:
 
     def __call__(self) -> tuple[Any, ...]:
         if self._entries is None:
-            self._entries = read(self._fetch(self.digest), self._fetch)
+            self._entries = read_value(self._fetch(self.digest), self._fetch)
         return self._entries
 
 
-def written(value: Any, rounds: int, base: Any = None) -> tuple[bytes, dict[str, bytes]]:
+def written_value(value: Any, rounds: int, base: Any = None) -> tuple[bytes, dict[str, bytes]]:
     """The bytes of a value, and those of the runs of its histories by digest, as far as they are not kept.
 
     rounds   closed so far: what has as many entries is a history. Raises NotKept.
@@ -72,7 +72,7 @@ def named_runs(blob: bytes) -> set[str]:
     return found
 
 
-def read(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> Any:
+def read_value(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> Any:
     """The value that was written, given the same base; fetch: the bytes of a run by its digest.
 
     Raises one of UNREADABLE.

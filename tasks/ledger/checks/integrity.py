@@ -67,7 +67,7 @@ def check_integrity(ledger: Ledger) -> Integrity:
 
 def _known(keys: Collection[str]) -> dict[str, Key]:
     """What the keys are, without those of a round or revision far beyond any that there can be."""
-    read = {key: found for key in keys if (found := layout.parse(key)) is not None}
+    read = {key: found for key in keys if (found := layout.parse_key(key)) is not None}
     most_round = _MOST_MISSING + len({found.round for found in read.values()})
     most_revision = _MOST_MISSING + len({found.revision for found in read.values()})
     most_extension = _MOST_MISSING + len({found.extension for found in read.values()})

@@ -10,7 +10,7 @@ from typing import Any
 from assay.evalcore.plurals import plural
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checks.findings import Integrity
-from assay.tasks.ledger.checks.seal_fit import compare, read_seal, say_what_is_odd
+from assay.tasks.ledger.checks.seal_fit import compare_with_seal, read_seal, say_what_is_odd
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.monitor_seals import CHAINS, Chain, sealed_with_verdict
 from assay.tasks.ledger.monitors import WindowVerdict
@@ -73,4 +73,4 @@ def _check(found: Integrity, seal: str, wanted: list[str] | None, vouched: set[s
         return
     if wanted is not None:
         say_what_is_odd(found, seal, sealed.keys() ^ set(wanted))
-    compare(found, seal, sealed, vouched)
+    compare_with_seal(found, seal, sealed, vouched)

@@ -35,7 +35,7 @@ def _check_revision(found: Integrity, number: int, vouched: set[str]) -> None:
     if number > 1:
         wanted.add(layout.revision_seal(name, number - 1))
     say_what_is_odd(found, key, wanted - sealed.keys())
-    compare(found, key, sealed, vouched)
+    compare_with_seal(found, key, sealed, vouched)
 
 
 def _check_end(found: Integrity, rounds: int, extensions: int, vouched: set[str]) -> None:
@@ -46,7 +46,7 @@ def _check_end(found: Integrity, rounds: int, extensions: int, vouched: set[str]
         return
     wanted = set(sealed_at_the_end(found.ledger.name, rounds, extensions))
     say_what_is_odd(found, key, sealed.keys() ^ wanted)
-    compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted}, vouched)
+    compare_with_seal(found, key, {k: digest for k, digest in sealed.items() if k in wanted}, vouched)
 
 
 def _check_round(found: Integrity, number: int, vouched: set[str]) -> None:
@@ -65,7 +65,8 @@ def _check_round(found: Integrity, number: int, vouched: set[str]) -> None:
     if closing in found.keys - sealed.keys():
         found.add(closing, f"was not there when {key} was made")
     say_what_is_odd(found, key, (sealed.keys() - answers) ^ wanted)
-    compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted | answers}, vouched)
+    among = wanted | answers
+    compare_with_seal(found, key, {k: digest for k, digest in sealed.items() if k in among}, vouched)
 
 
 def read_seal(found: Integrity, key: str) -> dict[str, str] | None:
@@ -93,7 +94,7 @@ def say_what_is_odd(found: Integrity, seal: str, odd: set[str]) -> None:
         found.add(seal, f"does not seal what it must: {', '.join(sorted(odd))}")
 
 
-def compare(found: Integrity, seal: str, sealed: Mapping[str, str], vouched: set[str]) -> None:
+def compare_with_seal(found: Integrity, seal: str, sealed: Mapping[str, str], vouched: set[str]) -> None:
     """Each key with the digest its seal holds."""
     for key, digest in sorted(sealed.items()):
         now = _digest(found, key)

@@ -3,11 +3,12 @@
 The estimates reissued with revised labels (`tasks.ledger.revisions`) are the same record.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.stopping import Look
 from assay.evalcore.evaluation.unfound import withheld
 from assay.tasks.ledger import codec, layout
@@ -26,11 +27,12 @@ class Ends:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """One measure if all undecided items were of one class."""
+    """One number if all undecided items were decided alike."""
 
     measure: str
-    all_negative: Ends
-    all_positive: Ends
+    all_negative: Ends | None = None   # of a positive and a negative class
+    all_positive: Ends | None = None
+    if_all: Mapping[str, Ends] = field(default_factory=dict)   # of other outcomes: by the outcome's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class RoundEstimate:
     joint: JointRegion | None = None     # of several measures, where the method gives them one
     systems: tuple[Estimate, ...] = ()   # the same of the pool's further systems, where the spec names any
     unanswered: int = 0  # items so far whose round was closed before they were answered
-    sensitivity: tuple[Sensitivity, ...] = ()   # by measure, where items are undecided
+    sensitivity: tuple[Sensitivity, ...] = ()   # of each of `estimates`, where items are undecided
     counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
     leading: int = 1                     # how many of the estimates are of the first measure
     outcomes_seen: bool | None = None    # where classes stand equal: those that the first measure needs

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from assay.evalcore.evaluation.label_codes import LabelCodes
-from assay.evalcore.types import Array, Bools, Floats
+from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
+from assay.evalcore.types import Bools, Floats
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
@@ -57,11 +57,12 @@ class Decided:
             return self.label
         return "unanswered" if self.reason == "unanswered" else "undecided"
 
-    def code(self, codes: LabelCodes) -> float:
+    @property
+    def code(self) -> float:
         """The label's code, or which of the two it has that stand for none."""
         if self.label is not None:
             return self.label
-        return codes.unanswered if self.reason == "unanswered" else codes.undecided
+        return UNANSWERED if self.reason == "unanswered" else UNDECIDED
 
 
 def fields_of_decided() -> "list[pa.Field]":
@@ -129,12 +130,12 @@ def named_answers(ledger: Ledger, number: int) -> set[str]:
     return {digest for several in (*(d.annotations for d in decided), *gold.values()) for digest in several}
 
 
-def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided], codes: LabelCodes) -> Array:
-    """(T,) the label of every draw, known or new, or what stands for none.
+def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats:
+    """(T,) the code of the label of every draw, known or new, or what stands for none.
 
     Raises DamagedRecord if an asked item has no entry in `decided`.
     """
-    new = {(d.cell, d.rank): d.code(codes) for d in decided}
+    new = {(d.cell, d.rank): d.code for d in decided}
     plan = planned.plan
     labels: list[float] = []
     for t, (cell, rank, known) in enumerate(
@@ -147,7 +148,7 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided], codes: La
                 "which plan.parquet asks; restore both from a copy of the ledger"
             )
         labels.append(label)
-    return codes.array(labels)
+    return np.array(labels, np.float64)
 
 
 def answered(decided: Sequence[Decided]) -> Bools:

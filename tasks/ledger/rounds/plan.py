@@ -18,15 +18,18 @@ import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
-from assay.tasks.ledger.rounds.designs import Drawn, design_from, drawn_with
+from assay.tasks.ledger.rounds.designs import design_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +42,7 @@ class PlannedRound:
     """A plan with the ids and shown fields of its items. T draws."""
 
     number: int
-    plan: Drawn
+    plan: RoundPlan
     item_id: Sequence[str]                       # (T,)
     prediction: Floats | None = None             # (T,) codes; None where the pool has no prediction
     known: Sequence[int | None]                  # (T,) label from an earlier round
@@ -60,6 +63,21 @@ class PlannedRound:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
         return [int(t) for t in np.flatnonzero(self.plan.ask)]
 
+    @property
+    def items(self) -> Items:
+        """What the pool says of the items of the draws."""
+        predicted = self.prediction if self.predictions is None else self.predictions
+        n = len(self.item_id)
+        return Items(
+            prediction=np.zeros((n, 0)) if predicted is None else
+            np.asarray(predicted, np.float64).reshape(n, -1),
+            probability=self.probabilities,
+            judge=self.judges,
+            score=None if self.scores is None else self.scores[:, None],
+            cluster=None if self.clusters is None else cluster_numbers(self.clusters)[:, None],
+            by_system=self.by_system,
+        )
+
     def to_people(self) -> list[int]:
         """The draws that ask somebody something: the rest of the new ones keep the label they had."""
         return [t for t in self.asked() if t not in self.inherited]
@@ -72,6 +90,15 @@ class _Besides:
     gold: tuple[str, ...]
     again: Mapping[str, tuple[int, ...]]
     again_alone: bool
+
+
+def cluster_numbers(names: Sequence[str]) -> Floats:
+    """A number (n,) for each cluster, the same in every round: 48 bits of its name's hash."""
+    number = {
+        name: float(int.from_bytes(blake2b(name.encode(), digest_size=6).digest(), "big"))
+        for name in set(names)
+    }
+    return np.array([number[name] for name in names], np.float64)
 
 
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
@@ -177,8 +204,8 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         raise codec.damaged(key, f"{_DESIGN}: {error}") from None
     design = _decode_design(design_blob, key)
     besides = codec.decode(_Besides, codec.attached_text(attached, _BESIDES, key), key)
-    plan = drawn_with(
-        design,
+    plan = RoundPlan(
+        design=design,
         cell=np.array(columns["cell"], np.int64),
         rank=np.array(columns["rank"], np.int64),
         ask=np.array(columns["ask"], np.bool_),

@@ -17,7 +17,7 @@ from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.predictions.gathered_items import PACKED, OutcomeCut, cut_items, kind_of
+from assay.tasks.pool.predictions.gathered_items import PACKED, OutcomeCut, cut_items, outcome_kind_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import packed
 from assay.tasks.pool.predictions.protocol import Predictions, Reading, Watching
@@ -102,7 +102,7 @@ class OutcomePredictions(Predictions):
 
     def counts(self, table: pa.Table) -> PredictionCounts:
         """See Predictions.counts."""
-        kind = kind_of(self._spec)
+        kind = outcome_kind_of(self._spec)
         if self._spec.pool.prediction is None:
             return PredictionCounts(predicted=(0,) * len(kind.parts))
         return PredictionCounts(predicted=rows_by_part(kind, numbers_of(table.column("prediction"))))

@@ -37,7 +37,7 @@ from assay.tasks.spec.evaluation import Spec
 PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8"}   # what is kept of an item in one column
 
 
-def kind_of(spec: Spec) -> OutcomeKind:
+def outcome_kind_of(spec: Spec) -> OutcomeKind:
     """What people answer."""
     kind = spec.labels.outcome
     if kind is None:
@@ -48,10 +48,10 @@ def kind_of(spec: Spec) -> OutcomeKind:
 def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None = None) -> Stack:
     """The measures of a spec for a pool of so many items; grids: of its scores, where `grids_of` finds any.
 
-    All drive the sampling, or those of `drive`.  Where systems are compared, they are every measure of each
-    of them, and its differences; those of the first measure drive.
+    Those of `drive` drive the sampling, or as many as the method serves.  Where systems are compared, they
+    are every measure of each of them, and its differences; those of the first measure drive.
     """
-    kind = kind_of(spec)
+    kind = outcome_kind_of(spec)
     systems = range(len(spec.pool.compared) or 1)
     by_choice = [[choice.of(kind, pool_size, s, grids) for s in systems] for choice in spec.measure]
     measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)
@@ -60,13 +60,13 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
                  if choice.name in spec.drive}
         drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
     else:
-        drive = leading(measures) if len(systems) > 1 else (True,) * len(measures)
+        drive = leading(measures) if len(systems) > 1 else ()    # as the method has it
     return Stack(kind=kind, measures=measures, drive=drive)
 
 
 def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
     """The pool's scores in bands, of each class whose area under a curve is asked for."""
-    kind = kind_of(spec)
+    kind = outcome_kind_of(spec)
     wanted = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
     return {part: grid(pool, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
 
@@ -99,7 +99,7 @@ class OutcomeCut:
 _TYPES = {
     "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
     "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
-    "by_class": np.float64,
+    "by_class": np.float64, "slot": np.int64, "lump": np.int64, "axis": np.float64,
 }
 
 
@@ -116,7 +116,7 @@ class RowsSoFar:
         self._codes: list[Array] = []
         self._rows = 0
         wide = {
-            PROBABILITIES: len(kind_of(spec).parts) if scored or pool.probability is not None else 0,
+            PROBABILITIES: len(outcome_kind_of(spec).parts) if scored or pool.probability is not None else 0,
             JUDGES: len(pool.judges),
         }
         self._wide = {

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from assay.evalcore.monitoring.traffic.by_shard import Tally
+from assay.evalcore.monitoring.traffic.by_shard import TrafficTally
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, with_what_is_beside
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.pool.cutting.cell_rows import CellRows
@@ -87,11 +87,11 @@ class Tallying(Protocol):
     column: ClassVar[str]    # of checked rows: the one whose values are counted between edges
     bins: ClassVar[int]
 
-    def tally(self, rows: pa.Table, edges: Sequence[float]) -> Tally:
+    def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
         """What checked rows come to."""
         ...
 
-    def profile(self, tally: Tally, edges: tuple[float, ...]) -> Profile:
+    def profile(self, tally: TrafficTally, edges: tuple[float, ...]) -> Profile:
         """Of the tally of all rows; without their other columns."""
         ...
 

@@ -16,7 +16,7 @@ from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.predictions.gathered_items import OutcomeCut, cut_items, kind_of
+from assay.tasks.pool.predictions.gathered_items import OutcomeCut, cut_items, outcome_kind_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import packed
 from assay.tasks.pool.predictions.protocol import Reading
@@ -62,7 +62,7 @@ class ScoredPredictions(TwoClassPredictions):
     def counts(self, table: pa.Table) -> PredictionCounts:
         """See Predictions.counts."""
         codes = numbers_of(table.column("prediction"))
-        return PredictionCounts(predicted=rows_by_part(kind_of(self._spec), codes))
+        return PredictionCounts(predicted=rows_by_part(outcome_kind_of(self._spec), codes))
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
         """See Predictions.cut."""

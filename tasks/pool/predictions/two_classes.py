@@ -2,7 +2,8 @@
 
 Score and probability are finite numbers, not too large; a probability lies within [0, 1]. Where only one is
 given the other follows from it: score = logit(probability), clipped at 1e-12; probability = expit(score -
-threshold). The prediction is a class name, 0/1 or a boolean; or score > threshold, probability >= threshold.
+threshold). A prediction alone is a score of two values: ½ where it is positive, -½ where it is not. The
+prediction is a class name, 0/1 or a boolean; or score > threshold, probability >= threshold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -146,8 +147,11 @@ class TwoClassPredictions(Predictions):
         return score > pool.threshold if pool.score else probability >= pool.threshold
 
     def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
-        """Score and probability; the spec names one of them at least."""
+        """Score and probability."""
         pool = self._spec.pool
+        if pool.score is None and pool.probability is None:
+            alone = rows.codes(str(pool.prediction)) - 0.5
+            return alone, expit(alone)
         if pool.score is None:
             probability = self._probability(rows)
             return logit(np.clip(probability, _SURE, 1 - _SURE)), probability

@@ -8,7 +8,7 @@ from assay.evalcore.monitoring.traffic.profile import Beside, Profile, scores_li
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.arrow import numbers_of
-from assay.tasks.pool.predictions.gathered_items import RowsSoFar, kind_of
+from assay.tasks.pool.predictions.gathered_items import RowsSoFar, outcome_kind_of
 from assay.tasks.pool.predictions.mergeable_counts import rows_by_part
 from assay.tasks.pool.predictions.protocol import Watching
 from assay.tasks.spec.evaluation import Spec
@@ -23,20 +23,21 @@ class WatchedItems(Watching):
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self._spec, self._said = spec, RowsSoFar(spec)
-        self._predicted = np.zeros(len(kind_of(spec).parts), np.int64)
+        self._predicted = np.zeros(len(outcome_kind_of(spec).parts), np.int64)
 
     def add(self, rows: pa.RecordBatch) -> None:
         """See Watching.add."""
         super().add(rows)
         self._said.add(pa.Table.from_batches([rows]))
         if self._spec.pool.prediction is not None:
-            predicted = rows_by_part(kind_of(self._spec), numbers_of(rows.column("prediction")))
+            predicted = rows_by_part(outcome_kind_of(self._spec), numbers_of(rows.column("prediction")))
             self._predicted += np.array(predicted, np.int64)
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
         """See Watching.profile."""
         items, names = self._said.items(), self._spec.labels.names
-        expected, spread = expected_of(self._spec.measure[0].of(kind_of(self._spec), len(items)), items)
+        kind = outcome_kind_of(self._spec)
+        expected, spread = expected_of(self._spec.measure[0].of(kind, len(items)), items)
         scored = items.probability is not None and items.systems and not self._spec.labels.answers.several
         said = Profile(
             rows=self._rows, expected=expected, expected_spread=spread,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.monitoring.traffic.by_shard import Tally, counts_between, expected_from, moments_of
+from assay.evalcore.monitoring.traffic.by_shard import TrafficTally, counts_between, expected_from, moments_of
 from assay.evalcore.monitoring.traffic.profile import SCORE_BINS, Beside, Binned, Profile, Traffic, profile_of
 from assay.evalcore.types import Array
 from assay.tasks.arrow import numbers_of
@@ -48,12 +48,12 @@ class TalliedScores(Tallying):
     def __init__(self, spec: Spec) -> None:
         self._measure = spec.measures[0]
 
-    def tally(self, rows: pa.Table, edges: Sequence[float]) -> Tally:
+    def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
         """See Tallying.tally."""
         score, probability, prediction = (numbers_of(rows.column(name)) for name in NUMBERS)
-        return Tally(scores=counts_between(score, edges), moments=moments_of(probability, prediction))
+        return TrafficTally(scores=counts_between(score, edges), moments=moments_of(probability, prediction))
 
-    def profile(self, tally: Tally, edges: tuple[float, ...]) -> Profile:
+    def profile(self, tally: TrafficTally, edges: tuple[float, ...]) -> Profile:
         """See Tallying.profile."""
         rows = int(tally.scores.sum())
         expected, spread = expected_from(tally.moments, self._measure)

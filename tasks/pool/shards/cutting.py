@@ -71,7 +71,7 @@ class _Units:
         return _UnitsOfFile(tuple(end - start for start, end in pairwise([0, *ends])), counted.marks)
 
 
-def shards_of(source: Source, column: str, map_over: MapOver) -> list[Shard]:
+def shards_of_source(source: Source, column: str, map_over: MapOver) -> list[Shard]:
     """The shards of a source, one at least; column: one that every file has to have.
 
     Raises BadInput for a file that cannot be read, as far as that is needed.

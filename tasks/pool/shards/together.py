@@ -20,7 +20,7 @@ from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, read_part_rows
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
-from assay.tasks.pool.shards.cutting import Shard, is_small, shards_of
+from assay.tasks.pool.shards.cutting import Shard, is_small, shards_of_source
 from assay.tasks.pool.shards.duplicate_ids import first_duplicates, suspected
 from assay.tasks.pool.shards.receipt import Basis, Receipt, forget, part_keys
 from assay.tasks.pool.shards.work import FreezeShard, Progress, refuse_many_values
@@ -47,7 +47,7 @@ class FrozenRows:
         self._counts: list[PredictionCounts] = []
         self._spec, self._store, self._source = spec, store, source
         self._kinds = ColumnKinds([file.path for file in source.files])
-        shards = shards_of(source, spec.pool.id, map_over)
+        shards = shards_of_source(source, spec.pool.id, map_over)
         self.map_over: MapOver = map_over if len(shards) > 1 else one_after_the_other
         self._small = is_small(source)
         self._scratch = Travelling(MemoryStore() if self._small else store)

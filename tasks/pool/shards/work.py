@@ -29,7 +29,7 @@ from assay.tasks.spec.evaluation import Spec
 _MOST_SEGMENT_VALUES = 1_000
 
 
-class Told(Protocol):
+class OnRowsFrozen(Protocol):
     """Called with the number of rows frozen so far."""
 
     def __call__(self, rows: int, /) -> object:
@@ -40,7 +40,7 @@ class Told(Protocol):
 class Progress:
     """Adds up the rows of all shards, and tells. Safe in several threads; in other processes, silent."""
 
-    def __init__(self, tell: Told | None) -> None:
+    def __init__(self, tell: OnRowsFrozen | None) -> None:
         self._tell, self._rows, self._lock = tell, Counter[int](), Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.monitoring.traffic.by_shard import SomeValues, Tally, counts_between, edges_of
+from assay.evalcore.monitoring.traffic.by_shard import SomeValues, TrafficTally, counts_between, edges_of
 from assay.evalcore.monitoring.traffic.profile import (
     FEATURE_BINS,
     Beside,
@@ -37,7 +37,7 @@ class _ShardSeen:
     kinds: tuple[ColumnKind, ...]
     segments: dict[str, Counter[str]]
     missing: dict[str, int]
-    said: Tally
+    said: TrafficTally
     features: dict[str, Ints]       # column -> rows between edges
 
 
@@ -54,7 +54,7 @@ class ReadWindowShard:
         """Raises BadInput as freezing would."""
         seen = WindowRows(self.spec, self.source, shard.slices)
         columns = feature_columns(self.spec.pool.features)
-        said: list[Tally] = []
+        said: list[TrafficTally] = []
         features: dict[str, Ints] = {
             name: np.zeros(len(self.edges[name]) + 1, np.int64) for name in columns
         }
@@ -138,7 +138,7 @@ def _edges_like(
     return known if like.scores is None else known | {tallying.column: like.scores.edges}
 
 
-def _together(tallies: Sequence[Tally]) -> Tally:
+def _together(tallies: Sequence[TrafficTally]) -> TrafficTally:
     first, *others = tallies
     for one in others:
         first = first.plus(one)

@@ -23,7 +23,7 @@ from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.predictions.kinds import predictions_of
-from assay.tasks.pool.shards.cutting import shards_of
+from assay.tasks.pool.shards.cutting import shards_of_source
 from assay.tasks.pool.window.by_shard import profile_by_shard
 from assay.tasks.pool.window.rows import WindowRows
 from assay.tasks.sources.column_names import column_kinds
@@ -71,7 +71,7 @@ def read_traffic(
     """
     source = open_source(spec.pool.source)
     files, tallying = _digest_of(source), predictions_of(spec).tallying()
-    shards = [] if tallying is None else shards_of(source, spec.pool.id, map_over)
+    shards = [] if tallying is None else shards_of_source(source, spec.pool.id, map_over)
     if tallying is None or len(shards) == 1:
         profile, digests = _profile_in_one_place(spec, source, like)
     else:

@@ -12,7 +12,7 @@ _WIDTH, _HEIGHT = 150, 14     # CSS pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class IntervalBar:
     """An interval drawn on a scale from `scale_from` to `scale_to`: CSS pixels from the left."""
 
     width: int
@@ -32,13 +32,13 @@ class Bar:
 def interval_bar(
     row: EstimateRow, lowest: float, highest: float, *, limits: Sequence[float | None] = (),
     truth: float | None = None, reference: float | None = None,
-) -> Bar:
+) -> IntervalBar:
     """An estimate on a scale from `lowest` to `highest`, with what else is marked on it."""
     def at(x: float | None) -> float | None:
         return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_WIDTH - 4), 2)
 
     wide_lower, wide_upper = _wide(row)
-    return Bar(
+    return IntervalBar(
         width=_WIDTH,
         height=_HEIGHT,
         value=at(row.value),
@@ -49,12 +49,12 @@ def interval_bar(
         limits=tuple(x for x in map(at, limits) if x is not None),
         truth=at(truth),
         reference=at(reference),
-        scale_from=wording.plain(lowest),
-        scale_to=wording.plain(highest),
+        scale_from=wording.plain_number(lowest),
+        scale_to=wording.plain_number(highest),
     )
 
 
-def scale_of(rows: Iterable[EstimateRow], outcome: OutcomeKind | None) -> tuple[float, float]:
+def scale_of_bars(rows: Iterable[EstimateRow], outcome: OutcomeKind | None) -> tuple[float, float]:
     """The ends of a scale that these estimates are drawn on: those of their measures, where they have ends.
 
     A grade from 1 to 5 is drawn from 1 to 5, a share from 0 to 1. A measure without an end ends at the next

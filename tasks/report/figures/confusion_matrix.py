@@ -10,7 +10,7 @@ import numpy as np
 from assay.evalcore.types import Floats
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.picture import Picture, is_narrow, picture, shortened
+from assay.tasks.report.figures.picture import Picture, is_narrow, picture, shortened_name
 
 MATRIX = "confusion_matrix"
 MOST_NUMBERS = 12     # classes up to which the numbers are written into the squares, and in a table
@@ -57,7 +57,7 @@ def _draw(share: Floats, classes: Sequence[str], few: bool, figure: Any) -> None
     rows = share / np.maximum(np.nansum(share, axis=1, keepdims=True), 1e-12)
     image = ax.imshow(rows, cmap="Blues", vmin=0, vmax=1, aspect="equal")
     longest = 12 if is_narrow(figure) else 18
-    names = [shortened(name, longest) for name in classes]
+    names = [shortened_name(name, longest) for name in classes]
     turned = len("".join(names)) > 5 * figure.get_figwidth()
     size = 8 if few else 6
     ax.set_xticks(range(len(names)), names, rotation=90 if turned else 0, fontsize=size)

@@ -15,7 +15,7 @@ from assay.tasks.report.figures.picture import (
     Picture,
     is_narrow,
     picture,
-    shortened,
+    shortened_name,
 )
 from assay.tasks.report.machine import rounds_and_reissue
 
@@ -30,7 +30,7 @@ def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
     ]
 
 
-def convergence_figure(data: ReportData, of: EstimateRow) -> Picture:
+def estimate_against_labels(data: ReportData, of: EstimateRow) -> Picture:
     """One estimate against labels: the line, its interval as a band, limit and truth where known."""
     return picture(partial(_single, data, of), (7.2, 3.5), _told(data, [of]))
 
@@ -47,7 +47,7 @@ def _single(data: ReportData, of: EstimateRow, figure: Any) -> None:
     ax = figure.subplots()
     _plot(ax, data, of, detailed=True)
     ax.set_xlabel("items labelled")
-    ax.set_ylabel(shortened(_title(of), 36))
+    ax.set_ylabel(shortened_name(_title(of), 36))
     ax.legend(
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if is_narrow(figure) else 5, handlelength=1.8,
         columnspacing=1.4,
@@ -59,7 +59,7 @@ def _several(data: ReportData, of: Sequence[EstimateRow], figure: Any) -> None:
     axes = figure.subplots(-(-len(of) // across), across, squeeze=False).ravel()
     for ax, row in zip(axes, of, strict=False):
         _plot(ax, data, row, detailed=False)
-        ax.set_title(shortened(_title(row), 28), fontsize=8.5, loc="left", pad=4)
+        ax.set_title(shortened_name(_title(row), 28), fontsize=8.5, loc="left", pad=4)
     for ax in axes[len(of) :]:
         ax.set_axis_off()
 
@@ -111,7 +111,7 @@ def _lines(ax: Any, data: ReportData, of: EstimateRow) -> None:
         )
     for edge in _limits(data, of):
         ax.axhline(
-            edge, color=LIMIT, linewidth=1.2, dashes=(1.5, 1.8), label=f"limit ({wording.plain(edge)})"
+            edge, color=LIMIT, linewidth=1.2, dashes=(1.5, 1.8), label=f"limit ({wording.plain_number(edge)})"
         )
 
 
@@ -159,7 +159,7 @@ def _told(data: ReportData, rows: Sequence[EstimateRow]) -> str:
             told.append(f"{_title(row)}: undefined at every round.")
             continue
         ends = ", ".join(
-            f"{wording.value(r)} (interval {wording.interval(r)}) at "
+            f"{wording.value_or_reason(r)} (interval {wording.interval(r)}) at "
             f"{wording.plural(r.labels, 'label', 'labels')}"
             for r in (known[0], known[-1])
         )

@@ -16,7 +16,7 @@ _ACROSS = {"pr_curve": "recall", "roc_curve": "false_positive_rate"}   # of the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class CurveSection:
     """What a section of the page needs."""
 
     title: str
@@ -27,7 +27,7 @@ class Curve:
                                                                       # estimate and its end in the band
 
 
-def curves(data: ReportData) -> list[Curve]:
+def curves(data: ReportData) -> list[CurveSection]:
     """Every curve that was asked for."""
     found: dict[tuple[str, str | None], list[EstimateRow]] = {}
     for row in data.estimates:
@@ -36,13 +36,13 @@ def curves(data: ReportData) -> list[Curve]:
     return [_curve(name, of or "", rows) for (name, of), rows in found.items()]
 
 
-def _curve(name: str, of: str, rows: Sequence[EstimateRow]) -> Curve:
+def _curve(name: str, of: str, rows: Sequence[EstimateRow]) -> CurveSection:
     by_measure: dict[str, list[EstimateRow]] = {}
     for row in rows:
         by_measure.setdefault(row.measure, []).append(row)
     points = list(zip(*by_measure.values(), strict=True))
     names = [wording.measure_name(measure) for measure in by_measure]
-    return Curve(
+    return CurveSection(
         title=wording.measure_name(name),
         of=of,
         figure=picture(
@@ -55,12 +55,12 @@ def _curve(name: str, of: str, rows: Sequence[EstimateRow]) -> Curve:
 
 
 def _numbers(row: EstimateRow) -> tuple[str, str]:
-    band = "–" if row.band is None else wording.ends(row.value, row.band.lower, row.band.upper)
+    band = "–" if row.band is None else wording.ends_in_words(row.value, row.band.lower, row.band.upper)
     return wording.in_short(row.value, row.lower, row.upper), band
 
 
 def _threshold(row: EstimateRow) -> str:
-    return "–" if row.at is None else wording.plain(row.at)
+    return "–" if row.at is None else wording.plain_number(row.at)
 
 
 def _draw(by_measure: dict[str, list[EstimateRow]], across: str, figure: Any) -> None:
@@ -116,7 +116,7 @@ def _told(names: Sequence[str], points: Sequence[Sequence[EstimateRow]]) -> str:
     """The figure in words."""
     told = "; ".join(
         f"at {_threshold(point[0])} " + " and ".join(
-            f"{name} {wording.in_words(row.value, row.lower, row.upper)}"
+            f"{name} {wording.value_and_interval(row.value, row.lower, row.upper)}"
             for name, row in zip(names, point, strict=True)
         ) for point in points
     )

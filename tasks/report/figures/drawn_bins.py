@@ -18,7 +18,7 @@ class BinSection:
     rows: Sequence[tuple[str, Sequence[str]]]        # bin -> its numbers
 
 
-def ends_of(lower: float, upper: float) -> str:
+def bin_label(lower: float, upper: float) -> str:
     """`0.1 to 0.2`, to three figures."""
-    low, high = (wording.plain(float(f"{x:.3g}")) for x in (lower, upper))
+    low, high = (wording.plain_number(float(f"{x:.3g}")) for x in (lower, upper))
     return f"{low} to {high}"

@@ -4,10 +4,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.evaluation.estimate import Comparison
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
-from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened
+from assay.tasks.report.figures.picture import (
+    BAND,
+    LIMIT,
+    LINE,
+    SOFT,
+    Picture,
+    is_narrow,
+    picture,
+    shortened_name,
+)
 
 _LONGEST = 24   # characters of a name
 
@@ -37,7 +46,7 @@ def _draw(
             right.plot([c.lower, c.upper], [y, y], color=SOFT, linewidth=1.0, solid_capstyle="butt")
     _panel(right, rows, [_name(row) for row in rows])
     right.axvline(0, color=LIMIT, linewidth=1.0, dashes=(3, 2))
-    right.set_xlabel(f"{name}, minus that of {shortened(baseline, _LONGEST)}")
+    right.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
 
 
 def _panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) -> None:
@@ -55,7 +64,7 @@ def _panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) -> None:
 
 
 def _name(row: EstimateRow) -> str:
-    parts = [shortened(part, _LONGEST) for part in (row.system, row.class_name) if part]
+    parts = [shortened_name(part, _LONGEST) for part in (row.system, row.class_name) if part]
     return ", ".join(parts)
 
 

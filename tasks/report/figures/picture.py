@@ -74,7 +74,7 @@ def is_narrow(figure: Any) -> bool:
     return bool(figure.get_figwidth() <= PHONE)
 
 
-def shortened(name: str, most: int) -> str:
+def shortened_name(name: str, most: int) -> str:
     """A name of at most so many characters; what is cut off is marked."""
     return name if len(name) <= most else name[: most - 1] + "…"
 

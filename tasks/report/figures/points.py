@@ -10,7 +10,7 @@ from assay.tasks.report import wording
 from assay.tasks.report.figures.picture import LIMIT, LINE, SOFT, Picture, is_narrow, picture
 
 
-def predicted_and_said(pairs: Sequence[tuple[float, float]]) -> Picture:
+def label_against_prediction(pairs: Sequence[tuple[float, float]]) -> Picture:
     """Two panels: label against prediction, with the line of equality; error against prediction."""
     return picture(partial(_draw, pairs), (7.2, 3.4), _told(pairs), narrow=5.6)
 
@@ -39,7 +39,7 @@ def _draw(pairs: Sequence[tuple[float, float]], figure: Any) -> None:
 def _told(pairs: Sequence[tuple[float, float]]) -> str:
     f, y = np.array(pairs).T
     worst = int(np.abs(f - y).argmax())
-    error, predicted, said = (wording.limit(float(x[worst])) for x in (f - y, f, y))
+    error, predicted, said = (wording.limit_number(float(x[worst])) for x in (f - y, f, y))
     return (
         f"Prediction and label of {wording.plural(len(f), 'labelled item')}. The largest error is {error}, "
         f"where {predicted} was predicted and the label is {said}."

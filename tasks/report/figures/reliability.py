@@ -7,7 +7,7 @@ from typing import Any
 from assay.evalcore.weighted.reliability import ReliabilityBin
 from assay.tasks.report import wording
 from assay.tasks.report.data import ReportData
-from assay.tasks.report.figures.drawn_bins import BinSection, ends_of
+from assay.tasks.report.figures.drawn_bins import BinSection, bin_label
 from assay.tasks.report.figures.picture import BAND, LINE, SOFT, Picture, picture
 
 
@@ -29,7 +29,8 @@ def reliability_diagram(data: ReportData) -> BinSection | None:
         figure=_figure(bins, what),
         heads=["Probability", "Mean probability", f"Share {what}", "Labels"],
         rows=[
-            (ends_of(b.lower, b.upper), [wording.number(b.predicted), _share(b), wording.count(b.labels)])
+            (bin_label(b.lower, b.upper),
+             [wording.number(b.predicted), _share(b), wording.grouped_digits(b.labels)])
             for b in bins
         ],
     )
@@ -44,7 +45,8 @@ def _share(b: ReliabilityBin) -> str:
 def _figure(bins: Sequence[ReliabilityBin], what: str) -> Picture:
     known = [b for b in bins if b.share is not None]
     told = "; ".join(
-        f"at {wording.number(b.predicted)} {wording.in_words(b.share, b.share_lower, b.share_upper)}"
+        f"at {wording.number(b.predicted)} "
+        + wording.value_and_interval(b.share, b.share_lower, b.share_upper)
         for b in known
     )
     return picture(

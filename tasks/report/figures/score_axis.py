@@ -7,7 +7,7 @@ from typing import Any
 from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.tasks.report import wording
 from assay.tasks.report.data import ReportData
-from assay.tasks.report.figures.drawn_bins import BinSection, ends_of
+from assay.tasks.report.figures.drawn_bins import BinSection, bin_label
 from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, Picture, is_narrow, picture
 
 
@@ -25,7 +25,8 @@ def labels_by_score(data: ReportData) -> BinSection | None:
         figure=_figure(bins, axis),
         heads=[axis[0].upper() + axis[1:], "Items", "Labelled", "Labelled positive"],
         rows=[
-            (ends_of(b.lower, b.upper), [wording.count(n) for n in (b.items, b.labelled, b.positives)])
+            (bin_label(b.lower, b.upper),
+             [wording.grouped_digits(n) for n in (b.items, b.labelled, b.positives)])
             for b in bins
         ],
     )
@@ -42,9 +43,9 @@ def _figure(bins: Sequence[ScoreBin], axis: str) -> Picture:
     )
     most = max(bins, key=lambda b: b.labelled)
     told = (
-        f"{wording.plural(items, 'item')} of the pool, {wording.count(labelled)} labelled and "
-        f"{wording.count(positives)} of these positive, by {axis}. Most labels, "
-        f"{wording.count(most.labelled)}, went to {ends_of(most.lower, most.upper)}."
+        f"{wording.plural(items, 'item')} of the pool, {wording.grouped_digits(labelled)} labelled and "
+        f"{wording.grouped_digits(positives)} of these positive, by {axis}. Most labels, "
+        f"{wording.grouped_digits(most.labelled)}, went to {bin_label(most.lower, most.upper)}."
     )
     return picture(partial(_draw, bins, axis), (7.2, 3.2), told)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from assay.tasks.report import wording
 from assay.tasks.report.figures.picture import LIMIT, LINE, Picture, is_narrow, picture
-from assay.tasks.report.history.record import History, HistoryRow, runs_without_data
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, runs_without_data
 from assay.tasks.report.history.words import windows_in_words
 
 _COLOURS = {"ok": LINE, "breach": LIMIT, "inconclusive": "#7b8794"}
@@ -13,7 +13,7 @@ _GAP = "#e4e7eb"
 _MOST_TICKS = 12      # a phone has half of them
 
 
-def windows_figure(history: History) -> Picture:
+def windows_figure(history: MonitorHistory) -> Picture:
     """Every window of a history, in order."""
     rows = history.rows
     runs = runs_without_data(rows)

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.tasks.report.history.page import history_html, page_of
-from assay.tasks.report.history.record import History
+from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.report.history.table import history_parquet
 from assay.tasks.report.history.window import window_html
 
 WINDOWS = "windows.json"
 
 
-def history_files(history: History) -> dict[str, bytes]:
+def history_files(history: MonitorHistory) -> dict[str, bytes]:
     """File name -> bytes. The same history gives the same bytes."""
     return {
         "history.html": history_html(history),
@@ -25,7 +25,7 @@ def history_files(history: History) -> dict[str, bytes]:
     }
 
 
-def is_told(history: History, folder: Path) -> bool:
+def is_told(history: MonitorHistory, folder: Path) -> bool:
     """Whether the files in this folder tell of just this history."""
     try:
         return (folder / "history.json").read_bytes() == _json(history)
@@ -33,7 +33,7 @@ def is_told(history: History, folder: Path) -> bool:
         return False
 
 
-def window_files(history: History, there: Mapping[str, int]) -> dict[str, bytes]:
+def window_files(history: MonitorHistory, there: Mapping[str, int]) -> dict[str, bytes]:
     """File name -> bytes, of the windows whose pages are not up to date; `windows.json` comes last.
 
     there   window -> the number of the verdict that its page tells of
@@ -42,10 +42,10 @@ def window_files(history: History, there: Mapping[str, int]) -> dict[str, bytes]
         page_of(row.window): window_html(history, row)
         for row in history.rows if row.verdict is not None and there.get(row.window) != row.verdict.number
     }
-    return {**files, WINDOWS: (json.dumps(judged(history), indent=2) + "\n").encode()}
+    return {**files, WINDOWS: (json.dumps(verdict_numbers(history), indent=2) + "\n").encode()}
 
 
-def judged(history: History) -> dict[str, int]:
+def verdict_numbers(history: MonitorHistory) -> dict[str, int]:
     """Window -> the number of the verdict on it, of those that have one."""
     return {row.window: row.verdict.number for row in history.rows if row.verdict is not None}
 
@@ -61,5 +61,5 @@ def pages_there(folder: Path) -> dict[str, int]:
         return {}
 
 
-def _json(history: History) -> bytes:
+def _json(history: MonitorHistory) -> bytes:
     return (json.dumps(history.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

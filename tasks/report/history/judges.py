@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.evalcore.monitoring.judge_drift import JudgeChange
 from assay.tasks.report import wording
-from assay.tasks.report.history.record import History
+from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.report.judges import FIGURES
 
 
@@ -21,12 +21,12 @@ class ChangeOfJudge:
     beyond_chance: bool
 
 
-def changes_of_judges(history: History) -> list[ChangeOfJudge]:
+def changes_of_judges(history: MonitorHistory) -> list[ChangeOfJudge]:
     """A line for each figure."""
     return [_line(one) for one in history.judges]
 
 
-def compared_with(history: History) -> str:
+def compared_windows(history: MonitorHistory) -> str:
     """Which windows are compared; nothing where none are."""
     if not history.judges:
         return ""
@@ -41,7 +41,7 @@ def compared_with(history: History) -> str:
     )
 
 
-def in_words(one: JudgeChange) -> str:
+def judge_in_words(one: JudgeChange) -> str:
     """`judge_a: agrees with the label 0.71, before 0.83: changed by -0.12 (-0.21 to -0.03)`."""
     line = _line(one)
     return f"{line.judge}: {line.figure} {line.value}, before {line.before}: changed by {line.change} " \
@@ -51,7 +51,8 @@ def in_words(one: JudgeChange) -> str:
 def _line(one: JudgeChange) -> ChangeOfJudge:
     known = (one.change, one.change_lower, one.change_upper)
     return ChangeOfJudge(
-        judge=one.judge, figure=FIGURES[one.figure], value=wording.shown(one.value, one.lower, one.upper),
-        before=wording.shown(one.before, one.lower, one.upper), change=wording.shown(*known),
-        interval=wording.ends(*known), beyond_chance=one.beyond_chance,
+        judge=one.judge, figure=FIGURES[one.figure],
+        value=wording.estimate_text(one.value, one.lower, one.upper),
+        before=wording.estimate_text(one.before, one.lower, one.upper), change=wording.estimate_text(*known),
+        interval=wording.ends_in_words(*known), beyond_chance=one.beyond_chance,
     )

@@ -7,16 +7,16 @@ from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
-from assay.tasks.report.history.judges import changes_of_judges, compared_with
-from assay.tasks.report.history.record import History, HistoryRow, consequence_of, runs_without_data
-from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
+from assay.tasks.report.history.judges import changes_of_judges, compared_windows
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
+from assay.tasks.report.history.table import joined_windows, place_interval, place_value, recent_of
 from assay.tasks.report.history.words import (
     SIGNALS,
     STATES,
     again_in_words,
+    alert_headline,
     false_breaches,
     first_news,
-    headline,
     limits_in_words,
     news_in,
     no_data_in_words,
@@ -87,7 +87,7 @@ class NewestVerdict:
     place: PlaceCells
 
 
-def history_html(history: History) -> bytes:
+def history_html(history: MonitorHistory) -> bytes:
     """The page. Everything from outside is escaped."""
     newest_first = history.rows[::-1]
     return render(
@@ -100,7 +100,7 @@ def history_html(history: History) -> bytes:
         joined=_joined(history),
         false_breaches=false_breaches(history),
         judges=changes_of_judges(history),
-        judges_compared=compared_with(history),
+        judges_compared=compared_windows(history),
         rows=[_window(run) for run in reversed(runs_without_data(history.rows))],
         no_data=no_data_in_words(history),
         segments=[
@@ -125,14 +125,14 @@ def page_of(window: str) -> str:
 def place_cells(place: PlaceVerdict | None) -> PlaceCells:
     """As it is printed."""
     return PlaceCells(
-        value=value_of(place),
-        interval=interval_of(place),
+        value=place_value(place),
+        interval=place_interval(place),
         labels=place.measured.labels if place else 0,
         limit="" if place is None else limits_in_words(place),
     )
 
 
-def _newest(history: History, row: HistoryRow) -> NewestVerdict:
+def _newest(history: MonitorHistory, row: HistoryRow) -> NewestVerdict:
     news = first_news(news_in(history, row))
     return NewestVerdict(
         window=row.window,
@@ -140,14 +140,14 @@ def _newest(history: History, row: HistoryRow) -> NewestVerdict:
         link=page_of(row.window),
         state=row.state,
         said=STATES[row.state],
-        headline=headline(news),
+        headline=alert_headline(news),
         why=why_no_breach(news),
         known=news.place.measured.value is not None,
         place=place_cells(news.place),
     )
 
 
-def _joined(history: History) -> str:
+def _joined(history: MonitorHistory) -> str:
     """Of the newest mean over the last windows, what it is; nothing where there is none."""
     means = [row.recent for row in history.rows if row.recent is not None]
     return joined_windows(means[-1]) if means else ""

@@ -7,7 +7,7 @@ from typing import Any
 from assay.evalcore.monitoring.judge_drift import JudgeChange
 from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import PlaceVerdict, WatchedLimit
 from assay.tasks.ledger.monitoring.mutes import Mute
 from assay.tasks.ledger.monitoring.states import WindowState
 from assay.tasks.ledger.monitoring.versions import Amendment
@@ -96,7 +96,7 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class MonitorHistory:
     """All windows of a monitor, in order of time."""
 
     monitor: str
@@ -168,7 +168,7 @@ def consequence_of(amendment: Amendment) -> str:
     return "The evidence goes on."
 
 
-def held_against(place: PlaceVerdict) -> list[tuple[Limit, float]]:
+def held_against(place: PlaceVerdict) -> list[tuple[WatchedLimit, float]]:
     """The limits of a place, each with the log evidence against it."""
     return list(zip(place.limits, place.evidence, strict=True))
 

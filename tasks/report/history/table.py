@@ -7,7 +7,7 @@ from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.chart import chart
-from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 from assay.tasks.report.history.words import limits_in_words
 
 
@@ -39,7 +39,7 @@ class PlaceRow:
     signals: tuple[str, ...]          # that were raised
 
 
-def place_rows(history: History) -> list[PlaceRow]:
+def place_rows(history: MonitorHistory) -> list[PlaceRow]:
     """By window; its segments after its pool."""
     return [
         _place_row(history, row, place)
@@ -47,7 +47,7 @@ def place_rows(history: History) -> list[PlaceRow]:
     ]
 
 
-def _place_row(history: History, row: HistoryRow, place: PlaceVerdict | None) -> PlaceRow:
+def _place_row(history: MonitorHistory, row: HistoryRow, place: PlaceVerdict | None) -> PlaceRow:
     measured = place.measured if place else None
     segment = place.segment if place else None
     mean = row.recent_of(segment)
@@ -77,7 +77,7 @@ def _place_row(history: History, row: HistoryRow, place: PlaceVerdict | None) ->
     )
 
 
-def history_parquet(history: History) -> bytes:
+def history_parquet(history: MonitorHistory) -> bytes:
     """`place_rows` as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -97,7 +97,7 @@ def history_parquet(history: History) -> bytes:
     return sink.getvalue()
 
 
-def history_markdown(history: History, last: int = 20) -> str:
+def history_markdown(history: MonitorHistory, last: int = 20) -> str:
     """The newest windows as a chart and a table, for an artifact."""
     newest = history.rows[-last:]
     lines = [f"### {history.monitor}: {wording.measure_name(history.measure)} over windows", ""]
@@ -113,7 +113,7 @@ def history_markdown(history: History, last: int = 20) -> str:
         limit = limits_in_words(place) if place else ""
         labels = place.measured.labels if place else 0
         cells = (
-            row.window, row.state, value_of(place), interval_of(place), limit, labels, row.bought
+            row.window, row.state, place_value(place), place_interval(place), limit, labels, row.bought
         )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
@@ -123,8 +123,8 @@ def recent_of(mean: RecentMean | None) -> str:
     """The mean over the last windows, its interval, and how many windows; nothing where there is none."""
     if mean is None:
         return ""
-    value = wording.shown(mean.value, mean.lower, mean.upper)
-    return f"{value}, {wording.ends(mean.value, mean.lower, mean.upper)} ({len(mean.windows)})"
+    value = wording.estimate_text(mean.value, mean.lower, mean.upper)
+    return f"{value}, {wording.ends_in_words(mean.value, mean.lower, mean.upper)} ({len(mean.windows)})"
 
 
 def joined_windows(mean: RecentMean) -> str:
@@ -136,13 +136,13 @@ def joined_windows(mean: RecentMean) -> str:
     return f"{said}; the interval allows for windows that used labels of earlier ones"
 
 
-def value_of(place: PlaceVerdict | None) -> str:
+def place_value(place: PlaceVerdict | None) -> str:
     """The estimate of a place; nothing where there is none."""
     m = place.measured if place else None
-    return "" if m is None or m.value is None else wording.shown(m.value, m.lower, m.upper)
+    return "" if m is None or m.value is None else wording.estimate_text(m.value, m.lower, m.upper)
 
 
-def interval_of(place: PlaceVerdict | None) -> str:
+def place_interval(place: PlaceVerdict | None) -> str:
     """The interval of a place; nothing where there is none."""
     m = place.measured if place else None
-    return "" if m is None or m.lower is None else wording.ends(m.value, m.lower, m.upper)
+    return "" if m is None or m.lower is None else wording.ends_in_words(m.value, m.lower, m.upper)

@@ -6,19 +6,19 @@ from math import exp
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.page import PlaceCells, place_cells
-from assay.tasks.report.history.record import History, HistoryRow, held_against
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 from assay.tasks.report.history.words import (
     SIGNALS,
     STATES,
     PlaceNews,
+    alert_headline,
     false_breaches,
     first_news,
-    headline,
     how_sure,
     limit_in_words,
-    moved,
     news_in,
     news_of_place,
+    what_moved,
 )
 from assay.tasks.report.rendering import render
 
@@ -70,7 +70,7 @@ class EarlierVerdict:
     headline: str
 
 
-def window_html(history: History, row: HistoryRow) -> bytes:
+def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
     """The page of a window with a verdict. Raises ValueError for one without."""
     verdict = row.verdict
     if verdict is None:
@@ -87,7 +87,7 @@ def window_html(history: History, row: HistoryRow) -> bytes:
         state=row.state,
         said=STATES[row.state],
         first=_lines(first),
-        headline=headline(first),
+        headline=alert_headline(first),
         false_breaches=false_breaches(history),
         told_of=[
             _lines(news) for news in several
@@ -105,7 +105,7 @@ def window_html(history: History, row: HistoryRow) -> bytes:
         number=verdict.number,
         earlier=[
             EarlierVerdict(
-                number=one.number, headline=headline(news_of_place(one, one.overall, history.verdicts))
+                number=one.number, headline=alert_headline(news_of_place(one, one.overall, history.verdicts))
             )
             for one in history.verdicts if one.window == row.window and one.number < verdict.number
         ],
@@ -117,7 +117,7 @@ def _lines(news: PlaceNews) -> PlaceLines:
         name=news.name, segment=news.place.segment, state=news.place.verdict,
         said=STATES[news.place.verdict], known=news.place.measured.value is not None,
         cells=place_cells(news.place),
-        headline=headline(news), moved=moved(news), sure=how_sure(news),
+        headline=alert_headline(news), moved=what_moved(news), sure=how_sure(news),
     )
 
 
@@ -147,5 +147,5 @@ def _evidence(log: float) -> str:
     """As a factor: `0.4`, `3.2`, `25`, `over 1,000,000`."""
     factor = exp(min(log, 20.0))
     if factor > _MOST:
-        return f"over {wording.count(_MOST)}"
-    return wording.count(round(factor)) if factor >= 10 else f"{factor:.2g}"
+        return f"over {wording.grouped_digits(_MOST)}"
+    return wording.grouped_digits(round(factor)) if factor >= 10 else f"{factor:.2g}"

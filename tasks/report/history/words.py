@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.report import wording
-from assay.tasks.report.history.record import History, HistoryRow, held_against
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 
 STATES = {
     "ok": "within the limits",
@@ -88,7 +88,7 @@ def windows_in_words(rows: Sequence[HistoryRow]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def no_data_in_words(history: History) -> str | None:
+def no_data_in_words(history: MonitorHistory) -> str | None:
     """`No predictions since 2026-11-10: 13 windows in a row. The newest verdict is of 2026-11-09.`
 
     None where the newest window has predictions.
@@ -108,7 +108,7 @@ def again_in_words(row: HistoryRow) -> str:
     return ", ".join(f"{what} {_TIMES.get(n, f'{n} times')}" for what, n in said if n)
 
 
-def false_breaches(history: History) -> str:
+def false_breaches(history: MonitorHistory) -> str:
     """How often a breach is called although there is none."""
     chance = wording.percent(history.error_rate)
     when = {
@@ -118,7 +118,7 @@ def false_breaches(history: History) -> str:
     return f"A false breach is called {when} with a chance of at most {chance} ({history.test})."
 
 
-def news_in(history: History, row: HistoryRow) -> list[PlaceNews]:
+def news_in(history: MonitorHistory, row: HistoryRow) -> list[PlaceNews]:
     """What is to be said of a window of a history: of the whole pool first, then of its segments.
 
     Nothing for a window without a verdict.
@@ -136,7 +136,7 @@ def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
     return in_breach[0] if in_breach else whole
 
 
-def headline(news: PlaceNews) -> str:
+def alert_headline(news: PlaceNews) -> str:
     """What, the value with its interval, the limit, and since when.
 
     `F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20`
@@ -151,7 +151,7 @@ def headline(news: PlaceNews) -> str:
     return ", ".join(parts)
 
 
-def moved(news: PlaceNews) -> str:
+def what_moved(news: PlaceNews) -> str:
     """What moved: the window before, and signals."""
     said = f"{news.name} is {_value(news.place.measured)} in window {news.verdict.window}."
     if news.before is not None:
@@ -166,18 +166,18 @@ def moved(news: PlaceNews) -> str:
 def how_sure(news: PlaceNews) -> str:
     """The interval, what it rests on, and whether it alone would say the same."""
     m = news.place.measured
-    on = (f"{wording.plural(m.labels, 'label')} of {wording.count(news.verdict.pool)} predictions"
+    on = (f"{wording.plural(m.labels, 'label')} of {wording.grouped_digits(news.verdict.pool)} predictions"
           if news.place.segment is None else wording.plural(m.labels, "label"))
     if m.exact:
         return f"The value is exact: every item is labelled ({on})."
     if m.lower is None or m.upper is None:
         return f"There is no interval. It rests on {on}."
-    said = (f"The {wording.percent(m.confidence)} interval is {wording.ends(m.value, m.lower, m.upper)}, "
-            f"from {on}.")
+    ends = wording.ends_in_words(m.value, m.lower, m.upper)
+    said = f"The {wording.percent(m.confidence)} interval is {ends}, from {on}."
     if news.place.verdict == "breach":
         limit = limit_in_question(news.place)
         if limit is not None and _whole_interval_beyond(m, limit):
-            return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit(limit.value)}."
+            return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
         return (f"{said} This interval alone does not show the breach: all windows since the last one that "
                 "was ok do, taken together.")
     why = why_no_breach(news)
@@ -189,8 +189,8 @@ def why_no_breach(news: PlaceNews) -> str:
     m, limit = news.place.measured, limit_in_question(news.place)
     if news.place.verdict != "inconclusive" or limit is None or not _whole_interval_beyond(m, limit):
         return ""
-    return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit(limit.value)}, but a breach takes "
-            "more evidence than one interval, so that false alarms stay rare.")
+    return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}, but a breach "
+            "takes more evidence than one interval, so that false alarms stay rare.")
 
 
 def limits_in_words(place: PlaceVerdict) -> str:
@@ -198,12 +198,12 @@ def limits_in_words(place: PlaceVerdict) -> str:
     return ", ".join(map(limit_in_words, place.limits))
 
 
-def limit_in_words(limit: Limit) -> str:
+def limit_in_words(limit: WatchedLimit) -> str:
     """`at least 0.8 (floor)`."""
-    return f"{_MUST[limit.side]} {wording.limit(limit.value)} ({limit.name})"
+    return f"{_MUST[limit.side]} {wording.limit_number(limit.value)} ({limit.name})"
 
 
-def limit_in_question(place: PlaceVerdict) -> Limit | None:
+def limit_in_question(place: PlaceVerdict) -> WatchedLimit | None:
     """The limit that the evidence says most against; the first without evidence; None without a limit."""
     against = held_against(place)
     return max(against, key=lambda one: one[1])[0] if against else None
@@ -213,7 +213,7 @@ def value_in_words(m: Measured) -> str:
     """`0.712 (0.662 to 0.762)`, `0.9 exactly`, `undefined`."""
     if m.exact and m.value is not None:
         return f"{_value(m)} exactly"
-    return wording.in_words(m.value, m.lower, m.upper)
+    return wording.value_and_interval(m.value, m.lower, m.upper)
 
 
 def signal_in_words(signal: Signal) -> str:
@@ -223,15 +223,15 @@ def signal_in_words(signal: Signal) -> str:
 
 
 def _value(m: Measured) -> str:
-    return wording.shown(m.value, m.lower, m.upper)
+    return wording.estimate_text(m.value, m.lower, m.upper)
 
 
 def _limit_in_question(news: PlaceNews) -> list[str]:
     limit = limit_in_question(news.place)
-    return [] if limit is None else [f"must be {_MUST[limit.side]} {wording.limit(limit.value)}"]
+    return [] if limit is None else [f"must be {_MUST[limit.side]} {wording.limit_number(limit.value)}"]
 
 
-def _whole_interval_beyond(m: Measured, limit: Limit) -> bool:
+def _whole_interval_beyond(m: Measured, limit: WatchedLimit) -> bool:
     end = m.upper if limit.side == "below" else m.lower
     return end is not None and (end < limit.value if limit.side == "below" else end > limit.value)
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import ReportData
-from assay.tasks.report.figures.convergence import convergence_figure
+from assay.tasks.report.figures.convergence import estimate_against_labels
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.rendering import render
 from assay.tasks.report.several.tables import at_a_glance, by_measure, comparing, part_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ReportPart:
     """What the page says of one evaluation."""
 
     at: str
@@ -44,16 +44,16 @@ def several_html(several: Sequence[ReportData], linked: bool = False) -> bytes:
     )
 
 
-def _part(data: ReportData, at: str, linked: bool) -> Part:
+def _part(data: ReportData, at: str, linked: bool) -> ReportPart:
     row = data.estimates[0]
-    return Part(
+    return ReportPart(
         at=at,
         name=data.evaluation,
         link=f"{data.evaluation}/report.html" if linked else "",
         headline=sentences.headline(data),
-        verdict=sentences.verdict(data),
+        verdict=sentences.verdict_and_ground(data),
         stopped=sentences.stopped(data),
-        figure=convergence_figure(data, row),
+        figure=estimate_against_labels(data, row),
         told=f"{sentences.named_row(row)} and its {wording.percent(row.confidence)} interval after every "
              "round.",
         note="" if row.interval == "exact" else data.interval_note,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.bars import scale_of
+from assay.tasks.report.figures.bars import scale_of_bars
 from assay.tasks.report.figures.convergence import whole_pool_rows
-from assay.tasks.report.table_lines import ForestTable, estimate_line
+from assay.tasks.report.table_lines import ForestTable, table_line
 
 _MOST_NAMED = 4     # classes
 _VERDICTS = {"ok": "ok", "breach": "breach", "inconclusive": "inconclusive", None: "no limit"}
@@ -61,13 +61,13 @@ def by_measure(several: Sequence[ReportData]) -> list[ForestTable]:
 def _table(pairs: Sequence[tuple[ReportData, EstimateRow]]) -> ForestTable:
     shown = [row for _, row in pairs]
     data, row = pairs[0]
-    lowest, highest = scale_of(shown, data.outcome)
+    lowest, highest = scale_of_bars(shown, data.outcome)
     return ForestTable(
         name=sentences.named_row(row) + _of_labels(data),
         of="Evaluation",
-        scale_from=wording.plain(lowest),
-        scale_to=wording.plain(highest),
-        rows=[(data.evaluation, estimate_line(data, row, lowest, highest)) for data, row in pairs],
+        scale_from=wording.plain_number(lowest),
+        scale_to=wording.plain_number(highest),
+        rows=[(data.evaluation, table_line(data, row, lowest, highest)) for data, row in pairs],
     )
 
 
@@ -96,13 +96,13 @@ def _line(data: ReportData, at: str) -> EvaluationLine:
         name=data.evaluation,
         at=at,
         measure=sentences.named_row(row),
-        value=wording.value(row),
+        value=wording.value_or_reason(row),
         interval=wording.interval(row),
         confidence=wording.percent(row.confidence),
         verdict=_VERDICTS[data.verdict] if data.state == "finished" else "not finished",
         state=data.verdict or "",
-        labels=wording.count(data.labels),
-        pool=wording.count(data.pool.n),
+        labels=wording.grouped_digits(data.labels),
+        pool=wording.grouped_digits(data.pool.n),
         date="–" if finished is None else wording.moment(finished).partition(" ")[0],
     )
 

@@ -22,7 +22,7 @@ def read_struct(data: bytes, start: int = 0) -> tuple[Struct, int]:
     return reader.struct(0), reader.place
 
 
-def written(struct: Struct) -> bytes:
+def thrift_bytes(struct: Struct) -> bytes:
     """The bytes of a structure."""
     out = bytearray()
     _write_struct(out, struct)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.files.ranges import open_ranges
 from assay.tasks.sources.parquet.columns_of_file import Column, Page
-from assay.tasks.sources.parquet.compact_thrift import BINARY, I32, I64, LIST, STRUCT, Struct, written
+from assay.tasks.sources.parquet.compact_thrift import BINARY, I32, I64, LIST, STRUCT, Struct, thrift_bytes
 
 _MAGIC = b"PAR1"
 
@@ -70,7 +70,7 @@ def small_file(
     group: Struct = {1: (LIST, (STRUCT, [chunk])), 2: (I64, size), 3: (I64, rows)}
     said: Struct = {1: (BINARY, b"ARROW:schema"), 2: (BINARY, _arrow_schema(schema, column.names))}
     elements = [*(one | {5: (I32, 1)} for one in column.way[:-1]), column.way[-1]]
-    made = written({
+    made = thrift_bytes({
         1: footer[1], 2: (LIST, (STRUCT, elements)), 3: (I64, rows), 4: (LIST, (STRUCT, [group])),
         5: (LIST, (STRUCT, [said])),
     })

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import FAMILIES
+from assay.evalcore.outcome_methods.recalibrated import Recalibrated
 from assay.evalcore.outcome_methods.registry import outcome_method_for
+from assay.evalcore.outcome_methods.score_cells import class_asked_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
@@ -29,7 +31,9 @@ def contradictions_of_outcome(
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_limit(kind, pool, measures, limit),
         *_of_method(kind, method_name, pool),
-        *_of_two_classes_only(pool, budget, desk, warm_start),
+        *_of_audit(kind, pool, measures, method_name, budget),
+        *_of_two_classes_only(pool, desk, warm_start),
+        *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
     ]
@@ -116,8 +120,38 @@ def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
         yield "method", str(error)
 
 
+def _of_asking_again(kind: OutcomeKind, desk: DeskChoice) -> Iterator[Problem]:
+    if not kind.one_of_parts and desk.ask_again is not None and desk.ask_again.when != "never":
+        yield "desk.ask_again", (
+            f"needs answers that have a chance each, and {kind.name} have none: leave it out, or ask several "
+            "people: desk.annotators_per_item"
+        )
+
+
+def _of_audit(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget
+) -> Iterator[Problem]:
+    if not budget.audit:
+        return
+    chosen = outcome_method_for(method_name, kind)
+    if not isinstance(chosen, Recalibrated):
+        yield "budget.audit", f"is for the method 'recalibrated', not {method_name!r}; leave it out"
+    elif chosen.spread:
+        yield "budget.audit", f"and method {method_name!r} both say how much is spread evenly; keep one"
+    else:
+        try:
+            asked = [choice.of(kind, 1) for choice in measures]
+        except BadInput:
+            return   # said already
+        if class_asked_of(kind, asked) is None:
+            yield "budget.audit", (
+                "looks for items of one class where nobody expects them, and the measures are of no one "
+                "class; name it, as in {name: f1, class: ...}, or leave the audit out"
+            )
+
+
 def _of_two_classes_only(
-    pool: Pool, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
+    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     needs = "cannot be used where systems are compared" if pool.compares else \
@@ -130,8 +164,4 @@ def _of_two_classes_only(
         yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
-    if budget.audit:
-        yield "budget.audit", only
-    if desk.ask_again is not None and desk.ask_again.when != "never":
-        yield "desk.ask_again", f"{only}, or ask several people: desk.annotators_per_item"
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())

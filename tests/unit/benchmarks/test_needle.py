@@ -1,47 +1,23 @@
-"""A slice of docs/papers/adaptive-importance-sampling.md: the curves, and what is claimed of few repeats."""
+"""A slice of docs/papers/adaptive-importance-sampling.md: a curve, and what is claimed of few repeats."""
 
-import numpy as np
+import pytest
 from doubles.pools import pools_folder, synthetic_pool
 
 from assay.evalcore.replay.summary import BudgetSummary
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from benchmarks.reproduce.needle.claims import of_f1
-from benchmarks.reproduce.needle.curves import curve_errors, cut
-from benchmarks.reproduce.needle.runs import BUDGETS, METHODS, Convergence, agreement, convergence
+from benchmarks.reproduce.needle.runs import BUDGETS, METHODS, Convergence, agreement, convergence, curves
 
 
-def made():
-    return cut(synthetic_pool(3000, seed=7), 64)
+def test_the_tree_beats_even_draws_of_a_curve():
+    found = curves(synthetic_pool(3000, seed=7), ["Passive", "Ours-8"], [50, 300], 10, thresholds=20)
+    assert found["Ours-8"][1] < found["Ours-8"][0]
+    assert found["Ours-8"][1] < found["Passive"][1] / 2
 
 
-def test_the_curve_of_a_pool_is_precision_and_recall_at_evenly_spaced_thresholds():
-    whole = synthetic_pool(3000, seed=7)
-    found = made().curve(made().by_label.astype(float))
-    thresholds = np.linspace(whole.score.min(), whole.score.max(), 64)[1:-1]   # the ends are rounded
-    above = whole.score[:, None] >= thresholds
-    hits = (whole.label[:, None] * above).sum(axis=0)
-    np.testing.assert_allclose(found[1:63], hits / above.sum(axis=0))
-    np.testing.assert_allclose(found[65:127], hits / whole.label.sum())
-
-
-def test_the_pull_of_an_item_is_the_norm_of_the_slope_of_the_curve():
-    pool = made()
-    counts = pool.by_label[None].astype(float)
-    at, pull = pool.curve(counts)[0], pool.pull(counts)[0]
-    for cell in (0, len(pool.bin) // 2, len(pool.bin) - 1):
-        for y in (0, 1):
-            more = counts.copy()
-            more[0, cell, y] += 1e-6
-            slope = np.linalg.norm((pool.curve(more)[0] - at) / 1e-6)
-            np.testing.assert_allclose(pull[cell, y], slope, rtol=1e-4)
-
-
-def test_the_tree_beats_even_draws_of_a_curve_and_comes_nearer_to_the_best_proposal():
-    pool = made()
-    even, _ = curve_errors(pool, "passive", [300], 10, np.random.default_rng(1))
-    errors, distances = curve_errors(pool, "tree", [50, 300], 10, np.random.default_rng(1))
-    assert errors[1] < even[0] / 2
-    assert distances[1] < distances[0]
+def test_a_curve_on_all_labels_is_exact_at_every_threshold():   # the highest is passed by the highest score
+    pool = synthetic_pool(200, seed=7)
+    assert curves(pool, ["Passive"], [200], 2, thresholds=20)["Passive"] == pytest.approx([0], abs=1e-20)
 
 
 def test_the_tree_beats_even_draws_of_f1_on_a_rare_class():

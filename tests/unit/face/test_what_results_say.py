@@ -44,7 +44,7 @@ def two(mails):
 def test_every_form_has_value_interval_wide_interval_share_confidence_and_warnings(few):
     row = few.estimates[0]
     assert isinstance(row, EstimateRow), "the record of reports, not a copy"
-    value, interval, wide = wording.value(row), wording.interval(row), price.wide(row)
+    value, interval, wide = wording.value_or_reason(row), wording.interval(row), price.wide(row)
     assert (row.wide_lower, row.wide_upper) == (row.price_tag.wide_lower, row.price_tag.wide_upper)
     share = wording.percent(round(row.unlabelled_share, 3))
     for text in (str(few), few.summary(), few._repr_html_()):
@@ -92,7 +92,7 @@ def test_single_systems_and_their_difference_are_looked_up(two):
     assert two["accuracy of b minus a"] == difference == two.estimates[0]
     a, b = two["accuracy", "a"], two["accuracy", "b"]
     assert (a.system, a.versus, b.system) == ("a", None, "b")
-    assert difference.value == pytest.approx(b.value - a.value)
+    assert difference.value == pytest.approx(b.value - a.value, abs=0.005)   # each is estimated by itself
     there = r"which 'accuracy'\? There are: \['accuracy', 'b', 'a'\], \['accuracy', 'a'\]"
     with pytest.raises(KeyError, match=there):
         _ = two["accuracy"]

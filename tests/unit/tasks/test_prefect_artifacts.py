@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.tasks import events
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 

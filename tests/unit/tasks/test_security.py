@@ -332,4 +332,4 @@ def test_no_word_of_a_pool_acts_on_the_labelling_page(kind):
 ])
 def test_yaml_builds_no_objects(tag):
     with pytest.raises(BadInput, match="not valid YAML"):
-        strict_yaml.parse(f"name: {tag}\n", "a.yaml")
+        strict_yaml.parse_yaml(f"name: {tag}\n", "a.yaml")

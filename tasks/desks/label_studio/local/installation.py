@@ -18,7 +18,7 @@ from assay.tasks.desks.label_studio.local.process import (
     VERSION,
     LocalLabelStudioError,
     start_on_a_free_port,
-    stop,
+    stop_server,
 )
 from assay.tasks.operating_system import WINDOWS
 
@@ -114,6 +114,6 @@ def _build_template(home: Path) -> None:
     folder = Path(tempfile.mkdtemp(prefix="template-", dir=home))
     token = secrets.token_hex(20)
     _, process = start_on_a_free_port(home / "venv", folder, token, timeout=TEMPLATE_TIMEOUT)
-    stop(process)
+    stop_server(process)
     (folder / "data").rename(home / "template")
     shutil.rmtree(folder, ignore_errors=True)

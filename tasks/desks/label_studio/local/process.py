@@ -68,12 +68,12 @@ def start_on_a_free_port(
         url = f"http://127.0.0.1:{port}"
         if _answers(url, token, process, timeout):
             return url, process
-        stop(process)   # somebody took the port in between: it may have moved to the next one
+        stop_server(process)   # somebody took the port in between: it may have moved to the next one
     tail = (folder / "server.log").read_text(errors="replace")[-2000:].strip().replace(token, "***")
     raise LocalLabelStudioError(f"Label Studio {VERSION} did not start; the end of its output:\n{tail}")
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop_server(process: subprocess.Popen[bytes]) -> None:
     """Ask the server to end, and end it if it does not within 15 seconds."""
     if process.poll() is not None:
         return

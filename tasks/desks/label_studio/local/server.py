@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from assay.tasks.desks.label_studio.local.installation import install
-from assay.tasks.desks.label_studio.local.process import EMAIL, start_on_a_free_port, stop
+from assay.tasks.desks.label_studio.local.process import EMAIL, start_on_a_free_port, stop_server
 
 PASSWORD_ROUNDS = 100_000  # Django raises them by itself at the first sign-in
 
@@ -51,12 +51,12 @@ class LocalLabelStudio:
         if killed:
             self._process.kill()
             self._process.wait()
-        stop(self._process)
+        stop_server(self._process)
         self.url, self._process = start_on_a_free_port(self._venv, self._folder, self.token)
 
     def stop(self) -> None:
         """Stop the server and remove its data."""
-        stop(self._process)
+        stop_server(self._process)
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.stop)
 

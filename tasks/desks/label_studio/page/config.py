@@ -17,7 +17,7 @@ from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
 from assay.tasks.desks.label_studio.page.controls import Control
-from assay.tasks.desks.label_studio.page.fields import Field, Kind, ShownRow, side_by_side
+from assay.tasks.desks.label_studio.page.fields import Field, Kind, ShownRow, paired_lines
 from assay.tasks.desks.label_studio.page.style import STYLE
 from assay.tasks.desks.label_studio.page.xml_text import to_page
 
@@ -26,7 +26,7 @@ _LEGEND = "underlined: differs"
 
 def labelling_config(fields: Sequence[Field], control: Control, question: str | None = None) -> str:
     """The XML of the labelling page; without a question of its own it asks what the answers call for."""
-    rows = side_by_side(fields)
+    rows = paired_lines(fields)
     lines = ['<View className="assay-page">', f"  <Style>{STYLE}  </Style>"]
     lines.append('  <View className="assay-item">')
     if any(row.right is not None for row in rows):

@@ -38,7 +38,7 @@ def marked(left: str, right: str) -> tuple[str, str]:
     return _html(pieces[0], differing[0]), _html(pieces[1], differing[1])
 
 
-def plain(html: str) -> str:
+def unmarked(html: str) -> str:
     """The text that `marked` was given."""
     return unescape(_MARKS.sub("", html))
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
 
-from assay.tasks.desks.label_studio.page.differences import marked, plain
+from assay.tasks.desks.label_studio.page.differences import marked, unmarked
 from assay.tasks.desks.label_studio.page.safe_html import rendered, sanitised
 
 # Bytes in one import. Label Studio answers 500 to requests that are too large, and a proxy before it may
@@ -83,7 +83,7 @@ def shown_fields(
 def shown_values(fields: Sequence[Field], shown: Mapping[str, str]) -> dict[str, str]:
     """Key -> what is uploaded, for all fields of one item."""
     values = {field.key: shown_value(field, shown.get(field.name, "")) for field in fields}
-    for row in side_by_side(fields):
+    for row in paired_lines(fields):
         if row.right is not None and row.left.kind == row.right.kind == "compared":
             both = marked(shown.get(row.left.name, ""), shown.get(row.right.name, ""))
             values |= zip((row.left.key, row.right.key), both, strict=True)
@@ -122,7 +122,7 @@ def still_shows(stored: object, value: str) -> bool:
     if not isinstance(stored, str):
         return False
     now = stored.split()
-    if value.split() in (now, plain(stored).split()):
+    if value.split() in (now, unmarked(stored).split()):
         return True
     as_kinds = (Field(name="", key="", kind=kind) for kind in (*KINDS, "embedded"))
     return any(now == shown_value(field, value).split() for field in as_kinds) or (
@@ -133,13 +133,13 @@ def still_shows(stored: object, value: str) -> bool:
 def _compared(fields: Sequence[Field]) -> list[Field]:
     """The fields, where texts that stand side by side are compared."""
     halves = {
-        half.name for row in side_by_side(fields) for half in (row.left, row.right)
+        half.name for row in paired_lines(fields) for half in (row.left, row.right)
         if half is not None and row.right is not None and row.left.kind == row.right.kind == "text"
     }
     return [replace(field, kind="compared") if field.name in halves else field for field in fields]
 
 
-def side_by_side(fields: Sequence[Field]) -> list[ShownRow]:
+def paired_lines(fields: Sequence[Field]) -> list[ShownRow]:
     """The lines of the page: each pair once, where its first half stands; everything else alone."""
     by_name = {field.name: field for field in fields}
     rows: list[ShownRow] = []

@@ -22,7 +22,7 @@ from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
-from assay.tasks.pool.predictions.gathered_items import OutcomeCut, cut_gathered, kind_of
+from assay.tasks.pool.predictions.gathered_items import OutcomeCut, cut_gathered, outcome_kind_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import PackedColumn, packed
 from assay.tasks.pool.predictions.protocol import Reading
@@ -35,7 +35,7 @@ KEPT = {PREDICTIONS: "<i2", PREDICTED_NUMBERS: "<f8"}   # how codes of predictio
 
 def of_probabilities(spec: Spec) -> bool:
     """Whether a measure needs what each system gives each class."""
-    kind = kind_of(spec)
+    kind = outcome_kind_of(spec)
     return any(needs_probability(kind, choice.name) for choice in spec.measure)
 
 
@@ -93,7 +93,7 @@ class PredictionsOfSystems(OutcomePredictions):
         codes = np.frombuffer(packed, KEPT[self.column]).reshape(table.num_rows, -1)
         differing = (codes != codes[:, :1]).sum(axis=0).tolist()
         return PredictionCounts(
-            predicted=rows_by_part(kind_of(self._spec), codes[:, 0]),
+            predicted=rows_by_part(outcome_kind_of(self._spec), codes[:, 0]),
             differing=dict(zip(list(self._systems)[1:], differing[1:], strict=True)),
         )
 

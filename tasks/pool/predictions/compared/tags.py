@@ -10,7 +10,7 @@ from assay.evalcore.outcomes.tags import CONFIDENCE
 from assay.evalcore.types import Array, Floats
 from assay.tasks.pool.predictions.any_outcome import probability_in
 from assay.tasks.pool.predictions.compared.systems import PredictionsOfSystems
-from assay.tasks.pool.predictions.gathered_items import kind_of
+from assay.tasks.pool.predictions.gathered_items import outcome_kind_of
 from assay.tasks.pool.predictions.protocol import Reading
 from assay.tasks.pool.predictions.tags import TagPredictions
 from assay.tasks.spec.pool import columns_by_class
@@ -30,5 +30,5 @@ class TagsOfSystems(PredictionsOfSystems, TagPredictions):
         columns = columns_by_class(system.probability, self._parts)
         if columns is not None:
             return np.stack([probability_in(rows, name) for name in columns], axis=1)
-        bits = kind_of(self._spec).phi(code.astype(np.float64))
+        bits = outcome_kind_of(self._spec).phi(code.astype(np.float64))
         return np.where(bits > 0, CONFIDENCE, 1 - CONFIDENCE)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from assay.evalcore.annotators.surprise import stands_for, surprising_answers
-from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.state import RoundPlan
+from assay.evalcore.design.round import Design, RoundPlan
 
 
 def a_plan(replacement=False):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_question, a_round, four_items, nothing_labelled
 
-from assay.evalcore.evaluation.by_segment import estimates_by_segment, segment_draws
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.by_segment import segment_draws, segment_rows
 from assay.evalcore.evaluation.segment_differences import difference_estimates
+from assay.evalcore.outcomes.codes import UNANSWERED
 
 NORTH, SOUTH = 0, 1
 
 
 def by_segment(question, rounds):
-    return estimates_by_segment(question, nothing_labelled(question), rounds, SEGMENTS)
+    return segment_rows(question, nothing_labelled(question), rounds, SEGMENTS)
 
 
 def test_each_draw_is_weighted_by_its_own_probability():

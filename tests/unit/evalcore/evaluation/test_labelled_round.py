@@ -5,7 +5,8 @@ import pytest
 from doubles.rounds import a_round, four_items
 
 from assay.evalcore.evaluation.labelled_round import chances_of
-from assay.evalcore.evaluation.nonresponse import UNANSWERED, NothingToStandFor
+from assay.evalcore.evaluation.nonresponse import NothingToStandFor
+from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
 
 
 def test_draws_with_replacement_are_weighted():
@@ -43,11 +44,11 @@ def test_the_response_is_that_of_the_cell_and_items_labelled_before_keep_theirs(
 
 
 def test_without_gaps_nothing_is_taken_off():
-    assert a_round([0, 1], [0, -1]).response(four_items()).tolist() == [1.0, 1.0]
+    assert a_round([0, 1], [0, UNDECIDED]).response(four_items()).tolist() == [1.0, 1.0]
 
 
 def test_a_prediction_that_nobody_answered_for_cannot_be_stood_for():
     one = a_round([0, 1], [0, UNANSWERED])
     with pytest.raises(NothingToStandFor):
         one.response(four_items())
-    assert np.array_equal(one.label, [0, UNANSWERED])
+    assert np.array_equal(one.code, [0, UNANSWERED])

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.stopping import Look, StoppingRule, labels_to_decide, stop_reason, verdict
 
 
@@ -43,6 +43,18 @@ def test_below_a_hundred_labels_no_target_counts():
 
 def test_a_variance_of_zero_never_stops():
     assert stop_reason(RULE, [look(150, 0.0, variance=0.0), look(175, 0.0, variance=0.0)]) is None
+
+
+def test_without_an_error_seen_the_exact_bound_itself_must_meet_the_target():
+    assert stop_reason(RULE, [look(150, 0.06, variance=0.0), look(175, 0.06, variance=0.0)]) is None
+    assert stop_reason(RULE, [look(150, 0.04, variance=0.0), look(175, 0.04, variance=0.0)]) == "half_width"
+
+
+def test_a_variance_counts_only_where_the_interval_is_about_as_wide_as_it_says():
+    rule = StoppingRule(budget=500, variance=1e-4)
+    assert stop_reason(rule, [look(150, 0.03), look(175, 0.03)]) == "variance"
+    assert stop_reason(rule, [look(150, 0.06), look(175, 0.06)]) is None
+    assert stop_reason(rule, [look(150, 0.03, variance=0.0), look(175, 0.03, variance=0.0)]) is None
 
 
 def test_one_outcome_only_never_stops():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from doubles.pools import synthetic_pool
+from doubles.pools import real_pool, synthetic_pool
 from scipy.stats import binom
 
 from assay.evalcore.design.draws import simulate_labels
@@ -14,8 +14,10 @@ from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import run_block
 
 COINS = "bernoulli:draws=independent"
@@ -113,9 +115,8 @@ def test_the_table_of_two_adaptive_rounds_is_unbiased(rule):
 
 def test_a_budget_is_right_on_average_and_exceeded_by_chance():
     pool, m = synthetic_pool(60, seed=3), method(COINS)
-    cells, by_label = prepare(m, pool)
     (trace,) = run_block(
-        m, cells, by_label, [measure("f1", None)], [8, 16], repeats=400, batch_size=16, confidence=0.95,
+        m, prepared(m, pool, [measure("f1", None)]), [8, 16], repeats=400, batch_size=16, confidence=0.95,
         seed=1,
     )
     first = trace.labels[:, 0]
@@ -162,3 +163,25 @@ def test_the_bias_is_that_of_the_corrected_equation_24():
     corrected = -(30 * (1 - truth) + 50 * 0.5 * (0 - truth / 2)) * (1 / b - 1) / n_mu**2
     assert bias == pytest.approx(corrected, rel=0.1)
     assert (printed, corrected) == pytest.approx((0.0231, -0.0053), abs=5e-5)
+
+
+@pytest.mark.parametrize(("name", "most"), [("abt-buy", 0.001), ("restaurant", 0.04)])
+def test_what_it_costs_that_items_of_a_cell_share_their_b(name, most):
+    # the paper has a b for each item; both variances are those of F1 with the true labels
+    pool, bernoulli, f1 = real_pool(name), method("bernoulli"), measure("f1")
+    partition, cell = build_partition(bernoulli, pool.score, pool.probability, pool.prediction)
+    n = len(pool.score)
+    single = Cells(
+        stratum=np.arange(n), prediction=pool.prediction.astype(np.int64), size=np.ones(n, np.int64),
+        mean_score=pool.score, mean_probability=pool.probability, log_density=np.zeros(n), n_slots=n,
+    )
+    labels = np.array([300])
+    heads = [bernoulli.heads(bernoulli.start(cells, [f1], 1), labels)[0]
+             for cells in (single, partition.cells)]
+    truth = f1.of_confusion(pool.confusion())
+    residual = pool.prediction * pool.label - truth * (pool.prediction + pool.label) / 2
+    counts = residual != 0
+    by_item, by_cell = (
+        (residual[counts] ** 2 * (1 / b[counts] - 1)).sum() for b in (heads[0], heads[1][cell])
+    )
+    assert -1e-3 < by_cell / by_item - 1 < most

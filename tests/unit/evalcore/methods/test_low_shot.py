@@ -26,6 +26,7 @@ from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
 from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.prepared import prepared
 from assay.evalcore.replay.run import replay, run_block
 
 KERNEL, FEW_LABELS = "herding:kernel=gaussian:top_domain=true", "isotonic:prior_labels=1:top_domain=true"
@@ -295,10 +296,9 @@ def test_every_repeat_meets_its_budgets_across_the_cut(name):
     # some repeats reach the cut or the end of an iteration before others
     pool = rare_pool()
     m = method(name)
-    c, by_label = prepare(m, pool)
     budgets = [25, 60, 190, 230]
     (trace,) = run_block(
-        m, c, by_label, [measure("f1")], budgets, repeats=6, batch_size=25, confidence=0.95, seed=3
+        m, prepared(m, pool, [measure("f1")]), budgets, repeats=6, batch_size=25, confidence=0.95, seed=3
     )
     assert (trace.labels == budgets).all()
     assert np.isfinite(trace.value).all()

@@ -6,7 +6,7 @@ import pytest
 
 from assay.evalcore.monitoring.amending import begins_anew, carried_over
 from assay.evalcore.monitoring.limits import DropRule, Rules
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 
 RULES = Rules(
     floor=0.8, drop=DropRule(by=0.03, than="reference"), reference="2026-11-01", error_rate=0.05,
@@ -40,8 +40,8 @@ def test_another_reference_means_nothing_to_windows_compared_with_those_before()
 
 def test_an_earlier_verdict_keeps_its_estimate_and_the_evidence_that_goes_on():
     measured = Measured(value=0.9, lower=0.85, upper=0.95, confidence=0.95, labels=100)
-    floor = Limit(side="below", value=0.8, name="floor")
-    reference = Limit(side="below", value=0.82, name="reference")
+    floor = WatchedLimit(side="below", value=0.8, name="floor")
+    reference = WatchedLimit(side="below", value=0.82, name="reference")
     place = PlaceVerdict(
         segment=None, measured=measured, limits=(floor, reference), factors=((1.0,), (2.0,)),
         evidence=(0.1, 0.2), needed=3.0, verdict="ok",

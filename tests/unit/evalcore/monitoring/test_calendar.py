@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import at, due, kind_of, named
+from assay.evalcore.monitoring.calendar import at, due, length_of_windows, window_named
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from assay.evalcore.monitoring.calendar import at, due, kind_of, named
     ],
 )
 def test_a_template_says_how_long_its_windows_are(template, kind, name, filled):
-    assert kind_of(template) == kind
-    window = named(name, kind)
+    assert length_of_windows(template) == kind
+    window = window_named(name, kind)
     assert window.name == name
     assert window.fill(template) == filled
     assert at(window.start, kind) == window == at(window.end - timedelta(seconds=1), kind)
@@ -30,23 +30,23 @@ def test_a_template_says_how_long_its_windows_are(template, kind, name, filled):
 
 
 def test_the_first_iso_week_of_2026_begins_in_2025():
-    assert named("2026-W01", "week").start == datetime(2025, 12, 29, tzinfo=UTC)
+    assert window_named("2026-W01", "week").start == datetime(2025, 12, 29, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("template", ["x.csv", "{month}.csv", "{hour}.csv", "{dat}.csv", "{date}-{week}.csv"])
 def test_a_template_that_names_no_window_is_refused(template):
     with pytest.raises(BadInput):
-        kind_of(template)
+        length_of_windows(template)
 
 
 @pytest.mark.parametrize("name", ["2026-13", "2026", "20261120", "2026-W60", "yesterday"])
 def test_a_name_that_is_no_day_is_refused(name):
     with pytest.raises(BadInput, match="2026-11-20"):
-        named(name, "day")
+        window_named(name, "day")
 
 
 def test_a_window_is_due_once_it_has_ended_and_settled():
-    first = named("2026-11-01", "day")
+    first = window_named("2026-11-01", "day")
     now = datetime(2026, 11, 4, 1, tzinfo=UTC)
     assert [w.name for w in due(first, None, now, timedelta(0))] == ["2026-11-01", "2026-11-02", "2026-11-03"]
     assert [w.name for w in due(first, None, now, timedelta(hours=2))] == ["2026-11-01", "2026-11-02"]
@@ -65,18 +65,18 @@ BERLIN = ZoneInfo("Europe/Berlin")
     ],
 )
 def test_weeks_may_be_in_files_named_by_a_date(template, filled):
-    assert kind_of(template) == "week"
-    assert named("2026-W47", "week").fill(template) == filled
-    assert named("2026-11-16", "week") == named("2026-W47", "week")
+    assert length_of_windows(template) == "week"
+    assert window_named("2026-W47", "week").fill(template) == filled
+    assert window_named("2026-11-16", "week") == window_named("2026-W47", "week")
 
 
 def test_a_week_is_named_by_its_monday_and_by_no_other_day():
     with pytest.raises(BadInput, match="2026-W47, begins on 2026-11-16"):
-        named("2026-11-18", "week")
+        window_named("2026-11-18", "week")
 
 
 def test_a_day_ends_at_midnight_of_its_time_zone():
-    day = named("2026-11-20", "day", BERLIN)
+    day = window_named("2026-11-20", "day", BERLIN)
     assert day.end.astimezone(UTC) == datetime(2026, 11, 20, 23, tzinfo=UTC)
     assert day.name == "2026-11-20"
     assert day.fill("{date}.csv") == "2026-11-20.csv"
@@ -87,7 +87,7 @@ def test_a_day_ends_at_midnight_of_its_time_zone():
 
 @pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-11-20", 24)])
 def test_the_day_on_which_the_clocks_change_is_one_window_of_its_own_length(day, hours):
-    window = named(day, "day", BERLIN)
+    window = window_named(day, "day", BERLIN)
     assert window.end.astimezone(UTC) - window.start.astimezone(UTC) == timedelta(hours=hours)
     assert window.next().start == window.end
     assert at(window.start.astimezone(UTC) + timedelta(hours=hours - 1), "day", BERLIN) == window

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.monitoring.calendar import window_named
 from assay.evalcore.monitoring.days_off import days_off
 
 
@@ -21,8 +21,8 @@ from assay.evalcore.monitoring.days_off import days_off
 )
 def test_what_a_list_covers(listed, kind, off, on):
     covered = days_off(listed, kind)
-    assert all(covered.cover(named(name, kind)) for name in off)
-    assert not any(covered.cover(named(name, kind)) for name in on)
+    assert all(covered.cover(window_named(name, kind)) for name in off)
+    assert not any(covered.cover(window_named(name, kind)) for name in on)
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_round, four_items
 
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
+from assay.evalcore.monitoring.evidence.sample import WindowSample
+from assay.evalcore.monitoring.evidence.watched import WatchedMeasure
 from assay.evalcore.monitoring.judging import judge_places
 from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window, family_evidence
 from assay.evalcore.monitoring.limits import DropRule, Rules
-from assay.evalcore.monitoring.verdicts import Limit
+from assay.evalcore.monitoring.verdicts import WatchedLimit
 
 PROMISE = Promise(error_rate=0.05)
 RULES = Rules(floor=0.5, reference="w1", error_rate=0.05)
-FLOOR = Limit(side="below", value=0.5, name="floor")
+FLOOR = WatchedLimit(side="below", value=0.5, name="floor")
 NORTH, SOUTH = 0, 1
 
 
@@ -30,8 +31,8 @@ def an_estimate(value, lower, upper, segment=None):
 def a_sample(labels, region=None, segments=None, ends=(0.45, 0.95), items=40):
     """`labels` of items predicted negative: 1 is an error; of so many items."""
     places = [None] + [f"region={name}" for name in (segments or {}).get("region", ())]
-    return TwoClassSample(
-        measure=measure("accuracy"), cells=of_size(items), confidence=0.95,
+    return WindowSample(
+        measured_by=WatchedMeasure(measure=measure("accuracy"), cells=of_size(items)), confidence=0.95,
         estimates=[an_estimate(sum(ends) / 2, *ends, place) for place in places],
         rounds=[a_larger_round(labels, region, items)],
         segments={} if segments is None else {"region": {"north": items // 2, "south": items // 2}},
@@ -123,7 +124,7 @@ def test_a_drop_is_counted_from_what_is_sure_of_the_window_before_in_segments_to
     assert first[0].limits == ()
     assert first[0].sure is not None
     pool, segments = judged("w2", a_sample([0, 1], [NORTH, SOUTH], SEGMENTS), {"w1": places_of(first)}, rules)
-    assert pool.limits == (Limit(side="below", value=first[0].sure, name="previous"),)
+    assert pool.limits == (WatchedLimit(side="below", value=first[0].sure, name="previous"),)
     assert [place.limits[0].value for place in segments] == [place.sure for place in first[1]]
     # a floor needs no such thing
     assert judged("w1", a_sample([0]), {})[0].sure is None

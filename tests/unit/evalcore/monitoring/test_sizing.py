@@ -8,9 +8,9 @@ from scipy.stats import norm
 
 from assay.evalcore.monitoring.lifetime import Promise
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 
-FLOOR = Limit(side="below", value=0.8, name="floor")
+FLOOR = WatchedLimit(side="below", value=0.8, name="floor")
 HALF = 1.959964 * 0.3 / 10    # 100 labels of standard deviation 0.3
 
 
@@ -59,7 +59,7 @@ def test_after_quiet_windows_the_price_of_the_horizon_is_missing_too():
 
 
 def test_of_several_limits_the_evidence_against_the_nearest_counts():
-    ceiling = Limit(side="above", value=0.99, name="ceiling")
+    ceiling = WatchedLimit(side="above", value=0.99, name="ceiling")
     place = replace(_place(0.7, limits=(FLOOR, ceiling)), evidence=(1.0, 2.9))
     assert _size({"1": place}).decides == 82
 
@@ -95,6 +95,6 @@ def test_an_interval_beyond_the_limit_asks_for_what_would_call_a_breach():
 
 
 def test_above_a_ceiling_the_same_holds():
-    ceiling = Limit(side="above", value=0.2, name="ceiling")
+    ceiling = WatchedLimit(side="above", value=0.2, name="ceiling")
     assert labels_to_alarm(_place(0.3, evidence=1.0, limits=(ceiling,)), pool=1000) == 82
     assert _size({"1": _place(0.1, limits=(ceiling,))}).decides == 71

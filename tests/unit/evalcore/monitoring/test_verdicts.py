@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.monitoring.verdicts import Limit, Measured, pooled, verdict_of
+from assay.evalcore.monitoring.verdicts import Measured, WatchedLimit, pooled, verdict_of
 
-FLOOR = Limit(side="below", value=0.8, name="floor")
+FLOOR = WatchedLimit(side="below", value=0.8, name="floor")
 
 
 def _measured(value, lower, upper, labels=100, exact=False):

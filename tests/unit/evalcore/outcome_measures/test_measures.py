@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from assay.evalcore.bernoulli_tags import deviations
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.base import numerical_gradient
 from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import FAMILIES, names, of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import FAMILIES, measure_names, of_scores, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
+from benchmarks.reproduce import tags_of_appendix_d as deviations
 
 RNG = np.random.default_rng(3)
 N, K = 400, 5
@@ -156,7 +156,7 @@ def test_names_and_settings_that_do_not_exist():
         outcome_measure("accuracy", GRADES, N, options={"beta": 2.0})
     with pytest.raises(BadInput, match="grades"):
         outcome_measure("cohen_kappa", Classes(NAMES), N, options={"weights": "linear"})
-    assert "macro_f1" in names("tags")
+    assert "macro_f1" in measure_names("tags")
 
 
 def test_a_measure_without_its_columns_is_refused():

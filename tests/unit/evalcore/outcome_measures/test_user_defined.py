@@ -10,12 +10,12 @@ from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_measures.user_defined import user_measure
 from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.outcome_replay.pool import OutcomePool
-from assay.evalcore.outcome_replay.run import replay
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import replay
 
 N = 300
 RNG = np.random.default_rng(4)
@@ -47,10 +47,10 @@ def test_f1_by_a_user_is_f1_gradient_and_all():
     pool = OutcomePool(kind=KIND, items=ITEMS, codes=Y)
     for method in ("recalibrated", "passive"):
         traces = [
-            replay(METHODS[method], Stack(kind=KIND, measures=(m,)), pool, [60], repeats=4, seed=1)
+            replay(METHODS[method], pool, Stack(kind=KIND, measures=(m,)), [60], repeats=4, seed=1)[0]
             for m in (mine, ours)
         ]
-        mean = [np.abs(t.value[:, 0, 0] - ours.of_pool(ITEMS, KIND.phi(Y))[0]).mean() for t in traces]
+        mean = [np.abs(t.value[:, 0] - ours.of_pool(ITEMS, KIND.phi(Y))[0]).mean() for t in traces]
         assert mean[0] < 2 * mean[1] + 0.05
         assert (traces[0].upper <= 1).all()
 
@@ -64,9 +64,9 @@ def test_numbers_and_tags_end_at_the_exact_value(kind):
         parts=("mean", "square"), bounds=(0, 10),
     )
     stack, pool = Stack(kind=kind, measures=(measure,)), OutcomePool(kind=kind, items=items, codes=outcome)
-    trace = replay(METHODS["recalibrated"], stack, pool, [20, 40], repeats=2, seed=1)
+    traces = replay(METHODS["recalibrated"], pool, stack, [20, 40], repeats=2, seed=1)
     miss = np.abs(items.prediction[:, 0] - outcome).mean()
-    np.testing.assert_allclose(trace.value[:, 1], [[miss, miss**2]] * 2, atol=1e-9)
+    np.testing.assert_allclose([t.value[:, 1] for t in traces], [[miss] * 2, [miss**2] * 2], atol=1e-9)
 
 
 def test_the_example_of_the_documentation_runs(capsys):

@@ -5,10 +5,10 @@ import numpy as np
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.outcome_replay.pool import OutcomePool
-from assay.evalcore.outcome_replay.run import prepare, run_block
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import replay
 
 KIND = Classes(("a", "b"))
 POOLS, M, SIZE, LABELS = 120, 50, 20, 150
@@ -26,11 +26,8 @@ def one(seed, clustered, *, m=M, size=SIZE, labels=LABELS, method="passive"):
     items = Items(prediction=said.astype(float)[:, None], cluster=cluster)
     stack = Stack(kind=KIND, measures=(outcome_measure("accuracy", KIND, m * size),))
     pool = OutcomePool(kind=KIND, items=items, codes=np.where(right, said, 1 - said).astype(float))
-    prepared = prepare(METHODS[method], stack, pool)
-    trace = run_block(
-        METHODS[method], prepared, [labels], repeats=1, batch_size=50, confidence=0.95, seed=seed
-    )
-    return [float(end[0, 0, 0]) for end in (trace.value, trace.lower, trace.upper)]
+    (trace,) = replay(METHODS[method], pool, stack, [labels], repeats=1, batch_size=50, seed=seed)
+    return [float(end[0, 0]) for end in (trace.value, trace.lower, trace.upper)]
 
 
 def test_the_interval_covers_the_population_where_the_naive_one_does_not():

@@ -1,14 +1,16 @@
 """Cutting a pool into cells."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods import cut
-from assay.evalcore.outcome_methods.cutting import spreads
+from assay.evalcore.outcome_methods.cutting import edges, spreads
 from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.outcome_replay.families import pool
+from assay.evalcore.replay.outcome_families import outcome_family_pool as pool
 
 
 @pytest.mark.parametrize("family", ["rare", "tags", "judged", "two-systems"])
@@ -35,3 +37,64 @@ def test_no_cell_joins_two_groups():
         )
         cell = cut.numbered(found, int(rng.integers(2, 12)))
         assert all(len(set(group[cell == one])) == 1 for one in range(cell.max() + 1))
+
+
+def test_a_run_of_equal_scores_is_one_cell_and_the_next_run_another():
+    score = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [60, 80, 400, 300, 70])
+    found = cut.Profile(
+        pull=np.ones(len(score)), relevant=np.ones(len(score), bool), score=score,
+        group=np.zeros(len(score), np.int64),
+    )
+    cell = cut.numbered(found, 60)
+    assert cell.tolist() == (score - 1).tolist()
+
+
+@dataclass(frozen=True)
+class _Shard:
+    group: np.ndarray
+    score: np.ndarray
+    weight: np.ndarray
+
+    def __len__(self):
+        return len(self.group)
+
+
+@dataclass(frozen=True)
+class _Shards:
+    shards: list
+
+    @property
+    def n_shards(self):
+        return len(self.shards)
+
+    def __len__(self):
+        return sum(map(len, self.shards))
+
+    def measured(self, work):
+        return (work(None, shard) for shard in self.shards)
+
+
+@pytest.mark.parametrize("grid", [8, 40, 1 << 16])
+def test_shards_are_cut_where_one_pool_is_whatever_the_runs_of_equal_scores(grid, monkeypatch):
+    monkeypatch.setattr(edges, "GRID", grid)
+    monkeypatch.setattr(edges, "TOLD", grid)
+    monkeypatch.setattr(edges, "LEAST_OF_SHARD", grid)
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        n, groups, distinct = (int(rng.integers(a, b)) for a, b in ((20, 300), (1, 4), (1, 60)))
+        group = rng.integers(0, groups, n)
+        score = np.round(rng.gamma(0.7, size=n) * distinct) / 7
+        pull = rng.exponential(size=n) ** 2 if rng.random() < 0.5 else score + 0.1
+        cells = int(rng.integers(2, 30))
+        found = cut.Profile(pull=pull, relevant=np.ones(n, bool), group=group, score=score)
+        whole = cut.numbered(found, cells)
+        shard = rng.integers(0, 3, n)
+        shards = [_Shard(*(x[shard == s] for x in (group, score, pull + cut._LEAST))) for s in range(3)]
+        keys = edges.find_edges(
+            _Shards([one for one in shards if len(one)]),
+            lambda _, items: (items.group, items.score, items.weight), cells, cut.PASSIVE_SIZE,
+        )
+        # shards hold the items in another order, and a run's first item decides: compare runs all alike
+        if np.array_equal(pull, score + 0.1):
+            assert np.array_equal(keys.up_to(group, score) - 1, whole)
+        assert len(np.unique(keys.up_to(group, score))) == len(keys)

@@ -12,6 +12,8 @@ from assay.evalcore.outcome_methods.reading import grouped
 from assay.evalcore.outcome_methods.registry import METHODS, capabilities_table, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import replay
 
 RNG = np.random.default_rng(2)
 N = 500
@@ -125,3 +127,22 @@ def test_a_question_must_make_sense():
         _stack("accuracy", drive=(False,))
     with pytest.raises(BadInput, match="no items"):
         METHODS["passive"].cut(_stack("accuracy"), ITEMS.at(slice(0, 0)))
+
+
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.needs_clusters])
+def test_the_order_of_the_names_of_classes_changes_nothing(name):
+    order = [2, 0, 3, 1]
+    label = RNG.permutation(P.argmax(axis=1)).astype(float)
+    place = np.argsort(order)
+    found = []
+    for kind, prediction, p, codes in (
+        (KIND, P.argmax(axis=1), P, label),
+        (Classes(tuple("abcd"[k] for k in order)), place[P.argmax(axis=1)], P[:, order],
+         place[label.astype(int)].astype(float)),
+    ):
+        items = Items(prediction=prediction.astype(float)[:, None], probability=p)
+        stack = Stack(kind=kind, measures=(outcome_measure("macro_f1", kind, N),))
+        pool = OutcomePool(kind=kind, items=items, codes=codes)
+        found.append(replay(METHODS[name], pool, stack, [60], repeats=2)[0])
+    for what in ("value", "lower", "upper"):
+        np.testing.assert_allclose(getattr(found[1], what), getattr(found[0], what), rtol=1e-8)

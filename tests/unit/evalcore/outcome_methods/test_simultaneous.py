@@ -5,7 +5,6 @@ import pytest
 
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.base import draw_round
 from assay.evalcore.outcome_methods.registry import METHODS
 from assay.evalcore.outcome_methods.simultaneous import together
 from assay.evalcore.outcome_methods.table import loss_table
@@ -36,14 +35,13 @@ def test_the_band_of_a_curve_holds_all_its_points_together():
                   probability=np.stack([1 - p, p], axis=1))
     curve = outcome_measure("pr_curve", kind, n, options={"at": (-0.5, 0.0, 0.5, 1.0)})
     stack = Stack(kind=kind, measures=(curve,))
-    method = METHODS["recalibrated"]
+    method = METHODS["guesses"]
     cut = method.cut(stack, items)
     state = method.start(stack, cut.cells, repeats, loss_table(stack, items, y))
-    _, counts = draw_round(method, state, 200, np.random.default_rng(1))
-    rows = [np.concatenate([
-        RNG.permutation(np.flatnonzero(cut.cell == c))[:k] for c, k in enumerate(one) if k
-    ]) for one in counts]
-    item = np.stack(rows)
+    _, draws = method.next_round(state, np.full(repeats, 200), np.random.default_rng(1))
+    item = np.stack([np.concatenate([
+        RNG.permutation(np.flatnonzero(cut.cell == c))[:k] for c, k in enumerate(np.bincount(one)) if k
+    ]) for one in draws.cell])
     found = method.estimate(state.plus(item=item, cell=cut.cell[item]), 0.95)
     truth = curve.of_pool(items, kind.phi(y))
     lower, upper = found.band

@@ -7,6 +7,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.recalibration.planning import audited_cells
+from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import prepare
 
@@ -53,11 +54,12 @@ def test_an_audit_larger_than_what_it_is_about_leaves_the_rest_to_the_search():
 
 def test_where_only_predicted_positives_matter_the_audit_is_of_them():
     predicted = np.array([0.0, 1.0])
-    assert audited_cells([F1], predicted).tolist() == [True, False]
-    assert audited_cells([measure("precision")], predicted).tolist() == [False, True]
-    assert audited_cells([measure("precision"), F1], predicted).tolist() == [True, False]
+    precision = measure("precision")
+    both = [precision, F1]
+    for asked, audited in (([F1], [True, False]), ([precision], [False, True]), (both, [True, False])):
+        assert audited_cells(of_predictions(asked, predicted), predicted).tolist() == audited
     # with nothing predicted negative there is nowhere else to look
-    assert audited_cells([F1], np.ones(2)).tolist() == [True, True]
+    assert audited_cells(of_predictions([F1], np.ones(2)), np.ones(2)).tolist() == [True, True]
 
 
 def test_the_audit_is_a_setting_of_the_method_and_is_told_in_the_report():

@@ -19,16 +19,18 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.codes import UNDECIDED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.allocation import pivotal, reduction, waterfill
+from assay.evalcore.recalibration.allocation import pivotal, reductions, waterfill
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
 from assay.evalcore.recalibration.diagnostics import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.intervals import logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
+from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.recalibration.shape import pool_shape
 from assay.evalcore.replay.families import pool as family_pool
@@ -87,12 +89,13 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
     cells, positives = _cells([4, 4], [0, 1]), np.array([1, 2])
     truth = np.array([1.0, 2.0])
     none = np.zeros((1, 2), np.int64)
+    asked = of_predictions([F1], np.array([0.0, 1.0]))
     mean_second, mean_martingale, mass = np.zeros(2), np.zeros(2), 0.0
     first = _design(cells, cells.size, np.array([0.25, 0.5]), np.array([0.3, 0.4]))
     for chance, new in _batches(cells.size, positives, np.array([1, 2])):
-        start = RoundSums.none(1, 1, 2)
+        start = RoundSums.none(1, asked, 2)
         outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
-        one = start.add(cells, [F1], np.zeros((1, 2, 2), np.int64), none, first, outcome, none)
+        one = start.add(asked, np.zeros((1, 2, 2), np.int64), none, first, outcome, none)
         left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
         # the second round looks where the first one found something, and believes it
         counts = np.array([2, 1]) if new[0, 0, 1] else np.array([1, 1])
@@ -100,11 +103,12 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
         second = _design(cells, left, counts / left, model)
         for chance_2, new_2 in _batches(left, rest, counts):
             outcome = RoundLabels(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
-            two = one.add(cells, [F1], new, none, second, outcome, none)
-            alone = (two.total - one.total)[0, 0] / (two.weight - one.weight)[0, 0]
+            two = one.add(asked, new, none, second, outcome, none)
+            (after,), (before,) = two.totals, one.totals
+            alone = (after.total - before.total)[0] / (after.weight - before.weight)[0]
             mass += chance * chance_2
             mean_second += chance * chance_2 * alone
-            mean_martingale += chance * chance_2 * (two.total[0, 0] - two.weight[0, 0] * truth)
+            mean_martingale += chance * chance_2 * (after.total[0] - after.weight[0] * truth)
     assert mass == pytest.approx(1)
     assert mean_second == pytest.approx(truth)
     assert mean_martingale == pytest.approx(np.zeros(2), abs=1e-9)
@@ -170,7 +174,7 @@ def test_the_expected_reduction_is_that_of_brute_force():
                               - ((joint[y] * value[y]).sum() / joint[y].sum()) ** 2)
             for y in (0, 1)
         )
-        assert reduction(post, drawn, slope)[0, c] == pytest.approx(total - given)
+        assert reductions(post, drawn[..., None], slope[:, None])[0, 0, c] == pytest.approx(total - given)
 
 
 @pytest.mark.parametrize(
@@ -432,7 +436,7 @@ def test_the_stored_rounds_give_the_same_state_again():
     for _ in range(3):
         round_plan = plan(question, live, 15)
         answers = np.array([by_cell[c][r] for c, r in zip(round_plan.cell, round_plan.rank, strict=True)])
-        answers[3] = -1                                       # one item nobody could decide
+        answers = np.where(np.arange(len(answers)) == 3, UNDECIDED, answers)   # one item nobody could decide
         live = observe(question, live, round_plan, answers)
         stored = Design.from_columns(round_plan.design.to_columns())
         again = observe(question, again, replace(round_plan, design=stored), answers)
@@ -468,7 +472,7 @@ def test_the_bound_for_unseen_positives_is_the_rule_of_three():
     model = label_model(pool_shape(cells), CONFIGURATIONS[:1])
     n, k = np.array([[300.0, 5.0]]), np.array([[0.0, 4.0]])
     left = cells.size - n
-    sums = replace(RoundSums.none(1, 1, 2), log_missed=np.log(np.array([[0.7, 0.5]])))
+    sums = replace(RoundSums.none(1, (), 2), log_missed=np.log(np.array([[0.7, 0.5]])))
     known = Evidence(model=model, fit=fit(model, n, k), n=n, k=k, left=left, sums=sums)
     post = posterior(model, known.fit, n, k, left, noise(model, 200, stream(5, "bound")))
     said = not_excluded(known, post, 0.95)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chisquare
+from scipy.stats import binom, binomtest, chisquare
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.recycled.printed import (
@@ -10,7 +10,6 @@ from assay.evalcore.recycled.printed import (
     recycle_down,
     recycle_for_precision,
     uniform_sample,
-    uniform_shuffle,
 )
 
 PARENT, CHILD = np.arange(0, 10), np.arange(7, 12)   # an overlap of three; two are the child's alone
@@ -34,6 +33,25 @@ def test_every_draw_is_uniform_over_the_child_s_positives(mixing):   # Lemmas 1 
     for place in (0, 15, 29):
         counts = np.bincount(drawn[:, place] - CHILD[0], minlength=len(CHILD))
         assert chisquare(counts).pvalue > ALARM
+
+
+def test_draws_of_sample_depend_on_each_other():                     # against Lemma 1
+    # both items are of both: S+ is a, a or b, b with chance 1/2, and then the two draws are equal
+    rng, both = np.random.default_rng(6), np.arange(2)
+    equal = 0
+    for _ in range(RUNS):
+        found = recycle_for_precision(both, both, 2, uniform_sample(both, 2, rng), "sample", rng)
+        equal += int(found.sequence[0] == found.sequence[1])
+    assert binomtest(equal, RUNS, 3 / 4).pvalue > ALARM
+    assert binomtest(equal, RUNS, 1 / 2).pvalue < ALARM
+
+
+def test_the_variance_factor_of_each_mixing():
+    rng, both = np.random.default_rng(7), np.arange(50)
+    for n_parent, factor in ((20, 1.5), (40, 2.0), (80, 1.5)):
+        own = uniform_sample(both, n_parent, rng)
+        assert recycle_for_precision(both, both, 40, own, "sample", rng).variance_factor == factor
+        assert recycle_for_precision(both, both, 40, own, "shuffle", rng).variance_factor == 1
 
 
 def test_shuffling_leaves_less_variance_than_sampling():             # what the paper says of Lemma 2
@@ -65,7 +83,6 @@ def test_mixing_keeps_or_redraws():
     rng = np.random.default_rng(3)
     sequence = np.arange(100)
     assert sorted(mix_sequence(sequence, "shuffle", rng)) == list(range(100))
-    assert sorted(uniform_shuffle(sequence, rng)) == list(range(100))
     assert len(set(mix_sequence(sequence, "sample", rng))) < 80      # 63 distinct are expected
     assert not len(uniform_sample(sequence[:0], 5, rng))
 
@@ -79,7 +96,8 @@ def test_a_child_without_overlap_gets_a_sample_of_its_own():
 
 def test_an_ensemble_recycles_to_its_members():
     rng = np.random.default_rng(5)
-    found = recycle_down(np.arange(1000), {"a": np.arange(100, 1100), "b": np.arange(900)}, 200, rng)
+    members = {"a": np.arange(100, 1100), "b": np.arange(900)}
+    found = recycle_down(np.arange(1000), members, 200, "shuffle", rng)
     assert list(found) == ["", "a", "b"]
     assert all(len(sample.sequence) == 200 for sample in found.values())
     assert found["a"].saved > 0.75
@@ -96,4 +114,4 @@ def test_what_makes_no_sense_is_refused(change, message):
     with pytest.raises(BadInput, match=message):
         recycle_for_precision(**asked | change, rng=np.random.default_rng(0))
     with pytest.raises(BadInput, match="an ensemble needs"):
-        recycle_down(np.arange(0), {}, 5, np.random.default_rng(0))
+        recycle_down(np.arange(0), {}, 5, "shuffle", np.random.default_rng(0))

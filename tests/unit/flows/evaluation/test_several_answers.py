@@ -11,10 +11,10 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_answers, without_replacement
-from assay.evalcore.design.round import RoundLabels
+from assay.evalcore.design.round import ClosedDraws, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.observe import close_round, observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import begin
 from assay.evalcore.measures.registry import measure
@@ -171,7 +171,9 @@ def test_one_answer_an_item_is_its_label():
         p = plan(question, silent, 20)
         labels = pool.label[order[offset[p.cell] + p.rank]]
         silent = observe(question, silent, p, labels)
-        told = observe(question, told, p, labels, labels.astype(float))
+        told = close_round(question, told, ClosedDraws(
+            plan=p, code=labels.astype(float), share=labels.astype(float)
+        ))
     assert [replace(e, price_tag=None) for e in estimates(question, silent)] == [
         replace(e, price_tag=None) for e in estimates(question, told)
     ]

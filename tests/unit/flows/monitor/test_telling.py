@@ -7,7 +7,7 @@ from doubles.stream import a_monitor, monitor_data
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 from assay.flows.monitor.telling import tell
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import codec, layout
@@ -27,8 +27,9 @@ def window_verdict(window, value, lower, upper, verdict):
     """A verdict on a window whose first segment is judged beside the whole."""
     measured = Measured(value=value, lower=lower, upper=upper, confidence=0.95, labels=175)
     place = PlaceVerdict(
-        segment=None, measured=measured, limits=(Limit(side="below", value=0.8, name="floor"),
-                                                 Limit(side="below", value=0.7812345, name="reference")),
+        segment=None, measured=measured, limits=(WatchedLimit(side="below", value=0.8, name="floor"),
+                                                 WatchedLimit(side="below", value=0.7812345,
+                                                               name="reference")),
         factors=((), ()), evidence=(3.214, 0.5), needed=2.996, verdict=verdict,
     )
     return WindowVerdict(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.evalcore.annotators.adjudication import Tally
+from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.flows.revisions.look import relabelled
 from assay.tasks.ledger.rounds.labels import Decided
 
@@ -13,7 +13,7 @@ UNDECIDED = replace(BEFORE, label=None, reason="unanswered", annotations=("b",),
 
 
 def tally(status, skips=0, invalid=0, **votes):
-    return Tally(status=status, label=None, votes=votes, skips=skips, invalid=invalid, needs=0)
+    return AnswerTally(status=status, label=None, votes=votes, skips=skips, invalid=invalid, needs=0)
 
 
 @pytest.mark.parametrize("on_desk", [True, False])

@@ -33,7 +33,7 @@ def test_posts_are_kept_by_round_and_asking_and_once():
     assert kept.askings() == [(1, 1), (2, 1), (2, 2)]
     assert kept.posts(1, 1) == [Posted(items=("b", "a"))]
     assert kept.posts(3, 1) == []
-    read = [layout.parse(key) for key in store.keys("")]
+    read = [layout.parse_key(key) for key in store.keys("")]
     assert all(read)
     assert [key.kind for key in read].count(layout.desk_post) == 3
 

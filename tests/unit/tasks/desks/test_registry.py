@@ -7,7 +7,7 @@ import yaml
 from doubles.small_pool import spec_json
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.monitoring.calendar import window_named
 from assay.tasks import desks
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.evaluation import Spec
@@ -49,5 +49,5 @@ def test_every_window_of_a_monitor_has_its_own_desk_where_the_kind_says_so(name)
     data = spec_json(Path("p-{date}.csv"), Path("l.csv"), desk=desk, threshold={"min": 0.5})
     data["monitor"] = {"first": "2026-11-20", "schedule": {"every_minutes": 60}, "monthly_labels": 100}
     spec = MonitorSpec.from_data(data, "the test's spec")
-    window = spec.evaluation(named("2026-11-21", spec.kind), "w", 10, None, 0.0)
+    window = spec.evaluation(window_named("2026-11-21", spec.kind), "w", 10, None, 0.0)
     assert [getattr(window.desk, key) for key in kind.by_window] == ["at/2026-11-21"] * len(kind.by_window)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.doctor.columns import look
+from assay.tasks.doctor.columns import look_at_columns
 from assay.tasks.doctor.roles import gives_away, guess_roles
 from assay.tasks.doctor.told import Told
 
@@ -12,7 +12,7 @@ N = 200
 
 
 def roles(told=None, **columns):
-    return guess_roles(look({name: [pa.array(values)] for name, values in columns.items()}), told)
+    return guess_roles(look_at_columns({name: [pa.array(values)] for name, values in columns.items()}), told)
 
 
 def half(a, b):

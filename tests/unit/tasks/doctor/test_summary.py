@@ -5,14 +5,14 @@ import pytest
 
 from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.judge import alike_finding, ties_finding
-from assay.tasks.doctor.numbers import Numbers, numbers_of, threshold_of
+from assay.tasks.doctor.numbers import UsableRows, threshold_of, usable_rows
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.doctor.summary import calibration, measure_findings, score_summary, summary_of
 
 
 def a_pool(score, probability, prediction, label=None):
-    return Numbers(
+    return UsableRows(
         score=np.array(score), probability=np.array(probability), prediction=np.array(prediction),
         label=None if label is None else np.array(label), threshold=None,
         classes=ClassNames(predicted=("yes", "no"), labelled=("yes", "no"), question=None),
@@ -88,8 +88,8 @@ def scanned(values):
 
 def test_a_threshold_cuts_by_score_from_above_and_by_probability_from_it_on():
     by_score, by_probability = Roles(score="s", threshold=0.5), Roles(probability="p", threshold=0.5)
-    assert numbers_of(scanned([0.0, 0.5, 1.0]), by_score).prediction.tolist() == [0, 0, 1]
-    assert numbers_of(scanned([0.1, 0.5, 0.9]), by_probability).prediction.tolist() == [0, 1, 1]
+    assert usable_rows(scanned([0.0, 0.5, 1.0]), by_score).prediction.tolist() == [0, 0, 1]
+    assert usable_rows(scanned([0.1, 0.5, 0.9]), by_probability).prediction.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(("scale", "threshold"), [
@@ -103,13 +103,13 @@ def test_the_threshold_is_that_of_the_scale_unless_it_is_told(scale, threshold):
 
 def test_a_guessed_threshold_that_leaves_one_class_is_a_problem_and_a_told_one_a_warning():
     found = scanned([3.0, 700.0])
-    guessed = alike_finding(numbers_of(found, Roles(score="s")), Roles(score="s"))
+    guessed = alike_finding(usable_rows(found, Roles(score="s")), Roles(score="s"))
     assert guessed is not None
     assert (guessed.level, "--threshold" in str(guessed.remedy)) == ("problem", True)
     assert guessed.says.startswith("every item is predicted positive: scores lie between 3 and 700")
     told = Roles(score="s", threshold=800.0)
-    warned = alike_finding(numbers_of(found, told), told)
+    warned = alike_finding(usable_rows(found, told), told)
     assert warned is not None
     assert (warned.level, "predicted negative" in warned.says) == ("warning", True)
     told = Roles(score="s", threshold=10.0)
-    assert alike_finding(numbers_of(found, told), told) is None
+    assert alike_finding(usable_rows(found, told), told) is None

@@ -43,7 +43,7 @@ def test_every_key_that_is_spelled_is_read_back_as_what_it_is(spelled):
     kind, values = spelled
     key = kind(*values)
     assert kind.match(key) == values
-    assert layout.parse(key) == layout.Key(kind, values)
+    assert layout.parse_key(key) == layout.Key(kind, values)
 
 
 @given(KEYS, st.data())
@@ -53,13 +53,13 @@ def test_a_key_is_of_one_kind_only_and_a_changed_one_is_never_misread(spelled, d
     assert [other for other in layout.KINDS if other.match(key)] == [kind]
     at = data.draw(st.integers(0, len(key) - 1))
     changed = key[:at] + data.draw(st.sampled_from(["", "/", "0", "x", ".", "é", "+"])) + key[at + 1 :]
-    read = layout.parse(changed)
+    read = layout.parse_key(changed)
     assert read is None or read.kind(*read.values) == changed
 
 
 @given(st.text(max_size=60))
 def test_other_text_is_no_key(text):
-    read = layout.parse(text)
+    read = layout.parse_key(text)
     assert read is None or read.kind(*read.values) == text
 
 
@@ -71,13 +71,13 @@ def test_other_text_is_no_key(text):
     "spam/rounds/٠٠٠١/plan.parquet", "index/open/index", "",
 ])
 def test_what_is_almost_a_key_is_none(key):
-    assert layout.parse(key) is None
+    assert layout.parse_key(key) is None
 
 
 def test_a_key_says_its_round_and_its_revision():
-    assert layout.parse(layout.annotation("spam", 3, "0" * 64)).round == 3
-    assert layout.parse(layout.revision_seal("spam", 2)).revision == 2
-    assert layout.parse(layout.spec("spam")).round is None
+    assert layout.parse_key(layout.annotation("spam", 3, "0" * 64)).round == 3
+    assert layout.parse_key(layout.revision_seal("spam", 2)).revision == 2
+    assert layout.parse_key(layout.spec("spam")).round is None
 
 
 def test_digests_are_cut_where_a_key_shows_only_their_beginning():

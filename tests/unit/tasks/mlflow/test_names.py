@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from assay.tasks.mlflow.names import allowed, metric_name
+from assay.tasks.mlflow.names import allowed_name, metric_name
 from assay.tasks.report import EstimateRow
 
 
@@ -31,4 +31,4 @@ def test_names_that_mlflow_refuses_are_made_ones_that_it_takes_and_stay_apart():
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[\w. /-]{1,250}", name, re.ASCII) for name in names)
     assert names[0].startswith("assay/f1.segment.region_north-")
-    assert not allowed("a.lower").endswith(".lower")
+    assert not allowed_name("a.lower").endswith(".lower")

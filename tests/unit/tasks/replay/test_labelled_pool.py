@@ -58,7 +58,8 @@ def test_the_positive_of_two_class_names_is_the_one_predicted_at_higher_scores(t
     ("changed", "message"),
     [
         ({"without": ["label"]}, "no column 'label'"),
-        ({"without": ["score", "probability"]}, "neither a column 'score' nor a column 'probability'"),
+        ({"without": ["score", "probability"], "prediction": ["yes", "no", "yes"],
+          "label": ["yes", "no", "yes"]}, "no score tells which class"),
         ({"item_id": [7, 8, 7]}, "'7' is in rows 1, 3"),
         ({"item_id": ["a", None, "c"]}, "'item_id': empty in row 2"),
         ({"score": [0.1, float("nan"), float("inf")]}, "'score': row 2, 3"),
@@ -98,3 +99,9 @@ def test_an_empty_file_of_json_lines_has_no_rows(tmp_path):
     (tmp_path / "pool.jsonl").write_text("\n")
     with pytest.raises(BadInput, match="no rows"):
         read_labelled_pool(tmp_path / "pool.jsonl")
+
+
+def test_a_prediction_alone_is_a_score_of_two_values(tmp_path):
+    pool = read_labelled_pool(written(tmp_path, without=["score", "probability"]))
+    assert pool.score.tolist() == (pool.prediction - 0.5).tolist()
+    assert pool.unsure

@@ -13,13 +13,14 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.run import replay
 from assay.evalcore.replay.summary import summarise
 from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
-from assay.tasks.replay.request import NamedMeasure, ReplayRequest
+from assay.tasks.replay.request import ReplayRequest
 from assay.tasks.replay.run import run_replay
+from assay.tasks.replay.simulated import simulation_of
 from assay.tasks.replay.table import as_text
 
-F1 = NamedMeasure(name="f1")
+F1 = "f1"
 REQUEST = ReplayRequest(
-    methods=("passive", "topk"), measures=(F1, NamedMeasure(name="fbeta", beta=2.0)), budgets=(20, 60),
+    methods=("passive", "topk"), measures=(F1, "fbeta(2)"), budgets=(20, 60),
     repeats=120, seed=5,
 )
 
@@ -193,7 +194,7 @@ def test_unknown_methods_are_refused_before_anything_runs(pool):
 
 def test_a_measure_without_a_value_on_the_pool_is_refused(pool):
     empty = replace(pool, prediction=np.zeros(400, np.int64))
-    request = replace(REQUEST, measures=(NamedMeasure(name="precision"),))
+    request = replace(REQUEST, measures=("precision",))
     with pytest.raises(BadInput, match="made: precision has no value on this pool"):
         run_replay(empty, request, pool_name="made", processes=1)
 
@@ -225,7 +226,8 @@ def _told(summary):
 
 def test_an_audit_is_the_same_share_of_every_batch(pool):
     request = replace(REQUEST, methods=("recalibrated",), measures=(F1,), repeats=2, audit=30)
-    assert request.find_method("recalibrated").spread == 0.5       # of the largest budget, 60
+    found = simulation_of(pool, request).find_method("recalibrated")
+    assert found.spread == 0.5       # of the largest budget, 60
     got = run_replay(pool, request, pool_name="made", processes=1)
     (trace,) = replay(
         method("recalibrated").audited(0.5), pool, [measure("f1")], [20, 60], repeats=2, seed=5

@@ -3,7 +3,7 @@
 import pytest
 from doubles.report_data import estimate
 
-from assay.evalcore.evaluation.price_tag import PriceTag
+from assay.evalcore.evaluation.estimate import PriceTag
 from assay.evalcore.recalibration import diagnostics
 from assay.tasks.report import price
 

@@ -14,9 +14,8 @@ import pytest
 from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
-from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.evaluation.estimate import Comparison, PriceTag
 from assay.evalcore.evaluation.nonresponse import ResponseRate
-from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import METHODS, method
@@ -33,8 +32,8 @@ from assay.tasks.report import (
     write_report,
 )
 from assay.tasks.report import wording as w
-from assay.tasks.report.data import Compared, ExtensionRow, Moved, Undecided
-from assay.tasks.report.figures.bars import scale_of
+from assay.tasks.report.data import ComparedSystems, ExtensionRow, Moved, Undecided
+from assay.tasks.report.figures.bars import scale_of_bars
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.machine import report_json, report_parquet
 
@@ -338,7 +337,7 @@ def test_ends_of_intervals_are_rounded_outwards_to_figures_that_matter(lower, up
     ],
 )
 def test_verdicts_say_what_they_rest_on(changes, said):
-    told = sentences.verdict(report_data(**changes))
+    told = sentences.verdict_and_ground(report_data(**changes))
     assert told is not None
     assert told[0] == said[0]
     assert said[1] in told[1]
@@ -391,7 +390,7 @@ def test_a_mean_grade_is_drawn_on_its_own_scale():
     """From 1 to 5; it was drawn from 0 to 4."""
     grades = Classes(names=("1", "2", "3", "4", "5"), values=(1.0, 2.0, 3.0, 4.0, 5.0))
     row = estimate("mean", 3.0, 0.5, 50)
-    assert scale_of([row], grades) == (1.0, 5.0)
+    assert scale_of_bars([row], grades) == (1.0, 5.0)
     told = page(outcome=grades, estimates=[row], history=(), verdict=None, limit_min=None)
     assert "2.500 to 3.500 1 5 mean of the outcome" in told.text
 
@@ -404,7 +403,7 @@ def test_a_mean_grade_is_drawn_on_its_own_scale():
     ([estimate("f1", 0.3, 0.2, 50, system="b", versus="a")], (-1.0, 1.0)),
 ])
 def test_what_other_measures_are_drawn_on(rows, ends):
-    assert scale_of(rows, None) == ends
+    assert scale_of_bars(rows, None) == ends
 
 
 def test_the_wide_interval_is_drawn_beside_the_main_one_on_the_first_screen():
@@ -429,7 +428,7 @@ def test_two_systems_have_a_verdict_of_their_own_where_there_is_no_limit():
             )) for name, word in zip("bc", words, strict=False)
         ]
         rows += [estimate("f1", 0.7, 0.05, 75, system=name) for name in "abc"]
-        systems = Compared(baseline="a", others=list("bc")[: len(words)], differing={"b": 9, "c": 9})
+        systems = ComparedSystems(baseline="a", others=list("bc")[: len(words)], differing={"b": 9, "c": 9})
         return page(estimates=rows, history=(), verdict=None, limit_min=None, systems=systems).text
 
     worse = "Verdict ⇄ b is worse By F1, at 95%: the whole interval of the difference lies on one side of 0."

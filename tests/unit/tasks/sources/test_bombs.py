@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.sources import jsonl_rows
 from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.reader import open_source
-from assay.tasks.spec.strict_yaml import read
+from assay.tasks.spec.strict_yaml import read_yaml
 
 READ = """
 import sys
@@ -100,7 +100,7 @@ def test_a_named_pipe_is_refused_at_once(tmp_path, suffix):
     os.mkfifo(path)
     if suffix == ".yaml":
         with pytest.raises(BadInput, match=r"pipe.yaml: a pipe, a socket or a device.*write the spec"):
-            read(path)
+            read_yaml(path)
         return
     with pytest.raises(BadInput, match=r"pool.source: .*pipe, a socket or a device.*into a file"):
         list_files(str(path))
@@ -110,7 +110,7 @@ def test_a_named_pipe_is_refused_at_once(tmp_path, suffix):
 
 def test_a_device_is_no_spec_and_no_source():
     with pytest.raises(BadInput, match="/dev/zero: a pipe, a socket or a device"):
-        read(Path("/dev/zero"))
+        read_yaml(Path("/dev/zero"))
     with pytest.raises(BadInput, match="/dev/zero: a pipe, a socket or a device"):
         list_files("/dev/zero")
 
@@ -120,6 +120,6 @@ def test_a_spec_may_come_through_a_pipe_of_the_shell():
     os.write(theirs, b"name: x\n")
     os.close(theirs)
     try:
-        assert read(Path(f"/dev/fd/{ours}")) == {"name": "x"}
+        assert read_yaml(Path(f"/dev/fd/{ours}")) == {"name": "x"}
     finally:
         os.close(ours)

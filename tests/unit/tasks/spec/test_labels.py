@@ -85,7 +85,7 @@ def test_the_columns_of_probabilities():
     ({"labels": {"number": {"min": 1, "max": 0}}}, "$.labels.number has no number between min 1 and max 0"),
     ({"labels": {"prefer": ["A", "B", "C"]}}, "$.labels.prefer lists 3; give 2"),
     ({"pool_judge": ["a", "a"]}, "lists 'a' twice; keep one"),
-    ({"pool_task": "binary"}, "$.pool needs `score`, `probability` or both"),
+    ({"pool_task": "binary"}, "$.pool.task is 'binary', and these labels are 'multiclass'"),
     ({"pool_score": "s"}, "$.pool `score` is of a positive class; with classes give `probability`"),
     ({"pool_threshold": 0.5}, "$.pool `threshold` makes predictions of two classes"),
     ({"pool_prediction": None}, "needs pool.prediction: name the column of predictions"),
@@ -104,8 +104,7 @@ def test_the_columns_of_probabilities():
     ({"method": "dirichlet-tree", "labels": {"tags": ["cat", "dog"]}, "measure": "micro_f1"},
      "$.method method 'dirichlet-tree' is for classes and preference, not for tags; methods that are: "),
     ({"warm_start": {"evaluation": "other"}}, "$.warm_start needs labels: {positive: ..., negative: ...}"),
-    ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit needs labels"),
-    ({"desk": {"kind": "simulated", "labels": "l.csv", "ask_again": True}}, "$.desk.ask_again needs labels"),
+    ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit looks for items of one class"),
     ({"desk": {"kind": "simulated", "labels": "l.csv", "annotators": [{"miss": 0.1}]}},
      "$.desk.annotators with false_positive and miss needs labels"),
 ])

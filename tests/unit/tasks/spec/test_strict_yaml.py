@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.spec.strict_yaml import parse, read
+from assay.tasks.spec.strict_yaml import parse_yaml, read_yaml
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
@@ -29,13 +29,13 @@ MERGES = "a0: &a0 {k: v}\n" + "".join(
     ],
 )  # fmt: skip
 def test_plain_values_are_those_of_the_core_schema(text, value):
-    got = parse(f"a: {text}\n", "a.yaml")["a"]
+    got = parse_yaml(f"a: {text}\n", "a.yaml")["a"]
     assert (type(got), got) == (type(value), value)
 
 
 def test_an_alias_stands_for_what_it_names_and_nothing_is_merged():
-    assert parse("a: &x [1]\nb: *x\n", "a.yaml") == {"a": [1], "b": [1]}
-    assert parse("a: &x {k: 1}\nb: {<<: *x}\n", "a.yaml") == {"a": {"k": 1}, "b": {"<<": {"k": 1}}}
+    assert parse_yaml("a: &x [1]\nb: *x\n", "a.yaml") == {"a": [1], "b": [1]}
+    assert parse_yaml("a: &x {k: 1}\nb: {<<: *x}\n", "a.yaml") == {"a": {"k": 1}, "b": {"<<": {"k": 1}}}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_an_alias_stands_for_what_it_names_and_nothing_is_merged():
 )
 def test_what_is_refused_is_named_with_its_line(text, said):
     with pytest.raises(BadInput) as caught:
-        parse(text, "a.yaml")
+        parse_yaml(text, "a.yaml")
     assert str(caught.value).startswith("a.yaml")
     assert said in str(caught.value)
 
@@ -80,7 +80,7 @@ def test_what_is_refused_is_named_with_its_line(text, said):
 def test_a_file_that_would_grow_without_end_is_refused_at_once(text, said):
     started = time.process_time()
     with pytest.raises(BadInput) as caught:
-        parse(text, "a.yaml")
+        parse_yaml(text, "a.yaml")
     assert said in str(caught.value)
     assert len(str(caught.value)) < 200
     assert time.process_time() - started < 10      # half a second here, and hours without the limits
@@ -92,13 +92,13 @@ def test_a_file_of_any_size_costs_the_memory_of_the_longest_that_is_read(tmp_pat
         file.seek(1 << 33)          # 8 GiB of zeros, sparse
         file.write(b"x")
     with pytest.raises(BadInput, match="longer than 1,000,000 characters"):
-        read(path)
+        read_yaml(path)
 
 
 @given(st.text(st.sampled_from("ab01.:-,?&*!|>'\"%@`#{}[]~<= \n\t\\eé\ud7ff\ufeff"), max_size=60))
 def test_any_text_is_read_or_refused(text):
     with suppress(BadInput):
-        parse(text, "a.yaml")
+        parse_yaml(text, "a.yaml")
 
 
 @pytest.mark.parametrize("text", [
@@ -108,12 +108,12 @@ def test_any_text_is_read_or_refused(text):
 ])
 def test_aliases_cannot_make_a_gigabyte_of_text_of_a_short_file(text):
     with pytest.raises(BadInput, match=r"more than 1,000,000 characters of text") as caught:
-        parse(text, "a.yaml")
+        parse_yaml(text, "a.yaml")
     assert len(str(caught.value)) < 300
 
 
 def test_a_very_long_key_is_not_repeated_in_full():
     key = "[" + ", ".join(["x" * 200] * 4_000) + "]"
     with pytest.raises(BadInput, match="is not text") as caught:
-        parse(f"? {key}\n: 1\n", "a.yaml")
+        parse_yaml(f"? {key}\n: 1\n", "a.yaml")
     assert len(str(caught.value)) < 300

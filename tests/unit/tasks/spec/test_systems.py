@@ -87,7 +87,6 @@ def test_further_systems_beside_a_prediction_stay_what_they_were():
     ({"measure": "confusion_matrix"}, "$.measure[0] 'confusion_matrix' is a table of one system"),
     ({"measure": "rate"}, "'rate' is the same for all systems; put a measure of predictions first"),
     ({"pool_segments": ["region"]}, "$.pool.segments cannot be used where systems are compared so far"),
-    ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit cannot be used where systems are compared"),
     ({"pool_systems": {n: {"prediction": n} for n in "abc"}, "threshold": {"min": 0.0}},
      "$.limit applies to one number, and 3 systems have 2 differences"),
     ({"labels": {"classes": ["a", "b", "c"]}, "measure": "accuracy",

@@ -21,6 +21,7 @@ from assay.evalcore.methods.low_shot.acis import Acis
 from assay.evalcore.methods.low_shot.acis_average import Iterations
 from assay.evalcore.methods.low_shot.calibration import Strata, blended, prior_rates
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import iteration_of
 from assay.evalcore.replay.pool import LabelledPool, prepare
@@ -337,7 +338,8 @@ def labelled_rounds(rounds, pool, prediction):
         new = np.array([row not in seen for row in rows.tolist()])
         seen |= set(rows.tolist())
         result.append(LabelledRound(
-            plan=p, prediction=prediction[rows], label=pool.label[rows], new=new, segment={}
+            plan=p, items=Items(prediction=prediction[rows, None].astype(float)),
+            code=pool.label[rows].astype(float), new=new, segment={},
         ))
     return result
 

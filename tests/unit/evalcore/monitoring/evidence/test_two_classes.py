@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_round, four_items
 
-from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.evaluation.state import UNDECIDED
+from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.evidence.sample import sure_end
-from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
-from assay.evalcore.monitoring.verdicts import Limit
+from assay.evalcore.monitoring.evidence.sample import WindowSample, sure_end
+from assay.evalcore.monitoring.evidence.watched import WatchedMeasure
+from assay.evalcore.monitoring.verdicts import WatchedLimit
+from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
 
-FLOOR = Limit(side="below", value=0.5, name="floor")
+FLOOR = WatchedLimit(side="below", value=0.5, name="floor")
 NORTH, SOUTH = 0, 1
 STAKE = EFFECTS / (1 + EFFECTS**2)   # in standard deviations of a draw
 NOTHING = [0.0] * len(EFFECTS)
@@ -27,8 +26,8 @@ def an_estimate(value=0.8, lower=0.7, upper=0.9, segment=None, interval="ais-nor
 
 
 def a_sample(*rounds, estimates=(), name="accuracy"):
-    return TwoClassSample(
-        measure=measure(name), cells=four_items(), confidence=0.95,
+    return WindowSample(
+        measured_by=WatchedMeasure(measure=measure(name), cells=four_items()), confidence=0.95,
         estimates=estimates or (an_estimate(name=name),), rounds=rounds, segments=SEGMENTS,
     )
 

@@ -7,26 +7,26 @@ from scipy.stats import binom, t
 from assay.evalcore.monitoring.traffic.surprise import (
     MEMORY,
     MOST,
-    compared_with,
     distance_bound,
+    earlier_windows,
     level_bound,
 )
 
 
 def test_a_window_is_compared_with_the_newest_ones_before_it():
-    among = compared_with([()] * 12)
+    among = earlier_windows([()] * 12)
     assert among[0] == []
     assert among[3] == [2, 1, 0]
     assert among[11] == [10, 9, 8, 7, 6, 5, 4, 3]
     assert len(among[11]) == MEMORY
-    long = compared_with([()] * 100)
+    long = earlier_windows([()] * 100)
     assert [k for k, others in enumerate(long) if others] == list(range(100 - MOST - 1, 100))
 
 
 def test_seasons_count_once_four_windows_of_the_new_ones_season_are_there():
     days = [(str(i % 7),) for i in range(29)]
-    assert compared_with(days)[28] == [21, 14, 7, 0]
-    assert compared_with(days[:28])[27][:2] == [26, 25], "three earlier windows of its day are too few"
+    assert earlier_windows(days)[28] == [21, 14, 7, 0]
+    assert earlier_windows(days[:28])[27][:2] == [26, 25], "three earlier windows of its day are too few"
 
 
 def test_the_bound_of_a_level_is_student_s():

@@ -7,10 +7,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.outcome_replay.pool import OutcomePool
-from assay.evalcore.outcome_replay.run import prepare, run_block
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import replay
 
 KIND, METHOD = Classes(("a", "b")), outcome_method("whole-clusters")
 POOLS, LABELS = 100, (60, 120)
@@ -32,8 +32,8 @@ def stack_of(pool):
 
 
 def replayed(pool, budgets, seed, batch_size=30):
-    prepared = prepare(METHOD, stack_of(pool), pool)
-    return run_block(METHOD, prepared, budgets, repeats=1, batch_size=batch_size, confidence=0.95, seed=seed)
+    (trace,) = replay(METHOD, pool, stack_of(pool), budgets, repeats=1, batch_size=batch_size, seed=seed)
+    return trace
 
 
 def test_estimates_are_unbiased_and_intervals_cover_the_population():
@@ -41,8 +41,8 @@ def test_estimates_are_unbiased_and_intervals_cover_the_population():
     for seed in range(POOLS):
         pool = pool_of(seed)
         trace = replayed(pool, LABELS, seed)
-        value[seed] = trace.value[0, :, 0] - pool.truth(stack_of(pool))[0]
-        covered[seed] = (trace.lower[0, :, 0] <= 0.7) & (trace.upper[0, :, 0] >= 0.7)
+        value[seed] = trace.value[0] - pool.truth(stack_of(pool))[0]
+        covered[seed] = (trace.lower[0] <= 0.7) & (trace.upper[0] >= 0.7)
     # standard errors of the means are about 0.014 and 0.009
     assert (np.abs(value.mean(axis=0)) < [0.045, 0.03]).all()
     # at a coverage of 0.93, fewer than 84 of 100 have a chance of 1 in 1,000
@@ -53,13 +53,13 @@ def test_a_pool_labelled_out_has_the_exact_value():
     pool = pool_of(1, clusters=12, size=4)
     trace = replayed(pool, [len(pool.items)], 1)
     truth = pool.truth(stack_of(pool))[0]
-    assert trace.value[0, 0, 0] == pytest.approx(truth)
-    assert trace.lower[0, 0, 0] < truth < trace.upper[0, 0, 0]
+    assert trace.value[0, 0] == pytest.approx(truth)
+    assert trace.lower[0, 0] < truth < trace.upper[0, 0]
 
 
 def test_of_one_cluster_nothing_is_known():
     trace = replayed(pool_of(2, clusters=3, size=40), [5], 2, batch_size=5)
-    assert (trace.lower[0, 0, 0], trace.upper[0, 0, 0]) == (0.0, 1.0)
+    assert (trace.lower[0, 0], trace.upper[0, 0]) == (0.0, 1.0)
 
 
 def test_without_clusters_it_is_refused():

@@ -10,6 +10,7 @@ from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.interval.anytime import anytime_ends, standard_errors
 from assay.evalcore.recalibration.intervals import tail_quantiles, weighted_quantiles
+from assay.evalcore.recalibration.quantities import of_predictions
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 RUNS = 4_000
@@ -49,7 +50,7 @@ def _ends(**changes):
     }
     nothing = np.zeros(3)
     return anytime_ends(
-        measure("f1"),
+        of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0],
         Combined(value=given["value"], variance=np.full(3, 1e-6), trust=nothing, gap=nothing),
         ByDesign(
             usable=given["usable"], value=given["design"], variance=nothing, empirical=np.full(3, 0.0025)

@@ -6,8 +6,15 @@ import pytest
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.combine import Counts
 from assay.evalcore.recalibration.interval.guard import FEW, guard_is_up, guarded
+from assay.evalcore.recalibration.quantities import of_predictions
 
-F1 = measure("f1")
+
+def _number(name):
+    (found,) = of_predictions([measure(name)], np.array([0.0, 1.0]))
+    return found.numbers[0]
+
+
+F1 = _number("f1")
 
 
 def _counts(missed, *, labelled=25.0, items=1000.0, predicted=85.0):
@@ -38,7 +45,7 @@ def test_it_is_down_where_a_label_stands_for_as_many_items_as_were_predicted_pos
 
 
 def test_it_is_down_for_a_measure_that_predicted_negatives_have_no_part_in():
-    assert guard_is_up(measure("precision"), _counts(0.0)) == [False]
+    assert guard_is_up(_number("precision"), _counts(0.0)) == [False]
 
 
 def test_the_interval_reaches_the_wide_one_and_never_shrinks():

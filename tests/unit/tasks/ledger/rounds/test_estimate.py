@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimate import Estimate, PriceTag
 from assay.evalcore.evaluation.nonresponse import ResponseRate
-from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger

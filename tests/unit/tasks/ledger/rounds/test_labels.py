@@ -4,8 +4,7 @@ import pyarrow as pa
 import pytest
 from doubles.planned import a_plan
 
-from assay.evalcore.evaluation.label_codes import TWO_CLASSES
-from assay.evalcore.evaluation.state import UNDECIDED
+from assay.evalcore.outcomes.codes import UNDECIDED
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
@@ -31,7 +30,7 @@ def test_labels_survive_and_are_found_for_every_draw():
     assert read_labels(Ledger(store, "e"), 2) == DECIDED
     assert read_labels(Ledger(store, "e"), 3) is None
     # draws: a (asked), a again, b (known to be 1), ü (nobody could decide)
-    assert labels_of_draws(a_plan(), DECIDED, TWO_CLASSES).tolist() == [1, 1, 1, UNDECIDED]
+    assert labels_of_draws(a_plan(), DECIDED).tolist() == [1, 1, 1, UNDECIDED]
 
 
 def test_a_round_that_asked_nobody_has_no_labels():
@@ -40,7 +39,7 @@ def test_a_round_that_asked_nobody_has_no_labels():
 
 def test_labels_that_lack_an_item_are_damage():
     with pytest.raises(DamagedRecord, match="'ü'"):
-        labels_of_draws(a_plan(), DECIDED[:1], TWO_CLASSES)
+        labels_of_draws(a_plan(), DECIDED[:1])
 
 
 def test_answers_to_gold_are_kept_beside_the_labels():

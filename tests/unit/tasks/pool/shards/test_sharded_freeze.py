@@ -25,7 +25,7 @@ from assay.tasks.pool.cutting.score_runs import StoredRun, run_bytes
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.shards import cutting, receipt, together, work
-from assay.tasks.pool.shards.cutting import shards_of
+from assay.tasks.pool.shards.cutting import shards_of_source
 from assay.tasks.sources import jsonl_rows, marks
 from assay.tasks.sources.parquet import slices as parquet_slices
 from assay.tasks.sources.reader import open_source, read_rows
@@ -114,7 +114,7 @@ def in_one(monkeypatch, spec) -> dict[str, bytes]:
 @pytest.mark.parametrize("map_over", [map, last_first, in_threads])
 def test_the_ledger_is_the_same_to_the_byte(tmp_path, monkeypatch, format, map_over):
     spec, store = a_spec(source(tmp_path, format), **POOL), MemoryStore()
-    assert len(shards_of(open_source(spec.pool.source), "item_id", map)) >= 2
+    assert len(shards_of_source(open_source(spec.pool.source), "item_id", map)) >= 2
     freeze_pool(spec, store, map_over=map_over)
     assert ledger(store) == in_one(monkeypatch, spec)
     assert len(json.loads(store.get("trial/pool/manifest.json"))["parts"]) == 15
@@ -122,7 +122,7 @@ def test_the_ledger_is_the_same_to_the_byte(tmp_path, monkeypatch, format, map_o
 
 def test_shards_follow_from_row_groups_and_hold_whole_parts(tmp_path):
     opened = open_source(str(source(tmp_path)))
-    shards = shards_of(opened, "item_id", map)
+    shards = shards_of_source(opened, "item_id", map)
     # row groups end at 3, 8, 13, 18, 23, 28, 33, 34, 39 ...: the first whole part that begins there
     sizes = [sum(one.rows or 0 for one in shard.slices) for shard in shards]
     assert sizes == [8, 8, 8, 12, 8, 8, 7]
@@ -136,16 +136,16 @@ def test_shards_follow_from_row_groups_and_hold_whole_parts(tmp_path):
 
 
 def test_a_file_of_text_of_few_rows_is_not_divided(tmp_path):
-    shards = shards_of(open_source(str(source(tmp_path, "csv"))), "item_id", map)
+    shards = shards_of_source(open_source(str(source(tmp_path, "csv"))), "item_id", map)
     # files end at 3, 3, 33, 34, 59
     assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [36, 23]
 
 
 def test_one_file_of_text_and_a_small_source_are_one_shard(tmp_path, monkeypatch):
     write(tmp_path, "p", rows(0, ROWS), "csv")
-    assert len(shards_of(open_source(str(tmp_path / "p.csv")), "item_id", map)) == 1
+    assert len(shards_of_source(open_source(str(tmp_path / "p.csv")), "item_id", map)) == 1
     monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
-    assert len(shards_of(open_source(str(source(tmp_path))), "item_id", map)) == 1
+    assert len(shards_of_source(open_source(str(source(tmp_path))), "item_id", map)) == 1
 
 
 QUOTED = 'line one\n"",""x,\n\n'
@@ -176,7 +176,7 @@ def one_text_file(tmp_path, format: str, change=lambda i, row: row) -> str:
 @pytest.mark.parametrize("map_over", [map, last_first, in_threads])
 def test_one_file_of_text_is_divided_where_rows_begin(tmp_path, monkeypatch, close_marks, format, map_over):
     spec, store = a_spec(one_text_file(tmp_path, format), **POOL), MemoryStore()
-    shards = shards_of(open_source(spec.pool.source), "item_id", map)
+    shards = shards_of_source(open_source(spec.pool.source), "item_id", map)
     assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [8] * 7 + [3]
     assert [shard.slices[0].mark.row for shard in shards[1:]] == [6, 15, 24, 30, 39, 48, 54]
     freeze_pool(spec, store, map_over=map_over)
@@ -187,13 +187,13 @@ def test_one_file_of_text_is_divided_where_rows_begin(tmp_path, monkeypatch, clo
 @pytest.mark.parametrize("format", ["csv.gz", "jsonl.gz"])
 def test_a_compressed_file_is_one_shard(tmp_path, close_marks, format):
     path = one_text_file(tmp_path, format)
-    assert len(shards_of(open_source(path), "item_id", map)) == 1
+    assert len(shards_of_source(open_source(path), "item_id", map)) == 1
 
 
 def test_rows_that_cannot_be_told_apart_for_certain_are_one_shard(tmp_path, monkeypatch, close_marks):
     path = one_text_file(tmp_path, "csv", lambda i, row: row | {"region": 'a 5" disk' if i == 40 else "b"})
     spec, store = a_spec(path, **POOL), MemoryStore()
-    assert len(shards_of(open_source(path), "item_id", map)) == 1
+    assert len(shards_of_source(open_source(path), "item_id", map)) == 1
     freeze_pool(spec, store)
     assert ledger(store) == in_one(monkeypatch, spec)
 
@@ -215,7 +215,7 @@ def test_every_dialect_has_the_same_rows_in_shards_and_in_one(
         writer.writerows(some)
     data = spec_data(path, id=id, **POOL)
     spec, store = Spec.from_json(data | {"desk": data["desk"] | {"labels": str(path)}}), MemoryStore()
-    assert len(shards_of(open_source(str(path)), id, map)) == pieces
+    assert len(shards_of_source(open_source(str(path)), id, map)) == pieces
     freeze_pool(spec, store, map_over=last_first)
     assert ledger(store) == in_one(monkeypatch, spec)
     read = [row for part in store.keys("trial/pool/part-") for row in frozen.frozen_parts(store, [part])]
@@ -230,7 +230,8 @@ def test_rows_of_json_lines_and_parquet_are_numbered_alike(tmp_path, monkeypatch
     for format in ("jsonl", "parquet", "csv"):
         write(tmp_path, "p", rows(0, ROWS), format)
         path = str(tmp_path / f"p.{format}")
-        slices = [one for shard in shards_of(open_source(path), "row number", map) for one in shard.slices]
+        shards = shards_of_source(open_source(path), "row number", map)
+        slices = [one for shard in shards for one in shard.slices]
         assert len(slices) > 1
         read = [v for b in open_source(path).slices(slices, ["row number", "item_id"])
                 for v in zip(*(c.to_pylist() for c in b.columns.columns), strict=True)]
@@ -309,7 +310,7 @@ def one_row_group(tmp_path, change=lambda i, row: row, **more) -> str:
 @pytest.mark.parametrize("map_over", [map, last_first, in_threads])
 def test_a_giant_row_group_is_divided(tmp_path, monkeypatch, far_rows, map_over):
     spec, store = a_spec(one_row_group(tmp_path), **POOL), MemoryStore()
-    shards = shards_of(open_source(spec.pool.source), "item_id", map)
+    shards = shards_of_source(open_source(spec.pool.source), "item_id", map)
     assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [8] * 7 + [3]
     freeze_pool(spec, store, map_over=map_over)
     assert set(far_rows) == {(8 * i, 8) for i in range(1, 7)} | {(56, 3)}
@@ -323,7 +324,7 @@ def test_errors_inside_a_giant_row_group_name_the_row_of_the_file(tmp_path, far_
 
 def test_a_row_group_of_a_file_with_lists_is_one_shard(tmp_path):
     path = one_row_group(tmp_path, tags=pa.array([["a"]] * ROWS))
-    assert len(shards_of(open_source(path), "item_id", map)) == 1
+    assert len(shards_of_source(open_source(path), "item_id", map)) == 1
 
 
 def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):
@@ -346,7 +347,7 @@ class Killed(BaseException):
 def test_a_killed_freeze_goes_on_from_the_shards_it_has(tmp_path, monkeypatch, format):
     spec, store = a_spec(source(tmp_path, format), **POOL), LocalStore(tmp_path / "ledger")
     whole = in_one(monkeypatch, spec)
-    shards = len(shards_of(open_source(spec.pool.source), "item_id", map))
+    shards = len(shards_of_source(open_source(spec.pool.source), "item_id", map))
 
     def killed_before_the_last(work, over):
         results = [work(one) for one in over[:-1]]

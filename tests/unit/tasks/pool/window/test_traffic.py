@@ -11,7 +11,7 @@ import pytest
 from doubles.stream import a_monitor, monitor_data, write_stream
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.monitoring.calendar import window_named
 from assay.evalcore.monitoring.traffic.profile import FEATURE_BINS, SCORE_BINS, Binned
 from assay.flows.workers.mapped import OnWorkers
 from assay.flows.workers.on_this_machine import Threads
@@ -23,7 +23,7 @@ from assay.tasks.pool.shards import cutting
 from assay.tasks.pool.window.traffic import read_traffic
 from assay.tasks.spec.monitor import MonitorSpec
 
-DAY = named("2026-11-01", "day")
+DAY = window_named("2026-11-01", "day")
 
 
 def test_segments_missing_values_and_columns_are_counted(tmp_path):

@@ -10,7 +10,7 @@ from doubles.history import history, row
 from doubles.report_data import estimate, report_data
 
 from assay.evalcore.measures.registry import named
-from assay.tasks.report.figures.convergence import convergence_figure, small_multiples
+from assay.tasks.report.figures.convergence import estimate_against_labels, small_multiples
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.figures.region import region_figure
 from assay.tasks.report.history.figure import windows_figure
@@ -26,7 +26,7 @@ def figures() -> dict[str, Picture]:
         estimates=[*report_data().estimates, estimate("mcc", 0.5, 0.1, 9, system=HOSTILE)], truth={"f1": 0.81}
     )
     return {
-        "one": convergence_figure(data, data.estimates[0]),
+        "one": estimate_against_labels(data, data.estimates[0]),
         "several": small_multiples(data, data.estimates[1:]),
         "windows": windows_figure(history(
             row("2026-11-01", 0.9, "ok"), row("2026-11-02", 0.7, "breach"),

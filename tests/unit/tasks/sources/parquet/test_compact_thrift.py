@@ -12,7 +12,7 @@ from assay.tasks.sources.parquet.compact_thrift import (
     STRUCT,
     TRUE,
     read_struct,
-    written,
+    thrift_bytes,
 )
 
 
@@ -24,7 +24,7 @@ def test_a_footer_that_is_read_and_written_again_has_the_same_bytes(tmp_path):
     struct, end = read_struct(footer)
     assert end == len(footer)
     assert struct[3] == (I64, 3)
-    assert written(struct) == footer
+    assert thrift_bytes(struct) == footer
 
 
 def test_all_that_parquet_uses_comes_back():
@@ -33,7 +33,7 @@ def test_all_that_parquet_uses_comes_back():
         41: (LIST, (I64, list(range(-10, 10)))),
         42: (STRUCT, {1: (LIST, (TRUE, [1, 2])), 2: (7, b"12345678")}),
     }
-    assert read_struct(written(struct) + b"more") == (struct, len(written(struct)))
+    assert read_struct(thrift_bytes(struct) + b"more") == (struct, len(thrift_bytes(struct)))
 
 
 @pytest.mark.parametrize("data", [

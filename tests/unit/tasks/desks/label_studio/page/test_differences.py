@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.label_studio.page.differences import marked, plain
+from assay.tasks.desks.label_studio.page.differences import marked, unmarked
 
 LONG = "The committee met on the fourth floor and nobody agreed on the second figure of the report."
 
@@ -51,4 +51,4 @@ def test_no_text_makes_it_slow(word):
 def test_marks_are_the_only_markup_and_the_text_is_all_there(left, right):
     for text, html in zip((left, right), marked(left, right), strict=True):
         assert set(re.findall("<[^>]*>?", html)) <= {"<mark>", "</mark>"}
-        assert plain(html) == text
+        assert unmarked(html) == text

@@ -9,10 +9,10 @@ from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control, hotkeys
 from assay.tasks.desks.label_studio.page.fields import (
+    paired_lines,
     shown_fields,
     shown_value,
     shown_values,
-    side_by_side,
     still_shows,
 )
 from assay.tasks.desks.label_studio.page.xml_text import from_page
@@ -111,7 +111,7 @@ def test_the_control_reads_one_required_choice_of_the_first_field():
     (["_a", "_b"], [("a", "_a", None), ("b", "_b", None)]),            # nothing is shared
 ])
 def test_record_pairs_are_found_by_their_names(display, rows):
-    found = side_by_side(shown_fields(display))
+    found = paired_lines(shown_fields(display))
     assert [(r.title, r.left.name, r.right.name if r.right else None) for r in found] == rows
 
 

@@ -1,1 +1,0 @@
-"""Trials of intervals for `recalibrated`: see `__main__`."""

@@ -1,1 +1,0 @@
-"""Methods for any kind of outcome, simulated on pools whose outcomes are known."""

@@ -1,0 +1,220 @@
+"""What a request asks of a pool: its methods, its numbers with their true values, and its oracles."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.any_method import AnyMethod
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.registry import method, methods_that
+from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
+from assay.evalcore.outcome_measures.difference import difference
+from assay.evalcore.outcome_measures.registry import needs_grid, of_scores, outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.registry import outcome_method_for
+from assay.evalcore.outcomes.score_grid import grids
+from assay.evalcore.replay.oracle import CELLS_OF, Oracle, oracles
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepare
+from assay.evalcore.types import Floats
+from assay.tasks.replay.request import ReplayRequest, measure_of_two_classes
+from assay.tasks.replay.result import OracleBudget, OracleLabels, OracleResult, name_of
+from assay.tasks.spec.measure_text import named_measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """One number that is simulated."""
+
+    measure: str
+    truth: float                  # NaN where it has no value on the pool, and nothing can be compared with it
+    range_of: float = 1.0         # the length of its range, or a guess of it
+    system: str | None = None
+    versus: str | None = None
+    of_class: str | None = None
+    at: float | None = None
+
+
+class Simulation(ABC):
+    """A request for one pool."""
+
+    request: ReplayRequest
+    measures: Any          # as the methods take them
+    n_items: int
+
+    @property
+    @abstractmethod
+    def numbers(self) -> list[Simulated]:
+        """In the order of a replay's traces.  Raises BadInput for a measure without a value on the pool."""
+
+    @abstractmethod
+    def find_method(self, name: str) -> AnyMethod:
+        """A method of the request. Raises UnknownName, and BadInput where it cannot do this pool."""
+
+    def named(self, name: str) -> str:
+        """How a method of the request is called in the result."""
+        return name
+
+    def oracles(self) -> dict[str, OracleResult]:
+        """The oracles by `name_of`; none where nobody knows one."""
+        return {}
+
+
+def simulation_of(pool: LabelledPool | OutcomePool, request: ReplayRequest) -> Simulation:
+    """The request for this pool. Raises BadArgument for what cannot be simulated on it, and UnknownName."""
+    request.check()
+    return _OfTwoClasses(pool, request) if isinstance(pool, LabelledPool) else _OfAnyOutcome(pool, request)
+
+
+class _OfTwoClasses(Simulation):
+    def __init__(self, pool: LabelledPool, request: ReplayRequest) -> None:
+        self._pool, self.request, self.n_items = pool, request, len(pool.label)
+        chosen = [method(name) for name in request.methods]
+        self.measures: list[Measure] = [measure_of_two_classes(written) for written in request.measures]
+        _refuse_idle(pool, request, chosen, self.measures)
+        _check_audit(request, chosen)
+        one_system = [one.name for one in chosen if not one.capabilities.judges_systems]
+        if request.systems and one_system:
+            able = " or ".join(map(repr, methods_that("judges_systems")))
+            raise BadArgument("systems", f"need the method {able} alone; {one_system[0]!r} judges one system")
+
+    @property
+    def numbers(self) -> list[Simulated]:
+        found = []
+        for s, system in enumerate((None, *self.request.systems)):
+            confusion = self._pool.confusion(s)
+            for m in self.measures:
+                truth = float(m.of_confusion(confusion))
+                if not np.isfinite(truth):
+                    raise _no_value(name_of(m.name, system), m.undefined_when)
+                found.append(Simulated(measure=m.name, system=system, truth=truth))
+        return found
+
+    def find_method(self, name: str) -> Method:
+        chosen, request = method(name), self.request
+        return chosen.audited(request.audit / request.budgets[-1]) if request.audit else chosen
+
+    def oracles(self) -> dict[str, OracleResult]:
+        return {
+            name_of(one.measure.name, system): _figures(one, self.request, system)
+            for s, system in enumerate((None, *self.request.systems))
+            for one in oracles(self._pool, self.measures, self.request.confidence, s)
+        }
+
+
+def _refuse_idle(
+    pool: LabelledPool, request: ReplayRequest, chosen: Sequence[Method], measures: Sequence[Measure]
+) -> None:
+    """Raises BadArgument for what is asked and would change nothing."""
+    methods = " and ".join(map(repr, request.methods))
+    if request.people > 1 and pool.label_probability is None:
+        raise BadArgument("people", "answer alike where every item has one label: this pool has no column "
+                                    "label_probability")
+    if pool.features is not None and not any(one.feature_tree for one in chosen):
+        raise BadArgument("features", f"are looked at by methods that cut the pool by them, as with "
+                                      f"partition=kd-tree, and not by {methods}")
+    if not request.divergence:
+        return
+    if pool.label_probability is not None:
+        raise BadArgument("divergence", "needs one label an item, and the annotators of this pool differ")
+    size = np.array([request.batch_size])
+    if not any(
+        one.propose(one.start(prepare(one, pool)[0], measures, 1), size).replacement for one in chosen
+    ):
+        raise BadArgument("divergence", "is told of methods that draw with replacement, as dirichlet-tree, "
+                                        f"and not of {methods}")
+
+
+def _check_audit(request: ReplayRequest, chosen: Sequence[Method]) -> None:
+    if not request.audit:
+        return
+    if not request.budgets or not 0 < request.audit <= request.budgets[-1]:
+        raise BadArgument("audit", f"is a part of the largest budget, got {request.audit}")
+    unable = [one.name for one in chosen if not one.capabilities.audits]
+    if unable:
+        able = " or ".join(methods_that("audits"))
+        raise BadArgument("audit", f"is for the method {able}; {unable[0]!r} has none")
+
+
+def _figures(one: Oracle, request: ReplayRequest, system: str | None) -> OracleResult:
+    return OracleResult(
+        measure=one.measure.name,
+        cells_of=CELLS_OF,
+        cells=len(one.size),
+        budgets=tuple(OracleBudget(labels=b, width=2 * one.half_width(b)) for b in request.budgets),
+        labels_to=tuple(OracleLabels(half_width=h, labels=one.labels_to(h)) for h in request.half_widths),
+        system=system,
+    )
+
+
+class _OfAnyOutcome(Simulation):
+    """Of several systems, every measure is taken of each, and the difference of each from the first."""
+
+    def __init__(self, pool: OutcomePool, request: ReplayRequest) -> None:
+        for argument, given in (("audit", request.audit), ("divergence", request.divergence)):
+            if given:
+                raise BadArgument(argument, "is for measures of two classes with a score, not "
+                                            f"{request.measures[0]!r}")
+        if request.people > 1:
+            raise BadArgument("people", "answer about items of two classes with a label_probability")
+        if request.systems and len(request.systems) != pool.items.systems:
+            raise BadArgument("systems", f"{len(request.systems)} names for {pool.items.systems} columns of "
+                                         "predictions")
+        self._pool, self.request, self.n_items = pool, request, len(pool.items)
+        for name in request.methods:
+            self.find_method(name)
+        self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()))
+
+    @property
+    def numbers(self) -> list[Simulated]:
+        stack: Stack = self.measures
+        truth = self._pool.truth(stack)
+        if not np.isfinite(truth).any():
+            raise _no_value(self.request.measures[0], stack.measures[0].undefined_when)
+        return [self._number(stack.measures[m], part, truth[q]) for q, (m, part) in enumerate(stack.parts)]
+
+    def _number(self, one: OutcomeMeasure, part: int, truth: Floats) -> Simulated:
+        point = one.points[part] if one.points else None
+        return Simulated(
+            measure=point.measure if point else one.name, at=point.at if point else None,
+            system=self._name(one.system), versus=self._name(one.versus), of_class=one.parts[part],
+            truth=float(truth), range_of=one.range_of,
+        )
+
+    def _name(self, system: int | None) -> str | None:
+        return self.request.systems[system] if system is not None and self.request.systems else None
+
+    def find_method(self, name: str) -> AnyMethod:
+        return outcome_method_for(name, self._pool.kind)
+
+    def named(self, name: str) -> str:
+        return outcome_method_for(name, self._pool.kind).written
+
+    def _measures(self) -> Iterator[OutcomeMeasure]:
+        kind, items = self._pool.kind, self._pool.items
+        named = [named_measure(written) for written in self.request.measures]
+        made = grids(kind, items) if any(needs_grid(kind, name) for name, _ in named) else {}
+
+        def measure_of(name: str, options: dict[str, Setting], system: int) -> OutcomeMeasure:
+            return outcome_measure(name, kind, len(items), system=system, options=options, grids=made)
+
+        for name, options in named:
+            first = measure_of(name, options, 0)
+            yield first
+            for s in range(1, items.systems if first.system is not None else 1):
+                other = measure_of(name, options, s)
+                yield other
+                yield difference(other, first)
+
+
+def _no_value(what: str, undefined_when: str) -> BadInput:
+    return BadInput(f"{what} has no value on this pool: {undefined_when}; nothing can be compared with it")
+
+
+def asks_for_curves(measures: Sequence[str]) -> bool:
+    """Whether a measure, as it is written, is a curve or the area under one."""
+    return any(of_scores(written.partition("(")[0]) for written in measures)
