@@ -108,7 +108,7 @@ def measures(kind: str) -> list[str]:
 def _exists(name: str, outcome: OutcomeKind) -> bool:
     """Whether a measure can be made of these labels: some need classes with values."""
     examples: dict[str, Setting] = {"at": (0.5,), "k": 1, "class": next(iter(outcome.parts), "")}
-    taken = outcome_measures.FAMILIES[outcome.name, name].options
+    taken = outcome_measures.MEASURES_BY_KIND[outcome.name, name].options
     try:
         outcome_measures.outcome_measure(
             name, outcome, 1, options={option: examples[option] for option in taken if option in examples}

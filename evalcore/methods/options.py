@@ -4,20 +4,14 @@ A method's fields are its settings.  A name with settings is a name like any oth
 ledgers and tables as it is written, and gives the same method again.
 """
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.methods.base import Method
 
 Share: TypeAlias = Annotated[float, "a number between 0 and 1"]
 _MOST = 65_536  # of other numbers: no setting has a use beyond this
-
-
-def with_options(chosen: Method, written: str) -> Method:
-    """The method with the settings of `written`: "name:field=value:field=value".  Raises as `settings_of`."""
-    return replace(chosen, name=written, **settings_of(chosen, written))
 
 
 def settings_of(chosen: Any, written: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ what it meant when an evaluation began is in its ledger, and stays.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
 
 from assay.evalcore.errors import BadInput, UnknownName
@@ -26,7 +26,7 @@ from assay.evalcore.methods.low_shot.gmm import GaussianMixture
 from assay.evalcore.methods.low_shot.herding import Herding
 from assay.evalcore.methods.low_shot.pooled import AcisPooled
 from assay.evalcore.methods.low_shot.topk import TopK
-from assay.evalcore.methods.options import with_options
+from assay.evalcore.methods.options import settings_of
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.recycled import Recycled
 from assay.evalcore.methods.without_replacement.bernoulli import Bernoulli
@@ -83,7 +83,12 @@ def method(name: str) -> Method:
         near = get_close_matches(base, method_names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(method_names())}"
         raise UnknownName(f"unknown method {written!r}; {hint}")
-    return METHODS[base] if written == base else with_options(METHODS[base], written)
+    return METHODS[base] if written == base else _with_settings(METHODS[base], written)
+
+
+def _with_settings(chosen: Method, written: str) -> Method:
+    """The method with the settings of `written`: "name:field=value:field=value".  Raises as `settings_of`."""
+    return replace(chosen, name=written, **settings_of(chosen, written))
 
 
 def auto_in_monitors(name: str = AUTO) -> str:
@@ -125,7 +130,7 @@ def auto(name: str = AUTO) -> Choice:
     chosen, settings = choose(TABLE), name.removeprefix(AUTO)
     if settings and chosen.method != DEFAULT:
         try:
-            with_options(METHODS[chosen.method], chosen.method + settings)
+            _with_settings(METHODS[chosen.method], chosen.method + settings)
         except UnknownName:
             return Choice(method=DEFAULT + settings, reason=f"the settings {settings[1:]!r} are {DEFAULT}'s")
     return Choice(method=chosen.method + settings, reason=chosen.reason)

@@ -24,7 +24,7 @@ import numpy as np
 from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -124,7 +124,7 @@ def judge_figures(
     if offset and (kind.grades is not None or not kind.parts):
         asked = [*asked, ("offset", "bias", {}, False)]
     for figure, name, options, turned in asked:
-        if (kind.name, name) not in FAMILIES:
+        if (kind.name, name) not in MEASURES_BY_KIND:
             continue   # not every kind of outcome has every figure
         measure = outcome_measure(name, kind, pool_size, options=options)
         (e,) = weighted_estimates(kind, [measure], sample, of, confidence)

@@ -7,7 +7,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.reuse import reuse
 from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
-from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.plurals import plural
@@ -90,7 +90,7 @@ def measure_of(
     if of_scores(name):
         raise BadInput(f"{name!r} is made of all scores of the pool, and old labels do not answer for it so "
                        "far; `--measure precision,recall --threshold T` is the curve at one threshold")
-    family, positive = FAMILIES.get((kind.name, name)), opened.spec.labels.positive_name
+    family, positive = MEASURES_BY_KIND.get((kind.name, name)), opened.spec.labels.positive_name
     of_class: dict[str, Setting] = {}
     if positive is not None and family and "class" in family.options:
         of_class = {"class": positive}

@@ -13,7 +13,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import named
 from assay.evalcore.outcome_measures.base import Asked, MeasureFamily
-from assay.evalcore.outcome_measures.registry import FAMILIES
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
@@ -50,8 +50,8 @@ def measure_bounds(name: str, outcome: OutcomeKind | None) -> tuple[float, float
 def _family(name: str, outcome: OutcomeKind | None = None) -> tuple[MeasureFamily, str]:
     """The measure that calls itself so, of this or any kind of outcome, and what its name has in brackets."""
     base, _, inside = name.removesuffix(")").partition("(")
-    kinds = (outcome.name,) if outcome is not None else [kind for kind, _ in FAMILIES]
-    return next(FAMILIES[kind, base] for kind in kinds if (kind, base) in FAMILIES), inside
+    kinds = (outcome.name,) if outcome is not None else [kind for kind, _ in MEASURES_BY_KIND]
+    return next(MEASURES_BY_KIND[kind, base] for kind in kinds if (kind, base) in MEASURES_BY_KIND), inside
 
 
 def decimals(value: float | None, lower: float | None, upper: float | None) -> int:

@@ -9,7 +9,7 @@ from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure, names
 from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
-from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.numbers import Numbers
@@ -65,7 +65,7 @@ class MeasureChoice(Part):
     @staticmethod
     def check_name(name: str) -> None:
         """Raise UnknownName where there is no such measure of any kind of outcome."""
-        known = sorted({*names(), *(one for _, one in FAMILIES)})
+        known = sorted({*names(), *(one for _, one in MEASURES_BY_KIND)})
         if name not in known:
             raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
 

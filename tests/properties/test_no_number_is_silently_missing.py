@@ -13,7 +13,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.registry import METHODS
 from assay.evalcore.outcomes.classes import Classes
@@ -67,7 +67,7 @@ POOLS = {
 def question_of(pool, method):
     """All measures of the kind that the pool has the columns for."""
     found, n, bands = [], len(pool.items), grids(pool.kind, pool.items)
-    for kind, name in FAMILIES:
+    for kind, name in MEASURES_BY_KIND:
         if kind != pool.kind.name:
             continue
         try:

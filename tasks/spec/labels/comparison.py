@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.comparing import side_by_side
-from assay.evalcore.outcome_measures.registry import FAMILIES, needs_probability
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, needs_probability
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.pool import Pool, columns_by_class
@@ -38,9 +38,9 @@ def contradictions_of_systems(
             f"give {numbers:,} probabilities an item, and {of_probabilities[0]!r} needs them all kept; at "
             f"most {MOST_PROBABILITIES:,}: compare fewer systems, or leave the measure out"
         )
-    able = [choice for choice in measures if (kind.name, choice.name) in FAMILIES]
+    able = [choice for choice in measures if (kind.name, choice.name) in MEASURES_BY_KIND]
     for i, choice in enumerate(measures):
-        why = FAMILIES[kind.name, choice.name].one_system if choice in able else None
+        why = MEASURES_BY_KIND[kind.name, choice.name].one_system if choice in able else None
         if why:
             yield f"measure[{i}]", f"{choice.name!r} {why}; leave it out of a comparison"
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.outcome_measures.registry import FAMILIES
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND
 from assay.evalcore.outcome_methods.recalibrated import Recalibrated
 from assay.evalcore.outcome_methods.registry import outcome_method_for
 from assay.evalcore.outcome_methods.score_cells import class_asked_of
@@ -57,7 +57,7 @@ def _of_measures(
             continue
         if pool.compares:
             continue
-        needs = FAMILIES[kind.name, choice.name].needs
+        needs = MEASURES_BY_KIND[kind.name, choice.name].needs
         if "probability" in needs and not isinstance(pool.probability, dict):
             yield f"measure[{i}]", (
                 f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "

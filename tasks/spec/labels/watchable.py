@@ -9,7 +9,7 @@ from math import isfinite
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.question import MeasureChoice
@@ -65,8 +65,8 @@ def _differs_as_a_mean(measure: OutcomeMeasure) -> bool:
 
 def _watchable(kind: OutcomeKind, compares: bool) -> Iterator[str]:
     """The measures of this kind of outcome that can be watched, of one class where they have one."""
-    for of, name in sorted(FAMILIES):
-        family = FAMILIES[of, name]
+    for of, name in sorted(MEASURES_BY_KIND):
+        family = MEASURES_BY_KIND[of, name]
         options = {"class": kind.parts[0]} if "class" in family.options else {}
         try:
             if of != kind.name:

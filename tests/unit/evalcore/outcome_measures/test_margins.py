@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -25,7 +25,7 @@ WITHOUT = {
 
 def made(of, name):
     """The measure, of the second class where it is of one; k = 2."""
-    options = {"class": KINDS[of].parts[1]} if "class" in FAMILIES[of, name].options else {}
+    options = {"class": KINDS[of].parts[1]} if "class" in MEASURES_BY_KIND[of, name].options else {}
     k = {"k": 2} if name.startswith("top") else {}
     return outcome_measure(name, KINDS[of], 50, options=options | k)
 
@@ -49,7 +49,7 @@ def outcomes_of(of):
 
 
 # no monitor watches a curve; preferences are classes
-SINGLE = [key for key in FAMILIES if key[0] in KINDS and not of_scores(key[1])]
+SINGLE = [key for key in MEASURES_BY_KIND if key[0] in KINDS and not of_scores(key[1])]
 WATCHED = [(of, name) for of, name in sorted(SINGLE) if name not in WITHOUT[of]]
 
 
@@ -92,8 +92,8 @@ def test_no_item_of_a_cell_can_be_worth_more_than_is_said(of, name, sign):
 
 
 DIFFERENT = [
-    (name, FAMILIES["classes", name].options)
-    for of, name in sorted(SINGLE) if of == "classes" and not FAMILIES[of, name].one_system
+    (name, MEASURES_BY_KIND["classes", name].options)
+    for of, name in sorted(SINGLE) if of == "classes" and not MEASURES_BY_KIND[of, name].one_system
 ]
 
 

@@ -7,7 +7,12 @@ from sklearn import metrics
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.base import numerical_gradient
 from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import FAMILIES, measure_names, of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import (
+    MEASURES_BY_KIND,
+    measure_names,
+    of_scores,
+    outcome_measure,
+)
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -119,7 +124,7 @@ def test_a_class_that_is_nowhere_is_left_out_of_averages_and_undefined_alone():
 
 # curves and preferences have tests of their own
 @pytest.mark.parametrize(("kind", "name"), sorted(
-    key for key in FAMILIES if key[0] != "preference" and not of_scores(key[1])
+    key for key in MEASURES_BY_KIND if key[0] != "preference" and not of_scores(key[1])
 ))
 def test_gradients_against_differences(kind, name):
     of = {"classes": GRADES, "tags": Tags(NAMES), "number": Numbers()}[kind]
