@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from assay.face.evaluation import Evaluation, begin, load
     from assay.face.inline import evaluate
     from assay.face.labelled import estimate
-    from assay.face.ledgers import Evaluations, open
     from assay.face.logs import Logs, import_logs
-    from assay.face.reports import report
     from assay.face.results import Estimate, Estimates, Replay, Result
+    from assay.face.several import Evaluations, open, report
     from assay.face.simulation import replay
 
 __all__ = [
@@ -42,7 +41,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name == "__version__":
-        return import_module("assay.tasks.ledger.recorded_spec").versions()["assay"]
+        return import_module("assay.tasks.ledger.beginning").versions()["assay"]
     if name == "errors":
         return import_module("assay.errors")
     if name not in _HOMES:

@@ -11,15 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures import registry as outcome_measures
 from assay.evalcore.measures import registry as two_class_measures
-from assay.evalcore.methods.registry import METHODS
-from assay.evalcore.outcome_measures import registry as outcome_measures
-from assay.evalcore.outcome_measures.base import Setting
-from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.measures.measure import Setting
+from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.two_classes.registry import METHODS
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.outcomes.preferences import preferences
 from assay.evalcore.outcomes.tags import Tags
 from assay.tasks.spec.errors import refusal as told
 from assay.tasks.spec.evaluation import Spec

@@ -12,12 +12,11 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.randomness import stream
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay import families
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.run import replay, summarise
+from assay.evalcore.reproducible import stream
 from benchmarks.lottery import draw
 
 F1 = measure("f1")

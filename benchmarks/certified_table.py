@@ -1,4 +1,4 @@
-"""`evalcore/methods/certified.py` from the totals of a certification: the table by which `auto` chooses."""
+"""`evalcore/methods/two_classes/choice.py` from the totals of a certification: the table by which `auto` chooses."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.methods.choice import CANDIDATES, Certified
+from assay.evalcore.methods.two_classes.choice import CANDIDATES, Certified
 from benchmarks.half_widths import HALF_WIDTHS, Row
 
 OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "certified.py"
@@ -17,7 +17,7 @@ Written by `python -m benchmarks.certify --write` from {repeats} repeats a pool,
 to be edited by hand.  docs/certification.md has the same runs in full.
 """
 
-from assay.evalcore.methods.choice import Certified
+from assay.evalcore.methods.two_classes.choice import Certified
 
 TABLE: tuple[Certified, ...] = (
 '''
@@ -69,7 +69,7 @@ def source(table: list[Certified], budgets: tuple[int, ...]) -> str:
 
 
 def verdicts(table: list[Certified], reached: Sequence[Row]) -> str:
-    """The rows held against the bar of `evalcore.methods.choice`, as a table, with labels to half-widths."""
+    """The rows held against the bar of `evalcore.methods.two_classes.choice`, as a table, with labels to half-widths."""
     to = {(row.method, row.pool, row.measure): row.reached for row in reached}
     targets = "".join(f" labels to ±{h:.2f} | x oracle |" for h in HALF_WIDTHS)
     told = [

@@ -34,10 +34,8 @@ from threadpoolctl import threadpool_limits
 
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
-from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.prepared import prepared
-from assay.evalcore.replay.run import BLOCK, run_block
-from assay.evalcore.replay.trace import Trace
+from assay.evalcore.replay.pool import LabelledPool, prepared
+from assay.evalcore.replay.run import BLOCK, Trace, run_block
 from benchmarks import certified_table
 from benchmarks.certification_doc import (
     BUDGETS,

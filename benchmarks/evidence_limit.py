@@ -36,14 +36,14 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import draw_weights, worth
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import prepare
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 from benchmarks.monitored_windows import begun, monitored, rounds
 from benchmarks.monitoring import ERROR_RATE, SETTINGS, Setting
 
 METHODS, WINDOWS = ("passive", "recalibrated"), 12
-BEGINNINGS = 4.0         # ρ H of the e-detector (`evalcore.monitoring.lifetime`)
+BEGINNINGS = 4.0         # ρ H of the e-detector (`evalcore.monitoring.verdicts`)
 STAKES: Floats = np.geomspace(0.01, 300.0, 160)
 _HALVINGS, _EDGE = 50, 1e-9
 

@@ -5,19 +5,18 @@
 The limit is the truth itself, where every verdict is wrong and people have most reason to go on: an
 evaluation of F1 stops at 100 labels, is undecided, is extended by 50, and so on, up to eight times. For each
 pool and method: the share of runs that end with "ok", and with "breach"; and the share whose intervals after
-extensions all cover. Both with the intervals as `evalcore.evaluation.extending` has them, and left at 95%.
+extensions all cover. Both with the intervals as `evalcore.evaluation.stopping` has them, and left at 95%.
 """
 
 import argparse
 
 import numpy as np
 
-from assay.evalcore.evaluation.extending import confidence_after
+from assay.evalcore.evaluation.stopping import confidence_after
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.two_classes.base import Method
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.trace import Trace
+from assay.evalcore.replay.run import Trace, replay
 from benchmarks.certify import load
 from benchmarks.contenders import contender
 

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.lifetime import Promise
-from assay.evalcore.randomness import stream
+from assay.evalcore.monitoring.verdicts import Promise
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitored_windows import simulate
 from benchmarks.monitoring import ERROR_RATE, first_alarm

@@ -10,14 +10,13 @@ import argparse
 
 import numpy as np
 
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, State, begin
 from assay.evalcore.evaluation.stopping import MIN_LABELS
-from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.labels_needed import forecast
+from assay.evalcore.forecast.play import Forecast, Goal
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import replay

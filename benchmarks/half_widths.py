@@ -1,7 +1,7 @@
 """Labels to a half-width in a certification: every method's, beside the oracle's.
 
 `assay.evalcore.replay.labels_to` says what they are and when an interval does not cover,
-`assay.evalcore.replay.oracle` what the oracle is.  Where positives hide, the wide interval counts.
+`assay.evalcore.replay.labels_to` what the oracle is.  Where positives hide, the wide interval counts.
 """
 
 import csv
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.evalcore.measures.registry import named
-from assay.evalcore.replay.labels_to import LabelsTo, labels_to
-from assay.evalcore.replay.oracle import oracles
+from assay.evalcore.replay.labels_to import LabelsTo, labels_to, oracles
 from assay.evalcore.replay.pool import LabelledPool
 from benchmarks.contenders import contender
 

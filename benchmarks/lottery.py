@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats
 
 SHAPES = ("normal", "student", "beta", "two lumps", "log odds")

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.replay.prepared import prepared
+from assay.evalcore.methods.two_classes.registry import method, method_names
+from assay.evalcore.replay.pool import prepared
 from assay.evalcore.replay.run import BLOCK, run_block
 from benchmarks.replay import BUDGETS, load
 

@@ -9,15 +9,14 @@ from scipy.special import expit, logit
 
 from assay.evalcore.design.draws import first_draws, simulate_each
 from assay.evalcore.design.round import Design
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import Method, draw_round
-from assay.evalcore.methods.exact import with_exact_values
-from assay.evalcore.methods.registry import method, with_single_draws
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.two_classes.base import Method, draw_round, with_exact_values
+from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
-from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
+from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
 BATCH = 25

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.lifetime import HORIZON, Life, Promise, Test, step
-from assay.evalcore.randomness import stream
+from assay.evalcore.monitoring.verdicts import HORIZON, Life, Promise, Test, step
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitored_windows import Windows, even_pool, rare_pool, simulate
 

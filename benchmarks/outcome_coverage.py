@@ -10,20 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.randomness import stream
-from assay.evalcore.replay.outcome_families import OUTCOME_FAMILIES as FAMILIES
-from assay.evalcore.replay.outcome_families import outcome_family_pool as pool
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
+from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import replay
+from assay.evalcore.reproducible import stream
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
-from assay.evalcore.weighted.item_weights import weighted_sample
+from assay.evalcore.weighted.sample import weighted_sample
 
 START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
 END = "<!-- end of coverage -->"

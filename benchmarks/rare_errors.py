@@ -3,7 +3,7 @@
 `python -m benchmarks.rare_errors` writes docs/measured/rare-errors.md (half an hour on two processors).
 Every cell of the table is RUNS evaluations: of pools drawn by lot from a stated family, EACH of every pool.
 "Without" is the same interval, of the same draws, without what no label has shown
-(`evalcore.outcome_methods.unseen_errors`).  Pools whose errors are common show what it costs where nothing is
+(`evalcore.methods.any_outcome.unseen_errors`).  Pools whose errors are common show what it costs where nothing is
 rare.
 """
 
@@ -16,18 +16,18 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.comparing import side_by_side
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.outcome_methods.unseen_errors import Unseen
+from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.any_outcome.unseen_errors import Unseen
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import replay
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "rare-errors.md"

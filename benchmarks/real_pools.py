@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, logit
 
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats
 
 KINDS = {

@@ -30,11 +30,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.lifetime import HORIZON, Promise
-from assay.evalcore.randomness import stream
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.monitoring.verdicts import HORIZON, Promise
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 from benchmarks.monitored_windows import Windows, simulate, simulate_against
 from benchmarks.monitoring import first_alarm

@@ -14,13 +14,12 @@ import pyarrow.parquet as pq
 from scipy.special import expit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.strata import csf_edges
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.run import replay, summarise
 
 BUDGETS = [50, 100, 200, 300, 500, 1000, 2000]
 REPEATS = 300

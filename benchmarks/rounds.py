@@ -7,11 +7,10 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
+from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import csf_edges
 

@@ -17,19 +17,9 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.recalibration import (
-    combine,
-    configurations,
-    contamination,
-    label_model,
-    planning,
-    posterior,
-    reporting,
-)
-from assay.evalcore.recalibration.interval import both_sides, usual
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.recalibration import combine, interval, label_model, planning, posterior, prior, reporting
+from assay.evalcore.replay.run import replay, summarise
 from benchmarks.certify import load
 from benchmarks.contenders import REPORT_DRAWS
 
@@ -43,17 +33,17 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (posterior, "TOTAL_SCALE"),
     (posterior, "LARGEST_EXCESS"),
     (combine, "CORRELATED"),
-    (usual, "FEW_LABELS"),
-    (usual, "FADING"),
-    (both_sides, "ENOUGH"),
+    (interval, "FEW_LABELS"),
+    (interval, "FADING"),
+    (interval, "ENOUGH"),
     (combine, "CLEAR_GAP"),
     (reporting, "NARROW"),
-    (contamination, "AT_LEAST_ITEMS"),
-    (contamination, "AT_LEAST_SHARE"),
+    (posterior, "AT_LEAST_ITEMS"),
+    (posterior, "AT_LEAST_SHARE"),
     (posterior, "EVEN_DRAWS"),
     (posterior, "RULED_OUT"),
-    (configurations, "SMOOTHNESS"),
-    (configurations, "EXCESS"),
+    (prior, "SMOOTHNESS"),
+    (prior, "EXCESS"),
     (label_model, "BASIS"),
 )
 SETTINGS = ("n_strata", "planning_draws")
@@ -66,7 +56,7 @@ def changed(module: ModuleType, name: str, factor: float) -> Iterator[None]:
     """One constant multiplied for a while; probabilities stop at 1, contamination moves its median."""
     before = getattr(module, name)
     after: Any
-    if isinstance(before, contamination.Contamination):
+    if isinstance(before, posterior.Contamination):
         after = replace(before, median=before.median * factor)
     elif isinstance(before, int):
         after = max(1, round(before * factor))

@@ -9,21 +9,18 @@ Streams are put together from the simulated windows at random, with replacement,
 
 import numpy as np
 
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import drawn_one_at_a_time, outcome_method
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.evidence.sample import WindowSample
-from assay.evalcore.monitoring.evidence.watched import WatchedStack
-from assay.evalcore.monitoring.lifetime import HORIZON, Promise
-from assay.evalcore.outcome_measures.comparing import leading, side_by_side
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import outcome_method, with_single_draws
+from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample
+from assay.evalcore.monitoring.verdicts import HORIZON, Promise
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.randomness import stream
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitoring import ERROR_RATE, LONGEST, RUNS, STREAMS, first_alarm
 
@@ -54,7 +51,7 @@ def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Fl
     measures = side_by_side([by_system])
     stack = Stack(kind=KIND, measures=measures, drive=leading(measures))
     value = float(measures[0].of_pool(items, KIND.phi(truth))[0])
-    method = outcome_method(with_single_draws(name))
+    method = outcome_method(drawn_one_at_a_time(name))
     cut = method.cut(stack, items)
     order = np.argsort(cut.cell, kind="stable")
     start = np.cumsum([0, *cut.cells.size])

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import usual
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.randomness import stream
-from assay.evalcore.replay.prepared import prepared
-from assay.evalcore.replay.run import run_block
-from assay.evalcore.replay.trace import Trace
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.replay.pool import prepared
+from assay.evalcore.replay.run import Trace, run_block
+from assay.evalcore.reproducible import stream
 from benchmarks.contenders import contender
 from benchmarks.half_widths import oracle_needs
 from benchmarks.lottery import draw

@@ -9,12 +9,10 @@ import numpy as np
 from scipy.special import chdtri, expit, logit, ndtri
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.calendar import at
-from assay.evalcore.monitoring.signals import MATTERS, Watched, is_quiet, signals
-from assay.evalcore.monitoring.traffic.distances import largest_gap, stability
-from assay.evalcore.monitoring.traffic.profile import Traffic, expected_measure, profile_of
-from assay.evalcore.monitoring.traffic.seasons import seasons
-from assay.evalcore.randomness import stream as random_stream
+from assay.evalcore.monitoring.calendar import at, seasons
+from assay.evalcore.monitoring.profile import Traffic, expected_measure, profile_of
+from assay.evalcore.monitoring.signals import MATTERS, Watched, is_quiet, largest_gap, signals, stability
+from assay.evalcore.reproducible import stream as random_stream
 from assay.evalcore.types import Array
 from benchmarks.window_sizes import columns, day
 

@@ -16,14 +16,14 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method
-from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import Partition, build_partition
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
 OUT = Path(__file__).parent.parent / "docs" / "warm-start.md"

@@ -13,11 +13,18 @@ from scipy.special import ndtri
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring import betting
-from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window
-from assay.evalcore.monitoring.recent import recent_mean
+from assay.evalcore.monitoring.earlier_windows import recent_mean
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
-from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit, pooled, verdict_of
-from assay.evalcore.randomness import stream as random_stream
+from assay.evalcore.monitoring.verdicts import (
+    Measured,
+    PlaceVerdict,
+    Promise,
+    WatchedLimit,
+    evidence_by_window,
+    pooled,
+    verdict_of,
+)
+from assay.evalcore.reproducible import stream as random_stream
 from assay.evalcore.types import Array, Floats
 
 POOLS = Path(os.environ.get("ASSAY_POOLS", "../shared/pools"))

@@ -29,7 +29,7 @@ import httpx
 from certificates import certificates
 
 from assay.evalcore.errors import AssayError, BadInput
-from assay.tasks.desks.label_studio.local import installation, process, server
+from assay.tasks.desks.label_studio import local
 
 ROOT = Path(__file__).parents[1]
 BUCKET = "assay"
@@ -60,7 +60,7 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "AWS_EC2_METADATA_DISABLED": "true",
         "LABEL_STUDIO_URL": f"http://127.0.0.1:{ports['label_studio']}",
         "LABEL_STUDIO_API_KEY": known.get("LABEL_STUDIO_API_KEY", secrets.token_hex(20)),
-        "LABEL_STUDIO_EMAIL": process.EMAIL,
+        "LABEL_STUDIO_EMAIL": local.EMAIL,
         "LABEL_STUDIO_PASSWORD": known.get("LABEL_STUDIO_PASSWORD", secrets.token_urlsafe(12)),
         "PREFECT_HOME": str((folder / "prefect").absolute()),
         "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
@@ -79,10 +79,10 @@ def prepare(folder: Path, any_port: bool) -> Path:
     os.replace(partial, path)
     data = folder / "label-studio"
     if not data.exists():
-        home = installation.install()
+        home = local.install()
         half = folder / "label-studio.partial"
         shutil.rmtree(half, ignore_errors=True)
-        server.new_data(
+        local.new_data(
             home, half, token=values["LABEL_STUDIO_API_KEY"], password=values["LABEL_STUDIO_PASSWORD"]
         )
         half.rename(data)
@@ -192,9 +192,9 @@ def _closed(folder: Path) -> dict[str, str]:
 def label_studio() -> None:
     """Label Studio, in the environment of its own that `make label-studio` installs."""
     data = Path(os.environ["ASSAY_LOCAL"]) / "label-studio"
-    venv = installation.install() / "venv"
+    venv = local.install() / "venv"
     port, token = int(os.environ["ASSAY_LOCAL_PORT_LABEL_STUDIO"]), os.environ["LABEL_STUDIO_API_KEY"]
-    command, environment = process.server_command(venv, data, port, token)
+    command, environment = local.server_command(venv, data, port, token)
     _run(command, environment, data, log=data.parent / "label-studio.log")
 
 

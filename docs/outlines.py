@@ -1,7 +1,6 @@
-"""Write the file of outlines: what help and Tab say of each command (assay.flows.cli.outline)."""
+"""Write the file of outlines: what help and Tab say of each command (assay.flows.cli.main)."""
 
-from assay.flows.cli.main import assay
-from assay.flows.cli.outline import FILE, all_outlines
+from assay.flows.cli.main import FILE, all_outlines, assay
 
 if __name__ == "__main__":
     FILE.write_text(all_outlines(assay), encoding="utf-8")

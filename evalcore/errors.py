@@ -1,4 +1,4 @@
-"""Every error raised on purpose, and the exit code the command line gives it.
+"""Every error raised on purpose, the exit code the command line gives it, and the words of messages.
 
 A message says what was wrong, where (file, column, field), and what to do about it.
 """
@@ -80,3 +80,8 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
     inside = [one for one in listed if plain and plain in one.split("_")[-1:]]
     near = [plain] if plain in listed else inside or get_close_matches(plain, listed, n=1)
     return f"did you mean {near[0]!r}?" if near else f"known {what}: {', '.join(listed)}"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """`1 label`, `1,200 labels`; many: the plural, unless it is `one` with an s."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -15,8 +15,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.addresses import secret_in
 from assay.tasks.schema import wrong
+from assay.tasks.secrets import secret_in
 
 SETTING = "freeze_runner (or ASSAY_FREEZE_RUNNER)"    # in messages
 SERIAL = "serial"

@@ -87,3 +87,15 @@ def print_as_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if WINDOWS and stream is not None and not os.environ.get("PYTHONIOENCODING"):
             stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+
+
+def in_the_way_of(folder: Path) -> Path | None:
+    """The nearest path above the folder (or itself) that exists, if it is no folder we may write to.
+
+    None if nothing is in the way.
+    """
+    nearest = folder.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    usable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    return None if usable else nearest

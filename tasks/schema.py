@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
-from assay.tasks.addresses import secret_in
+from assay.tasks.secrets import secret_in
 
 
 def wrong(text: str) -> PydanticCustomError:

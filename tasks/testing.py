@@ -9,7 +9,7 @@ Both pass the contract tests of the real stores and desks (tests/contract), so w
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.adjudication import Annotation
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, Item
 from assay.tasks.ledger.stores.memory import MemoryStore
 

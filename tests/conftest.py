@@ -67,9 +67,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 @pytest.fixture(scope="session")
 def label_studio() -> Iterator["LocalLabelStudio"]:  # noqa: F821
     """A real Label Studio; the first time on a machine it is installed, which takes minutes."""
-    from assay.tasks.desks.label_studio.local.installation import install
-    from assay.tasks.desks.label_studio.local.process import LocalLabelStudioError
-    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local import LocalLabelStudio, LocalLabelStudioError, install
 
     try:
         install()

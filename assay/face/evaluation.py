@@ -10,7 +10,6 @@ from typing import Any
 import narwhals as nw
 
 from assay.evalcore.errors import BadInput, MissingExtra
-from assay.face.arrays import with_columns
 from assay.face.frames import (
     ROW,
     FrameSource,
@@ -19,6 +18,7 @@ from assay.face.frames import (
     frame_of,
     ids_of_file,
     table_of,
+    with_columns,
 )
 from assay.face.question import (
     BATCH_SIZE,
@@ -35,7 +35,7 @@ from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
 from assay.flows.evaluation.begin import begin as begin_spec
-from assay.flows.evaluation.extend import extend
+from assay.flows.evaluation.finish import extend
 from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.desks.blind import BlindDesk

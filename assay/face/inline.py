@@ -1,20 +1,22 @@
 """An evaluation in one call, labelled by whoever knows: a function, a Series, a mapping, a column."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from html import escape
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from assay.evalcore.errors import BadInput
-from assay.face.arrays import index_of_series, values_of
 from assay.face.evaluation import Evaluation, begin
-from assay.face.frames import FrameSource
-from assay.face.progress import counting
+from assay.face.frames import FrameSource, index_of_series, values_of
 from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
 from assay.tasks.desks.caller.desk import WaitingItem
-from assay.tasks.sources.column_names import column_names
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text
 
 Oracle = Any
@@ -236,3 +238,48 @@ def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
         ids, values = (pa.array(batch.columns.column(at)) for at in (0, 1))
         labels.update(zip(as_text(ids).to_pylist(), values.to_pylist(), strict=True))
     return labels
+
+
+# Progress of an evaluation in a notebook or a terminal, and nowhere else.
+
+_Told = Callable[[Result], None]
+
+
+def counting(evaluation: Evaluation) -> AbstractContextManager[_Told]:
+    """A bar of the labels bought, with the newest estimate; told after every round."""
+    console = Console(stderr=True)
+    return _in_notebook(evaluation) if console.is_jupyter else _in_terminal(evaluation, console)
+
+
+@contextmanager
+def _in_terminal(evaluation: Evaluation, console: Console) -> Iterator[_Told]:
+    name, said = TextColumn(evaluation.name), TextColumn("{task.fields[said]}")
+    columns = (name, BarColumn(), MofNCompleteColumn(), said)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=evaluation.budget, said="")
+
+        def told(result: Result) -> None:
+            bar.update(task, completed=result.labels, said=_newest(result))
+
+        yield told
+
+
+@contextmanager
+def _in_notebook(evaluation: Evaluation) -> Iterator[_Told]:
+    """One output of the cell that is replaced after every round, and empty at the end. Needs no widgets."""
+    display = import_module("IPython.display")       # there is one where there is a notebook
+    shown = display.display(display.HTML(""), display_id=True)
+
+    def told(result: Result) -> None:
+        bar = f'<progress value="{result.labels}" max="{evaluation.budget}"></progress>'
+        said = escape(f"{evaluation.name} {result.labels}/{evaluation.budget} {_newest(result)}")
+        shown.update(display.HTML(f"{bar} {said}"))
+
+    try:
+        yield told
+    finally:
+        shown.update(display.HTML(""))
+
+
+def _newest(result: Result) -> str:
+    return str(result.estimates[0]) if result.estimates else ""

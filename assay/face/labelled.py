@@ -7,16 +7,15 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
-from assay.face.arrays import with_columns
-from assay.face.frames import table_of
+from assay.face.frames import table_of, with_columns
 from assay.face.question import (
     CONFIDENCE,
     Column,
@@ -28,9 +27,9 @@ from assay.face.question import (
     systems_of,
 )
 from assay.face.results import Estimates, estimate_of
-from assay.tasks.replay.kinds import READERS
+from assay.tasks.replay.outcome_pool import READERS
 from assay.tasks.report import EstimateRow
-from assay.tasks.spec.measure_text import named_measure
+from assay.tasks.spec.measures import named_measure
 
 _FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from assay.evalcore.types import JsonObject
 from assay.face.frames import default_backend
-from assay.flows.connectors.bring_in import bring_in
-from assay.tasks.connectors.written import Layout
+from assay.flows.connectors import bring_in
+from assay.tasks.connectors.records import Layout
 from assay.tasks.spec.strict_yaml import parse_yaml
 
 

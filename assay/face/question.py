@@ -5,7 +5,7 @@
     measures   one or several: "f1", "recall(cat)", "fbeta(2)", or {"name": "fbeta", "beta": 2}
     systems    {name: predictions}, or {name: {"prediction": ...}}, {name: {"score": ..., "threshold": 0.5}}
 
-A column is its name, or the values themselves (`assay.face.arrays`).
+A column is its name, or the values themselves (`assay.face.frames`).
 """
 
 import hashlib
@@ -29,8 +29,7 @@ from assay.tasks.spec.consistency import never_met
 from assay.tasks.spec.evaluation import Spec, refuse_idle_keys
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels
-from assay.tasks.spec.measure_text import named_measure, written_measure
-from assay.tasks.spec.question import MeasureChoice
+from assay.tasks.spec.measures import MeasureChoice, named_measure, written_measure
 
 Column = Any
 """The name of a column, or its values: an array, a Series, a list."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from assay.face.frames import frame_of
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.replay.printed import ReplayJson
-from assay.tasks.replay.result import ReplayResult
-from assay.tasks.replay.table import as_text
+from assay.tasks.replay.presentation import as_text
+from assay.tasks.replay.records import ReplayJson, ReplayResult
 from assay.tasks.report import EstimateRow, price, sentences, wording
 from assay.tasks.report.machine import estimate_json
 from assay.tasks.report.printed import StandingJson
@@ -231,7 +230,7 @@ class Result(Estimates):
         Raises:
             BadInput: without the package.
         """
-        from assay.flows.publish.mlflow import told_from_python
+        from assay.flows.publish import told_from_python
 
         return told_from_python(self.store, self.evaluation, run, uri=uri, experiment=experiment)
 
@@ -275,7 +274,7 @@ class Replay:
     def plot(self) -> "Figure":
         """Error and coverage against labels: a matplotlib figure."""
         from assay.face.figures import shown
-        from assay.tasks.replay.convergence_plot import convergence_figure
+        from assay.tasks.replay.presentation import convergence_figure
 
         return shown(convergence_figure(self.result))
 

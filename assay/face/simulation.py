@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.face.arrays import with_columns
-from assay.face.frames import ROW, FrameSource, as_source
+from assay.face.frames import ROW, FrameSource, as_source, with_columns
 from assay.face.question import (
     BATCH_SIZE,
     CONFIDENCE,
@@ -28,11 +27,10 @@ from assay.face.question import (
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
-from assay.tasks.replay.request import ReplayRequest
+from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import asks_for_curves
-from assay.tasks.sources.column_names import column_names
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import column_names, open_source
 
 _ROLES = ("label", "prediction", "score", "probability", "judge", "systems", "cluster")
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.sources.files.listing import list_files
 
 NAME = "large"

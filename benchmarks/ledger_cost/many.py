@@ -12,7 +12,7 @@ from typing import Any
 
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.flows.alerts.delivery import outbox_of_all
+from assay.flows.alerts import outbox_of_all
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.finished import standings

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from doubles.stream import FIRST, a_monitor, write_day
 
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import create_opening, create_verdict, read_openings, read_verdicts
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from benchmarks.ledger_cost.rounds import PlainMemory, copied
 from benchmarks.ledger_cost.watched import Watched, seconds_in
 

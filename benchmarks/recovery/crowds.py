@@ -30,15 +30,15 @@ from services.ledger_record import Record, record_differences, record_of
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.monitor.evidence import is_finished
-from assay.flows.monitor.registry import register
+from assay.flows.monitor.judging import is_finished
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.beginning import read_spec
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import read_spec
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore

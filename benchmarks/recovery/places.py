@@ -92,7 +92,7 @@ def s3_of(folder: Path) -> Iterator[Any]:
 @contextmanager
 def label_studio_of() -> Iterator[Any]:
     """A real Label Studio."""
-    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local import LocalLabelStudio
 
     with LocalLabelStudio() as server:
         yield server

@@ -21,7 +21,7 @@ from assay.flows.evaluation.begin import begin
 from assay.tasks.effects.log import VARIABLE
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.ending import read_ending
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from benchmarks.recovery.effects_pipe import Follower
 from benchmarks.recovery.trials import FaultKind, Trial, judge
 

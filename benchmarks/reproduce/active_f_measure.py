@@ -11,11 +11,10 @@ import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
-from assay.evalcore.randomness import stream
-from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.prepared import prepared
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.replay.pool import LabelledPool, prepared
 from assay.evalcore.replay.run import run_block
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of, write_page
 

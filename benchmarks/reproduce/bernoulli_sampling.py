@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.design.sample_equivalence import (
+from assay.evalcore.design.inclusion import (
     bernoulli_error,
     bound,
     distinct_items,
@@ -19,11 +19,10 @@ from assay.evalcore.design.sample_equivalence import (
 )
 from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
-from assay.evalcore.randomness import stream
-from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.prepared import prepared
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.replay.pool import LabelledPool, prepared
 from assay.evalcore.replay.run import run_block
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.reproduce import tags_of_appendix_d as deviations
 from benchmarks.reproduce.pools import Tagged, digits, emotion, tags, write_page

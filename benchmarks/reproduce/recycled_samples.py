@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.randomness import stream
-from assay.evalcore.recycled.printed import Mixing, recycle_for_precision, uniform_sample
+from assay.evalcore.recycled_as_printed import Mixing, recycle_for_precision, uniform_sample
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
 from benchmarks.reproduce.pools import write_page
 
@@ -221,7 +221,7 @@ def _quartiles(values: Sequence[float]) -> str:
 _HEAD = """# Recycled samples
 
 *Estimating precisions for multiple binary classifiers under limited samples* (ECML PKDD 2020, applied
-track). Figures called printed are in the paper. Ours come from `assay.evalcore.recycled.printed`, which
+track). Figures called printed are in the paper. Ours come from `assay.evalcore.recycled_as_printed`, which
 has Algorithms 1 and 2 as listed, by `python -m benchmarks.reproduce.recycled_samples`.
 
 ## Table 1: what is saved, by overlap
@@ -276,7 +276,7 @@ Table 2 needs the authors' classifiers of 4.5 million Reddit texts.
 - Line 2 of Algorithm 1 asks for a number of draws that is rarely whole. Where it is, every draw is exactly
   uniform by either option. We round it at random, with the chances that keep its mean; the overlap is then
   drawn too often by at most 1 / (4 |S|²) of its share.
-- The method `recycle`, and `assay.evalcore.recycled.samples` behind it, is a design of our own with the
+- The method `recycle`, and `assay.evalcore.recycled` behind it, is a design of our own with the
   same aim. It draws without replacement and asks about each overlap once, for any number of systems
   ([using methods](../using-methods.md)).
 """

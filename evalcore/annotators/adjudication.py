@@ -1,36 +1,56 @@
-"""Several annotations of an item -> its tally: the label they give, or what the item still waits for.
-
-An annotation is what one person answered: a vote (a class, a number, a set of tags), a skip, or something
-that is neither (invalid). Only a person's latest answer about an item counts, whichever copy of the item it
-was given on. With
-
-    k  people asked per item,            v  people whose latest answer is a vote,
-    s  skips that settle an item (k),    w  people whose latest answer is invalid,
-
-an item is, by the first rule that holds,
-
-    labelled  v >= k and the answers can be joined into one label (`AnswerKind.joined`): of classes the
-              one with more votes than any other, of numbers their median
-    waiting   v >= k and the answers are tied: one more person decides
-    skipped   at least s people skipped it
-    invalid   w >= s: somebody has to correct these answers
-    absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
-    waiting   otherwise, for k - v more people
-
-A desk's own "done" is not used: Label Studio never sets it for an item everybody skipped, and some of its
-settings set it without a label. Votes past k are counted too: a late vote may break a tie, and may undo a
-label only by making a tie. Nothing here is random: a tie goes to one more person.
-
-A surprising answer (`again`, see evalcore.annotators.surprise) raises k to 2 for its item. With `ties_wait`
-off, an item whose votes are tied is labelled without a class: Dawid-Skene, which weighs the votes, comes
-after.
-"""
+"""What people answered about items: the annotations, the tally of each item, and the votes as arrays."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from assay.evalcore.types import Bools, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """What one person answered about one item."""
+
+    item_id: str
+    annotation_id: str           # unique on the desk; an edited annotation keeps it and moves `updated_at`
+    annotator: str               # an opaque id of the person, never an e-mail address
+    kind: Literal["label", "skip", "invalid"]   # invalid: an answer that is not a class
+    label: str | None            # the class name when kind == "label"
+    updated_at: str              # ISO 8601, as the desk says; "" if it does not
+    raw: Mapping[str, Any] = field(default_factory=dict)  # the desk's own record, kept in the ledger
+    asking: int = 1              # the asking of its batch
+
+
+# Several annotations of an item -> its tally: the label they give, or what the item still waits for.
+#
+# An annotation is what one person answered: a vote (a class, a number, a set of tags), a skip, or something
+# that is neither (invalid). Only a person's latest answer about an item counts, whichever copy of the item it
+# was given on. With
+#
+#     k  people asked per item,            v  people whose latest answer is a vote,
+#     s  skips that settle an item (k),    w  people whose latest answer is invalid,
+#
+# an item is, by the first rule that holds,
+#
+#     labelled  v >= k and the answers can be joined into one label (`AnswerKind.joined`): of classes the
+#               one with more votes than any other, of numbers their median
+#     waiting   v >= k and the answers are tied: one more person decides
+#     skipped   at least s people skipped it
+#     invalid   w >= s: somebody has to correct these answers
+#     absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
+#     waiting   otherwise, for k - v more people
+#
+# A desk's own "done" is not used: Label Studio never sets it for an item everybody skipped, and some of its
+# settings set it without a label. Votes past k are counted too: a late vote may break a tie, and may undo a
+# label only by making a tie. Nothing here is random: a tie goes to one more person.
+#
+# A surprising answer (`again`, see evalcore.annotators.checking) raises k to 2 for its item. With `ties_wait`
+# off, an item whose votes are tied is labelled without a class: Dawid-Skene, which weighs the votes, comes
+# after.
 
 Status = Literal["labelled", "waiting", "skipped", "invalid", "absent"]
 Joined = Callable[[Mapping[str, int]], str | None] | None
@@ -185,4 +205,87 @@ def _tally(
         skips=kinds["skip"],
         invalid=kinds["invalid"],
         needs=needs,
+    )
+
+
+# Votes: who called which item what, as arrays.
+#
+#     I   items       J   annotators       V   votes, at most one for each item and annotator
+#     K   classes            y   the class, 0..K-1
+#
+# An item is named by its round and its id, because gold items come up in several rounds. Both items and
+# annotators are numbered in the sorted order of their names, so the same votes give the same arrays whatever
+# order they were read in.
+
+Place = tuple[int, str]   # round, item id
+UNKNOWN = -1              # the truth of an item that is no gold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Votes:
+    """The votes about some items."""
+
+    items: tuple[Place, ...]      # I names
+    annotators: tuple[str, ...]   # J names
+    item: Ints                    # (V,) index into items
+    annotator: Ints               # (V,) index into annotators
+    label: Ints                   # (V,) 0..K-1
+    n_classes: int = 2            # K
+
+    @property
+    def counts(self) -> Ints:
+        """(I, K) votes by item and class."""
+        table = np.zeros((len(self.items), self.n_classes), np.int64)
+        np.add.at(table, (self.item, self.label), 1)
+        return table
+
+    def where(self, keep: Bools) -> "Votes":
+        """The votes marked in keep (V,); items and annotators keep their numbers."""
+        return Votes(
+            items=self.items, annotators=self.annotators,
+            item=self.item[keep], annotator=self.annotator[keep], label=self.label[keep],
+            n_classes=self.n_classes,
+        )
+
+    def only(self, keep: Bools) -> "Votes":
+        """The items marked in keep (I,), numbered anew, and the votes about them; annotators keep their
+        numbers."""
+        number = np.cumsum(keep) - 1
+        inside = keep[self.item]
+        return Votes(
+            items=tuple(name for name, kept in zip(self.items, keep.tolist(), strict=True) if kept),
+            annotators=self.annotators,
+            item=number[self.item[inside]], annotator=self.annotator[inside], label=self.label[inside],
+            n_classes=self.n_classes,
+        )
+
+
+def truth_of(votes: Votes, gold: Mapping[Place, float]) -> Ints:
+    """(I,) the known truth of gold items, UNKNOWN of the others."""
+    return np.array([gold.get(place, UNKNOWN) for place in votes.items], np.int64)
+
+
+def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]) -> Votes:
+    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0..K-1).
+
+    answers   by round
+    """
+    valid = sorted(
+        ((number, answer.item_id), answer.annotator, classes[answer.label])
+        for number, of_round in answers.items()
+        for several in latest_answers(of_round).values()
+        for answer in several
+        if answer.kind == "label" and answer.label is not None and answer.label in classes
+    )
+    items = tuple(sorted({item for item, _, _ in valid}))
+    annotators = tuple(sorted({annotator for _, annotator, _ in valid}))
+    place = {name: i for i, name in enumerate(items)}
+    person = {name: j for j, name in enumerate(annotators)}
+    return Votes(
+        items=items,
+        annotators=annotators,
+        item=np.array([place[item] for item, _, _ in valid], np.int64),
+        annotator=np.array([person[name] for _, name, _ in valid], np.int64),
+        label=np.array([label for _, _, label in valid], np.int64),
+        n_classes=max(len(classes), 2),
     )

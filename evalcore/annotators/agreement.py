@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
-from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.annotators.adjudication import Votes
 from assay.evalcore.types import Floats, Ints
 
 BOOTSTRAPS = 1000

@@ -27,10 +27,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.design.round import EstimateArrays
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.exact import is_exact, known_confusion
-from assay.evalcore.methods.state import MethodState
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.two_classes.base import Method, MethodState, is_exact, known_confusion
 from assay.evalcore.types import Floats
 
 KIND = "corrected for annotators' errors"

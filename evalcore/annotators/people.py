@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.annotators.adjudication import latest_answers
-from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.adjudication import Annotation, Place, Votes, latest_answers
 from assay.evalcore.annotators.error_rates import ErrorRates
-from assay.evalcore.annotators.votes import Place, Votes
 from assay.evalcore.types import Floats, Ints
 
 

@@ -13,11 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.evalcore.annotators.adjudication import Votes, truth_of, votes_of
 from assay.evalcore.annotators.agreement import Agreement, Spread
 from assay.evalcore.annotators.correction import KIND, Corrected, corrected, unknown
-from assay.evalcore.annotators.dawid_skene import DawidSkene, dawid_skene
-from assay.evalcore.annotators.error_rates import ErrorRates, error_rates
-from assay.evalcore.annotators.label_errors import label_errors, shares_asked_again
+from assay.evalcore.annotators.error_rates import (
+    DawidSkene,
+    ErrorRates,
+    dawid_skene,
+    error_rates,
+    label_errors,
+    shares_asked_again,
+)
 from assay.evalcore.annotators.people import (
     AnsweredRound,
     AskedAgain,
@@ -31,9 +37,7 @@ from assay.evalcore.annotators.people import (
     people,
 )
 from assay.evalcore.annotators.rules import Rule, company, disagreements
-from assay.evalcore.annotators.votes import Votes, truth_of, votes_of
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.state import MethodState
+from assay.evalcore.methods.two_classes.base import Method, MethodState
 from assay.evalcore.types import Floats
 
 UNTESTED = (

@@ -1,17 +1,4 @@
-"""The proposal that minimises the asymptotic variance of the importance-weighted estimate.
-
-Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the influence of an item on the
-measures, the q of least total variance (the trace of the covariance of their estimates) is
-
-    deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
-    stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
-
-J at the risk the label model expects.  The norm is Euclidean: φ² is the sum of the squared influences on all
-measures that drive the sampling, each in units of its target.  The measures of two classes share one target:
-their squares are added as they are, and their order makes no difference.  The label of a labelled item is
-known, so its p is a point mass.  The threshold ε_t keeps the support right: an item with a loss is never
-ruled out.
-"""
+"""Which items to draw: those that move the measure, by a label model or by the supplied probabilities."""
 
 from collections.abc import Sequence
 
@@ -19,9 +6,24 @@ import numpy as np
 
 from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
 from assay.evalcore.design.round import Design
-from assay.evalcore.measures.base import Measure, served
+from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import OrderedScores, csf_edges
 from assay.evalcore.types import Bools, Floats, Ints
+
+# The proposal that minimises the asymptotic variance of the importance-weighted estimate.
+#
+# Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the influence of an item on the
+# measures, the q of least total variance (the trace of the covariance of their estimates) is
+#
+#     deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
+#     stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
+#
+# J at the risk the label model expects.  The norm is Euclidean: φ² is the sum of the squared influences on
+# all measures that drive the sampling, each in units of its target.  The measures of two classes share one
+# target: their squares are added as they are, and their order makes no difference.  The label of a labelled
+# item is known, so its p is a point mass.  The threshold ε_t keeps the support right: an item with a loss
+# is never ruled out.
 
 _MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 
@@ -212,3 +214,56 @@ def _keep_rounds_finite(
     scale = np.divide(1 - mass, known_mass, out=np.zeros_like(mass), where=known_mass > 0)
     mass = np.where(known_mass > 0, mass, 1.0)                # nothing labelled pulls: every draw is new
     return chosen * mass[:, None], known * scale[:, None, None]
+
+
+# Designs from the supplied probabilities alone.
+#
+# Methods without a label model take the mean supplied probability p_c of each cell for the truth, and never
+# change it.  Their cells are fine, so that p hardly varies inside one.
+#
+#     p (C,)   p(y = 1 | cell),  softened: λ p + (1 - λ)/2  (Yilmaz et al. 2021, section 2: against
+#              probabilities that are over-confident)
+#     R (d,)   the risk expected under p;  φ(f, y) = J(R)·(ℓ(f, y) - R)
+#     h (C,)   √ Σ_y p(y|c) φ²     the root mean squared influence of an item of the cell
+
+FINE_STRATA = 512
+
+
+def fine_edges(scores: OrderedScores) -> tuple[Floats, int]:
+    """Edges and number of FINE_STRATA strata of equal √frequency, for methods that need p item by item.
+    """
+    return csf_edges(scores, FINE_STRATA, n_bins=4 * FINE_STRATA), FINE_STRATA
+
+
+def softened(cells: Cells, trust: float) -> Floats:
+    """λ p + (1 - λ)/2 of each cell, (C,); `trust` is λ.
+
+    Kept off 0 and 1 by 1e-9: a supplied probability of exactly 0 would rule a label out for good.
+    """
+    return np.asarray(np.clip(trust * cells.mean_probability + (1 - trust) / 2, 1e-9, 1 - 1e-9))
+
+
+def prior_risk(measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
+    """R (d,) if the items of each cell were positive at positive_rate (C,)."""
+    by_label = cells.size[:, None] * np.stack([1 - positive_rate, positive_rate], axis=-1)
+    return np.asarray(np.einsum("cy,cyd->d", by_label, measure.loss[cells.prediction]) / cells.n_items)
+
+
+def centred_pull(measure: Measure, risk: Floats) -> Floats:
+    """φ (..., 2, 2) = J(R)·(ℓ - R) at risk R (..., d), by [prediction, label].
+
+    Where the measure is undefined at R, φ is 1 for every item with a loss.  For ratios g(R) = R₀/R₁, J·R is 0
+    and φ is J·ℓ.  For any measure φ is the influence of an item on the self-normalised estimate:
+    (f - R g)/G of Yilmaz et al. (2021), w (ℓ - G) of Sawade et al. (2010), up to a constant.
+    """
+    influence = measure.influence(risk)
+    centre = (measure.gradient(risk) * risk).sum(axis=-1)
+    phi = influence - centre[..., None, None]
+    return np.where(np.isfinite(phi), phi, measure.touched())
+
+
+def root_mean_square(pull: Floats, cells: Cells, positive_rate: Floats) -> Floats:
+    """h (..., C) of pull φ (..., 2, 2), the labels of a cell being positive at positive_rate (..., C)."""
+    squared = pull[..., cells.prediction, :] ** 2
+    p = np.stack([1 - positive_rate, positive_rate], axis=-1)
+    return np.asarray(np.sqrt((p * squared).sum(axis=-1)))

@@ -1,4 +1,4 @@
-"""Importance-weighted estimation from draws with replacement, adaptive or not.
+"""Importance-weighted estimation from draws with replacement: adaptive or not, and of one weighted sample.
 
 Marchant & Rubinstein (2021), section 3.  Draw j fell on an item (f_j, y_j) with probability q_j under the
 proposal in force, and its importance weight is w_j = 1 / (N q_j).  a_j is what the draw counts in the
@@ -26,7 +26,7 @@ import numpy as np
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
 
@@ -205,3 +205,76 @@ def influence_moments(
     second = (sums.squared * influence**2).sum(axis=(1, 2))
     centre = 2 * pull * (sums.crossed * influence).sum(axis=(1, 2)) - pull**2 * sums.say_squared
     return second, centre, sums.say
+
+
+# The estimate of Poms et al. (2021) from one weighted sample, and the variance that the sample itself tells.
+#
+#   w_j   p(x_j) / q(x_j), the importance weight of draw j;  v   the item's part of the measure's denominator:
+#         α ŷ + (1 - α) y of F_α, and 1 of a measure that is no ratio of means
+#   Ĝ     Σ w v ℓ / Σ w v                                                                       (eq. 2)
+#   Var   C⁻¹ Σ (w v)² (ℓ - Ĝ)² / (Σ w v)²,    C = 1 - Σ (w v)² / (Σ w v)²                     (eq. 6)
+#
+# Equation 6 prints n times this variance, that of √n Ĝ.  C is Bessel's correction: (n - 1)/n where all w v
+# are equal.  All sums go over items by prediction and label, so sums of w and w² by [ŷ, y] are all that is
+# needed. Measures other than F_α use g(R̂), R̂ = Σ w ℓ / Σ w, and the influence J·(ℓ - R̂) in place of v (ℓ
+# - Ĝ); for F_α that is the same number.
+
+def denominator(measure: Measure) -> Floats:
+    """v (2, 2), indexed [prediction, label]: the measure is a ratio of means with v below, or v is 1."""
+    at_0, at_1 = measure.margin(0.0), measure.margin(1.0)
+    if at_0 is None or at_1 is None:
+        return np.ones((2, 2))
+    return np.asarray(at_0[0] - at_1[0] + at_0[1] - at_1[1])
+
+
+def single_trial(measure: Measure, weight: Floats, squared: Floats) -> tuple[Floats, Floats]:
+    """Ĝ (R,) and its variance (R,), from the sums of w and of w² (R, 2, 2) by [prediction, label].
+
+    Both are NaN where the sample leaves the measure undefined, the variance also where a single draw carries
+    all weight.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = measure.of_confusion(weight)
+        total = weight.sum(axis=(1, 2))
+        risk = np.einsum("rfy,fyd->rd", weight, measure.loss) / total[:, None]
+        centre = (measure.gradient(risk) * risk).sum(axis=-1)
+        influence = measure.influence(risk) - centre[:, None, None]
+        v = denominator(measure)
+        correction = 1 - (squared * v**2).sum(axis=(1, 2)) / (weight * v).sum(axis=(1, 2)) ** 2
+        variance = (squared * influence**2).sum(axis=(1, 2)) / total**2 / correction
+    return value, np.where(correction > 1e-12, variance, np.nan)
+
+
+# How the rounds of an adaptive method weigh against each other.
+#
+# Round t gives an estimate that is unbiased given everything before it, so any weights fixed before its
+# labels are seen keep the combination unbiased.  With n_t draws in round t and V_t the variance that the
+# design predicts for its estimate:
+#
+#     plain              weight n_t: every draw counts alike
+#     square-root        weight √t: near the best for variances falling like any power of t (Owen & Zhou 2019)
+#     inverse-variance   weight 1 / V_t: best where the label model is right, and poor where it is wrong
+#     equal              weight 1: Yilmaz et al. (2021), eq. 128
+
+CombinationRule: TypeAlias = Literal["plain", "square-root", "inverse-variance", "equal"]
+
+
+def round_weight(
+    rule: CombinationRule, round: int, size: Ints | Floats, predicted_variance: Floats
+) -> Floats:
+    """The weight (R,) of a round in the combination of all rounds; 0 for a round without draws.
+
+    round: its number, from 1; size (R,): its draws, or as many as were expected where chance decides;
+    predicted_variance (R,): of the round's estimate, from what was known before its labels.
+    """
+    match rule:
+        case "plain":
+            return size.astype(np.float64)
+        case "square-root":
+            return np.where(size > 0, np.sqrt(round), 0.0)
+        case "inverse-variance":
+            # a model that is sure of everything predicts a variance of 0; its round gets no infinite weight
+            floor = np.maximum(predicted_variance, 1e-12)
+            return np.where(size > 0, 1 / floor, 0.0)
+        case "equal":
+            return np.where(size > 0, 1.0, 0.0)

@@ -1,4 +1,4 @@
-"""From an estimate and its variance to an interval, each kind in one function.
+"""From an estimate and its variance to an interval, each kind in one function; and where errors are rare.
 
     value, variance   (R,)   the estimate and the estimated variance of the estimator
     told              (R,)   whether the variance is known
@@ -12,8 +12,9 @@ each method's `interval_note`.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import betaincinv, gammaln, ndtri, stdtrit
 
+from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -83,3 +84,193 @@ def beta_fit(
         lower=np.where(fits, lowest + span * low, lowest),
         upper=np.where(fits, lowest + span * high, highest),
     )
+
+
+# An interval for a proportion-like measure from its effective number of labels.
+#
+# Korn & Graubard (1998, "Confidence intervals for proportions with small expected number of positive counts
+# estimated from survey data"): an estimate p with variance V is as good as n* = p (1 - p) / V labels of a
+# simple random sample would be, times (z / t)² for the degrees of freedom that V has.  The interval is the
+# exact one of Clopper & Pearson at n* labels, of which n* p are successes; n* need not be whole.
+# Unlike p ± z √V it does not close where all labels agree, and it is as skewed as it should be near 0 and 1.
+#
+#     R   estimates
+
+TOO_FEW = "too few labels"   # the kind of an interval that is the whole range for want of labels
+KIND = "effective-number"    # the kind of the others
+FEWEST = 10             # labels that matter; with fewer no interval is given
+FEWEST_EFFECTIVE = 4.0  # labels of a simple random sample that they are worth
+
+
+def effective_number(value: Floats, variance: Floats, labels: Floats, confidence: float) -> Floats:
+    """n* (R,): what the labels are worth in a simple random sample.
+
+    value (R,) between 0 and 1, kept off both by half a label; variance (R,) of it, above 0; labels (R,) that
+    V rests on.
+    """
+    half = 0.5 / np.maximum(labels, 1.0)
+    p = np.clip(value, half, 1 - half)
+    tail = 0.5 + confidence / 2
+    student = np.asarray(stdtrit(np.maximum(labels - 1, 1.0), tail), dtype=np.float64)
+    return np.asarray(p * (1 - p) / np.maximum(variance, 1e-30) * (float(ndtri(tail)) / student) ** 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rated:
+    """Intervals of R estimates, and where there were too few labels for one."""
+
+    interval: Interval
+    number: Floats    # (R,) n*
+    too_few: Bools    # (R,) the interval is the whole range
+
+
+def interval_of(
+    value: Floats, variance: Floats, labels: Ints, most: Floats, confidence: float,
+    bounds: tuple[float, float],
+) -> Rated:
+    """The interval of a measure (R,) with these bounds, by its effective number of labels.
+
+    variance (R,), 0 or infinite where it is not known; labels (R,) that can change the measure; most (R,):
+    the largest effective number to believe.  With fewer than FEWEST labels, an effective number below
+    FEWEST_EFFECTIVE, or no variance, it is the whole range.
+    """
+    lowest, highest = bounds
+    span = highest - lowest
+    safe = np.clip(np.nan_to_num((value - lowest) / span), 0.0, 1.0)
+    spread = np.nan_to_num(variance, posinf=1e30) / span**2
+    number = np.minimum(effective_number(safe, spread, labels.astype(np.float64), confidence), most)
+    unknown = ~np.isfinite(value) | is_nothing(np.sqrt(np.maximum(variance, 0.0)), span)
+    too_few = np.asarray((labels < FEWEST) | (number < FEWEST_EFFECTIVE) | unknown)
+    ends = clopper_pearson(safe, np.where(too_few, 1.0, number), confidence)
+    return Rated(
+        interval=Interval(
+            lower=np.where(too_few, lowest, lowest + span * ends.lower),
+            upper=np.where(too_few, highest, lowest + span * ends.upper),
+        ),
+        number=number, too_few=too_few,
+    )
+
+
+def clopper_pearson(value: Floats, number: Floats, confidence: float) -> Interval:
+    """The exact interval of a proportion (R,) among so many labels (R,), which need not be whole numbers."""
+    tail = (1 - confidence) / 2
+    yes, no = np.maximum(value * number, 0.0), np.maximum((1 - value) * number, 0.0)
+    low = betaincinv(np.maximum(yes, 1e-9), no + 1, tail)
+    high = betaincinv(yes + 1, np.maximum(no, 1e-9), 1 - tail)
+    return Interval(
+        lower=np.where(yes > 1e-9, np.nan_to_num(low, nan=0.0), 0.0),
+        upper=np.where(no > 1e-9, np.nan_to_num(high, nan=1.0), 1.0),
+    )
+
+
+# Intervals where errors are rare: what no label has shown, bounded by the chances of the draws.
+#
+# A variance made of labels is blind to errors that none of them shows: of 200 random labels all right, it
+# is 0, and 1.8% of the pool may be wrong.  Two exact answers:
+#
+# *A share, from a simple random sample.*  k of n labels drawn from N items are hits; the interval holds every
+# number of hits K under which neither k or fewer, nor k or more, is rarer than half of α:
+#
+#     P(X ≤ k | N, K, n) > α/2  and  P(X ≥ k | N, K, n) > α/2,      X hypergeometric
+#
+# (Clopper & Pearson 1934; for finite populations Buonaccorsi 1987, Wendell & Schmee 1996; Cochran 1977, sec.
+# 3.6).  All right: K is at least N times about 1 - 3.7/n, at 95%.
+#
+# *Anything else.*  Suppose B_c unlabelled items of cell c differ from what the labels made one expect, each
+# by as much as the measure's losses allow: they take the measure g_c further each.  The draws missed them
+# all with a chance of at most
+#
+#     e^(-t),    t = Σ_c B_c h_c,    h_c = -log(1 - π_c)
+#
+# π_c the chance of an item of cell c to have been drawn so far (for negatively associated draws, as here;
+# of a simple random sample it is a little less).  The most that t can hide, G(t) = max Σ B_c g_c, fills the
+# cells in the order of g_c/h_c, none beyond its unlabelled items.  The rest of the error is that of the
+# labels, with standard error s.  Both happen together with a chance of at most e^(-t) Φ(-x/s), so an end at
+#
+#     max over t of  G(t) + s z(1 - (α/2) e^t),    0 ≤ t ≤ log(2/α)
+#
+# from the estimate leaves no more than α/2 to any B: what could hide with chance e^(-t) needs only the rest
+# of the confidence.  Without spread among the labels it is G(log 2/α), the exact bound; where nothing can
+# hide, or errors are common, it is the normal end.
+#
+#     R   repeats;  C   cells
+
+STEPS = 24        # values of t
+FURTHEST = 40.0   # standard errors
+
+
+def hidden_reach(gain: Floats, caught: Floats, unlabelled: Floats, error: Floats, tail: Floats) -> Floats:
+    """(R,) how far from the estimate an end is, with what no label has shown.
+
+    gain (R, C): g, 0 or more; caught (R, C): h; unlabelled (R, C) items; error (R,): s; tail (R,): α/2.
+    """
+    hidden = hidden_items(gain, caught, unlabelled, depths(tail))
+    return furthest((gain[:, None] * hidden).sum(axis=2), error, tail)
+
+
+def depths(tail: Floats) -> Floats:
+    """t (R, T) from 0 to log(1/tail); tail (R,)."""
+    return np.asarray(-np.log(tail)[:, None] * np.arange(STEPS + 1) / STEPS)
+
+
+def furthest(moved: Floats, error: Floats, tail: Floats) -> Floats:
+    """(R,) max over t of G(t) + s z(1 - tail e^t); moved (R, T): G at `depths`, error (R,): s, tail (R,)."""
+    rest = np.maximum(ndtri(1 - np.minimum(tail[:, None] * np.exp(depths(tail)), 1.0)), -FURTHEST)
+    return np.asarray((moved + error[:, None] * rest).max(axis=1))
+
+
+def hidden_items(gain: Floats, caught: Floats, unlabelled: Floats, depth: Floats) -> Floats:
+    """B (R, T, C), the items of each cell that take the measure furthest at t = depth (R, T)."""
+    room = caught * unlabelled                      # t that it takes to fill a cell
+    worth = np.where(room > 0, gain / np.where(room > 0, caught, 1.0), np.where(gain > 0, np.inf, 0.0))
+    order = np.argsort(-worth, axis=1, kind="stable")
+    room = np.take_along_axis(room, order, axis=1)
+    filled = depth[:, :, None] - (np.cumsum(room, axis=1) - room)[:, None]
+    part = np.where(room[:, None] > 0, filled / np.where(room > 0, room, 1.0)[:, None], filled >= 0)
+    hidden = np.empty(part.shape)
+    np.put_along_axis(hidden, np.broadcast_to(order[:, None], part.shape), np.clip(part, 0.0, 1.0), axis=2)
+    return hidden * unlabelled[:, None]
+
+
+def exact_share(hits: Ints, labels: Ints, items: Ints, tail: Floats) -> tuple[Floats, Floats]:
+    """The lower and upper ends (R,) of a share, from a simple random sample without replacement.
+
+    hits (R,) among so many labels (R,), items (R,) of the pool, tail (R,): α/2.
+    """
+    asked, back = np.unique(
+        np.stack([hits, labels, items, tail], axis=1).astype(np.float64), axis=0, return_inverse=True
+    )
+    k, n, n_items, at = asked.T
+    upper = most_hits(k, n, n_items, at) / n_items
+    lower = (n_items - most_hits(n - k, n, n_items, at)) / n_items
+    back = back.ravel()
+    return np.asarray(lower[back]), np.asarray(upper[back])
+
+
+def most_hits(hits: Floats, labels: Floats, items: Floats, tail: Floats) -> Floats:
+    """(M,) the largest K with P(X ≤ hits | items, K, labels) > tail; each (M,)."""
+    low, high = hits.copy(), items - labels + hits
+    while (high > low).any():
+        middle = np.ceil((low + high) / 2)
+        more = _at_most(hits, labels, items, middle) > tail
+        low, high = np.where(more, middle, low), np.where(more, high, middle - 1)
+    return low
+
+
+def _at_most(hits: Floats, labels: Floats, items: Floats, there: Floats) -> Floats:
+    """P(X ≤ hits) (M,) of the hypergeometric distribution, by the shorter of its two sums."""
+    most = hits > labels / 2
+    k = np.where(most, labels - hits - 1, hits)
+    there = np.where(most, items - there, there)
+    hit = np.arange(max(int(k.max()), 0) + 1.0)[None]
+    other = labels[:, None] - hit
+    inside = (hit <= np.minimum(k, there)[:, None]) & (other <= (items - there)[:, None]) & (other >= 0)
+    ways = _choose(there[:, None], np.where(inside, hit, 0.0))
+    ways = ways + _choose((items - there)[:, None], np.where(inside, other, 0.0))
+    total = np.exp(np.where(inside, ways, -np.inf) - _choose(items, labels)[:, None]).sum(axis=1)
+    return np.where(most, 1 - total, total)
+
+
+def _choose(n: Floats, k: Floats) -> Floats:
+    """The logarithm of n over k."""
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

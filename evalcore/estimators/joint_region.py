@@ -26,7 +26,7 @@ from scipy.special import chdtri, fdtri
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.importance import WeightSums, risk_of
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.types import Bools, Floats
 
 _NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding

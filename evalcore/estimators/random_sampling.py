@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.types import Floats
 
 _KINDS = ((0, 0), (0, 1), (1, 0), (1, 1))      # (prediction, label)

@@ -1,21 +1,30 @@
-"""The estimates of a live evaluation: the method's arrays become records, each with its price."""
+"""The estimates of a live evaluation: the method's arrays become records, each with its price.
 
+Several systems are compared by the differences of their measures, and the same labels answer other questions.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
 
+from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.comparisons import comparisons
-from assay.evalcore.evaluation.estimate import Band, Comparison, Estimate, why_undefined
+from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
+from assay.evalcore.evaluation.estimate import Band, Comparison, ComparisonVerdict, Estimate, why_undefined
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.state import ONE_LABEL
-from assay.evalcore.randomness import stream
-from assay.evalcore.types import Array, Diagnostic
+from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.state import ONE_LABEL
+from assay.evalcore.methods.two_classes.base import is_exact
+from assay.evalcore.reproducible import stream
+from assay.evalcore.types import Array, Diagnostic, Floats
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact
 
@@ -143,3 +152,186 @@ def first_entry(by_repeat: Array) -> Diagnostic:
     """The first repeat's entry; None for a number that is none."""
     value: Diagnostic = by_repeat[0].item()
     return value if not isinstance(value, float) or np.isfinite(value) else None
+
+
+# Which of several systems is better, by the differences of their measures from the baseline's.
+#
+# *Simultaneous intervals.*  The m differences of one measure are given the method's interval at confidence
+# 1 - α/m (Bonferroni; Miller 1981, ch. 1), so they all hold together with 1 - α, however they depend on each
+# other.  Each keeps its own degrees of freedom and its correction for skew.  Intervals from the maximum of a
+# joint normal distribution (max-t) would be narrower, and need errors that are normal together.
+#
+# *The chance of being better* is read off the same intervals: where the one-sided interval at confidence c
+# would just end at 0, the difference is on its side of 0 with the chance c.  Under a flat prior and
+# Student's distribution about the estimate that is the chance of a positive difference; here with the
+# corrections above. It is of one comparison, and not corrected for their number.
+
+_HALVINGS = 30    # of the range of confidences
+_SETTLED = 1e-9   # an interval narrower than this is one of rounding alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Difference:
+    """One estimated difference; NaN where nothing is known."""
+
+    measure: OutcomeMeasure
+    value: float = nan
+    lower: float = nan      # of the simultaneous interval
+    upper: float = nan
+    chance_above: float = nan   # that it is above 0
+
+    @property
+    def settled(self) -> bool:
+        """No label is left that can change it."""
+        return self.upper - self.lower < _SETTLED
+
+
+def comparisons(question: Question, state: State, found: Sequence[EstimateArrays]) -> dict[int, Comparison]:
+    """What every difference says, by its place among the numbers asked for; found: the estimates."""
+    if not isinstance(question.measures, Stack):
+        return {}    # differences are measures of a stack
+    parts = question.measures.parts
+    families: dict[tuple[str, tuple[str | None, ...]], list[int]] = {}
+    for q, (m, _) in enumerate(parts):
+        measure = question.measures.measures[m]
+        if measure.versus is not None:
+            families.setdefault((measure.name, measure.parts), []).append(q)
+    return {
+        q: _comparison(question, state, difference, len(family))
+        for family in families.values()
+        for q, difference in zip(family, _differences(question, found, family), strict=True)
+    }
+
+
+def _differences(
+    question: Question, found: Sequence[EstimateArrays], family: Sequence[int]
+) -> list[_Difference]:
+    """The differences of one measure, with intervals that hold together."""
+    stack = question.measures
+    measures = [stack.measures[stack.parts[q][0]] for q in family]
+    at = found[0].ends
+    if at is None:
+        return [_Difference(measure=measure) for measure in measures]
+    value = np.stack([found[q].value for q in family], axis=1)
+
+    def interval(confidence: Floats) -> tuple[Floats, Floats]:
+        whole: Floats = np.full((len(value), len(found)), question.confidence)
+        whole[:, family] = confidence
+        lower, upper = at(whole)
+        return lower[:, family], upper[:, family]
+
+    lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
+    above = _chance_above(value, interval)
+    return [
+        _Difference(
+            value=float(value[0, i]), lower=float(lower[0, i]), upper=float(upper[0, i]),
+            chance_above=float(above[0, i]), measure=measure,
+        )
+        for i, measure in enumerate(measures)
+    ]
+
+
+def _chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+    """(R, Q) the chance that a difference is above 0: bisects the confidence at which it ends at 0."""
+    value = np.where(np.abs(value) < _SETTLED, 0.0, value)
+    least, most = np.zeros(value.shape), np.ones(value.shape)
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        lower, upper = interval(middle)
+        beside = np.where(value > 0, lower > 0, upper < 0)
+        least, most = np.where(beside, middle, least), np.where(beside, most, middle)
+    return np.asarray(0.5 + np.sign(value) * (least + most) / 4)
+
+
+def _comparison(
+    question: Question, state: State, d: _Difference, together: int
+) -> Comparison:
+    if not (isfinite(d.value) and isfinite(d.lower) and isfinite(d.upper)):
+        return Comparison(verdict="open", lower=None, upper=None, together=together, chance_better=None,
+                          more_labels=None)
+    verdict = _verdict(d)
+    more = None if verdict != "open" else labels_to_decide(
+        d.value, d.lower, d.upper, edges=[0.0], labels=state.labels, pool=question.cells.n_items
+    )
+    return Comparison(
+        verdict=verdict, lower=d.lower, upper=d.upper, together=together, chance_better=_chance_better(d),
+        more_labels=more,
+    )
+
+
+def _verdict(d: _Difference) -> ComparisonVerdict:
+    if d.settled and abs(d.value) < _SETTLED:
+        return "tie"
+    if d.lower <= 0 <= d.upper:
+        return "open"
+    if not d.measure.prefers:
+        return "different"
+    return "better" if (d.value > 0) != d.measure.is_error else "worse"
+
+
+def _chance_better(d: _Difference) -> float | None:
+    """None for a measure that prefers neither, and for a tie."""
+    if not d.measure.prefers or (d.settled and abs(d.value) < _SETTLED):
+        return None
+    above = float(d.value > 0) if d.settled else d.chance_above
+    return 1 - above if d.measure.is_error else above
+
+
+# Other questions to the same labels.
+#
+# Labels were drawn for some measures; the weights that make the sample speak for the pool make it speak for
+# any measure, provided every item that can change the new measure had a chance to be drawn (Marchant &
+# Rubinstein 2021, section 3).  That holds when the new measure looks where the old ones did, or when every
+# proposal held a share δ of the pool's own distribution (the `reuse` setting of the Dirichlet methods).
+# Without such a share the answer is unbiased but may rest on a few enormous weights: look at its
+# `effective_draws`.
+
+def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[Estimate]:
+    """Estimates of other measures from the labels of an evaluation, in order.
+
+    Raises BadInput for a method whose labels cannot be used so, or for a measure that depends on items that
+    were never at risk of being drawn.
+    """
+    method = question.method
+    if isinstance(question.measures, Stack):
+        raise BadInput("only evaluations of a positive and a negative class reuse draws by the method's own "
+                       "estimate; leave out --reuse")
+    if not method.capabilities.reuses_labels:
+        raise BadInput(f"labels drawn by {method.name!r} answer only for the measures they were drawn for")
+    reachable = method.reachable(question.measures, question.cells)
+    for m in measures:
+        if (relevant_cells([m], question.cells) & ~reachable).any():
+            asked = ", ".join(q.name for q in question.measures)
+            raise BadInput(
+                f"{m.name} depends on items that {asked} never looks at, and none could be drawn; ask "
+                "for both measures from the start, or use a Dirichlet method with a share for reuse, as in "
+                "dirichlet-tree:reuse=0.1"
+            )
+    inner = replace(state.inner, measures=tuple(measures))
+    return estimates(replace(question, measures=tuple(measures)), replace(state, inner=inner))
+
+
+def joint_region(question: Question, state: State) -> Region:
+    """The joint confidence region of the evaluation's measures.
+
+    Raises BadInput for a method without one, and `NoRegion` while there is nothing to say.
+    """
+    found: Region = question.method.region(state.inner, question.confidence)
+    return found
+
+
+def reported_region(question: Question, state: State) -> JointRegion | None:
+    """The joint region in plain numbers, where there are several measures and a region.
+
+    None for one measure, for a method without a region, before the draws determine one, and once every value
+    is exact.
+    """
+    if isinstance(question.measures, Stack):
+        return None
+    exact = all(bool(is_exact(state.inner, m)[0]) for m in question.measures)
+    if len(question.measures) < 2 or exact or not question.method.capabilities.joint_region:
+        return None
+    try:
+        return joint_region(question, state).in_plain_numbers()
+    except NoRegion:
+        return None

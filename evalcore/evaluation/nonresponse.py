@@ -32,9 +32,8 @@ import numpy as np
 
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import ClosedDraws, Design, RoundPlan
-from assay.evalcore.errors import AssayError
-from assay.evalcore.outcomes.codes import UNANSWERED
-from assay.evalcore.plurals import plural
+from assay.evalcore.errors import AssayError, plural
+from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 

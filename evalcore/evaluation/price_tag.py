@@ -1,9 +1,9 @@
-"""What is said beside every estimate, whatever method made it: its price, and what it does not exclude.
+"""What is said beside every estimate, whatever method made it: its price, and what the labels do not exclude.
 
     price           labels a simple random sample would have needed for the same half-width, at the confusion
                     table the labels suggest (evalcore.estimators.random_sampling); it favours random sampling
     not excluded    share of the pool in cells where nobody labelled anything, which rests on the model alone;
-                    the bound for positives unseen (evalcore.evaluation.unseen); the wide interval, if any
+                    the bound for positives unseen (`unseen_bound`); the wide interval, if any
 
 The confusion table is the same for all methods: labels weighted by the inverse of the chance that their item
 was found in any round, normalised within predicted positives and predicted negatives to their known numbers.
@@ -19,23 +19,23 @@ What the pool tells of the losses is known to both.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from math import ceil, isfinite
+from dataclasses import dataclass, replace
+from math import ceil, floor, isfinite, log
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import ndtri
 
-from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.design.round import Design, EstimateArrays
+from assay.evalcore.errors import plural
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
 from assay.evalcore.evaluation.estimate import Estimate, PriceTag
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.evaluation.unseen import unseen_bound
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.rounding import is_nothing
-from assay.evalcore.types import Diagnostic, Floats, Ints
+from assay.evalcore.reproducible import is_nothing
+from assay.evalcore.types import Bools, Diagnostic, Floats, Ints
 
 T = TypeVar("T", float, bool, str)
 # of the number of an estimate, the estimate without it, and its arrays (R = 1)
@@ -104,7 +104,7 @@ def price_tag(
 ) -> PriceTag:
     """What stands beside the estimate of `measure`.
 
-    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.unseen`; ends: of the
+    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.price_tag`; ends: of the
     estimate's interval; exact: every label that can change it is known; diagnostics: the method's.
     """
     matters = measure.label_matters()
@@ -169,7 +169,7 @@ def random_labels(
 def weighted_confusion(cells: Cells, labelled: Ints, left: Ints, reached: Floats) -> Floats:
     """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label.
 
-    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.unseen`.
+    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.price_tag`.
     """
     found = -np.expm1(-reached)
     # an item that was found for certain, or in a census, stands for itself
@@ -230,3 +230,81 @@ def _said(diagnostics: Mapping[str, Diagnostic], name: str, kind: type[T]) -> T 
     """One of the method's diagnostics, which is of this kind wherever the method has it."""
     value = diagnostics.get(name)
     return value if isinstance(value, kind) else None
+
+
+# What the labels cannot exclude: a bound for positives nobody has seen that needs no model of the labels.
+#
+# Suppose B positives sit among the unlabelled items.  Whatever a round drew, it missed all of them with a
+# probability that its design alone tells, and the rounds multiply:
+#
+#     P(all missed so far) ≤ exp(−B H),    H = min over their cells of Σ_t h_tc
+#
+#   with replacement, b_t new items       h = b_t q_c / Σ left q       each of them hits B with q(B)/Σ or more
+#   without, negatively associated        h = −log(1 − π_c)            simple random and pivotal draws
+#   without, any other draw               h = −log(1 − m_c / u_c)      m_c of u_c drawn: simple random there
+#
+# so with confidence 1 − α there are at most −log(α)/H of them (3.00/H at 95%), and H is at least the
+# smallest cumulative inclusion probability.  Σ_t may be the realised one: exp(B Σ h) 1[all missed] is a
+# supermartingale. A systematic draw lets positives in alternate cells hide together; its counts are used
+# and not its π.  The bound speaks only while no positive was found where it looks, and says nothing (is
+# vacuous) when it is not below the number of items there: usual on a rare class, where 50,000 items share a
+# handful of labels.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnseenBound:
+    """An upper confidence bound for positives among unlabelled items, or why there is none."""
+
+    positives: int | None      # at most so many; None when nothing can be said
+    items: int                 # unlabelled items the bound is about
+    reason: str | None         # why there is no bound
+
+
+def reach(design: Design, asked: Ints, *, negatively_associated: bool) -> Floats:
+    """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
+
+    negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method
+    says so (`evalcore.methods.any_method`).  A census leaves nothing unlabelled that it wanted: 0.
+    """
+    left = design.left[0].astype(np.float64)
+    if bool(design.census[0]):
+        return np.zeros(len(left))
+    if design.replacement:
+        mass = float((left * design.unlabelled[0]).sum())
+        q = design.unlabelled[0] / mass if mass > 0 else np.zeros(len(left))
+        return np.asarray(asked.sum() * q, dtype=np.float64)
+    if negatively_associated:
+        share = design.unlabelled[0]
+    else:
+        share = np.divide(asked, left, out=np.zeros(len(left)), where=left > 0)
+    return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-12)), dtype=np.float64)
+
+
+def unseen_bound(
+    cells: Cells, labelled: Ints, left: Ints, reached: Floats, confidence: float, matters: Bools
+) -> UnseenBound:
+    """The bound for a measure whose labels matter where the prediction is f with matters[f]; matters (2,).
+
+    labelled (C, 2), left (C,), reached (C,): Σ h.  Before the first positive it speaks of every unlabelled
+    item that matters; afterwards of those predicted negative, until one of them turns out positive.
+    """
+    positives = labelled[:, 1]
+    where = matters[cells.prediction]
+    if positives[where].sum() > 0:
+        where = where & (cells.prediction == 0)
+        found = int(positives[where].sum())
+        if found:
+            return UnseenBound(
+                positives=None, items=int(left[where].sum()),
+                reason=f"{plural(found, 'item')} predicted negative turned out positive",
+            )
+    items = int(left[where].sum())
+    if items == 0:
+        return UnseenBound(positives=0, items=0, reason=None)
+    least = float(reached[where & (left > 0)].min())
+    bound = floor(-log(1 - confidence) / least) if least > 0 else items
+    if bound >= items:
+        return UnseenBound(
+            positives=None, items=items,
+            reason=f"labels are too few to exclude any of the {items:,} unlabelled items there",
+        )
+    return UnseenBound(positives=bound, items=items, reason=None)

@@ -1,7 +1,7 @@
-"""The records of one live evaluation: what is asked, and where it stands.
+"""The records of one live evaluation: what is asked, where it stands, and which outcomes were seen so far.
 
 An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `begin`, and
-`evalcore.evaluation.plan` and `evalcore.evaluation.observe` in turn until it stops.  The methods are the same
+`plan` and `observe` (`evalcore.evaluation.rounds`) in turn until it stops.  The methods are the same
 ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is `begin` followed
 by `observe` for every closed round, with the plan and the labels the ledger holds.
 
@@ -9,14 +9,17 @@ by `observe` for every closed round, with the plan and the labels the ledger hol
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.evaluation.nonresponse import Nonresponse
+from assay.evalcore.measures.difference import leading
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.types import Floats, Ints
 
 
@@ -41,7 +44,7 @@ class Asked:
     """The answered items of one cell, in the order they were asked: parallel tuples."""
 
     rank: tuple[int, ...] = ()
-    code: tuple[float, ...] = ()   # an outcome or UNDECIDED: `evalcore.outcomes.codes`
+    code: tuple[float, ...] = ()   # an outcome or UNDECIDED: `evalcore.outcomes.base`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +64,7 @@ class State:
     labels: int                    # distinct items with a label
     undecided: int                 # distinct items people could not decide
     inner: Any                     # what the method knows (R = 1): `MethodState`, or `SampleState`
-    reached: Floats                # (C,) Σ h over the rounds: see `evalcore.evaluation.unseen`
+    reached: Floats                # (C,) Σ h over the rounds: see `evalcore.evaluation.price_tag`
     asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell; unanswered items are not in it
     past: Sequence[Past] = ()      # the closed rounds, where a forecast plays them again
     nonresponse: Nonresponse = field(default_factory=Nonresponse)
@@ -79,3 +82,106 @@ def begin(question: Question) -> State:
     """
     inner = question.method.first_state(question.cells, question.measures, 1, question.evidence)
     return State(round=0, labels=0, undecided=0, inner=inner, reached=np.zeros(question.cells.n_cells))
+
+
+def counted(kind: OutcomeKind, before: tuple[int, ...], labels: Sequence[float]) -> tuple[int, ...]:
+    """Labels by class or tag, with these codes; () of numbers."""
+    if not before or not labels:
+        return before
+    more = kind.phi(np.array(labels, np.float64)).sum(axis=0).astype(np.int64).tolist()
+    return tuple(n + m for n, m in zip(before, more, strict=True))
+
+
+def known_labels(state: State) -> dict[tuple[int, int], int]:
+    """(cell, rank) -> class of every item labelled so far: those of two classes may be drawn again."""
+    return {
+        (cell, rank): int(code)
+        for cell, asked in state.asked.items()
+        for rank, code in zip(asked.rank, asked.code, strict=True)
+        if code > UNDECIDED
+    }
+
+
+def outcomes_seen(question: Question, state: State) -> bool | None:
+    """Two different labels at least, with and without the class or tag that the first measure is of.
+
+    None of a positive and a negative class: the number of positives tells.
+    """
+    stack = question.measures
+    if not isinstance(stack, Stack):
+        return None
+    codes = np.array([code for asked in state.asked.values() for code in asked.code], np.float64)
+    seen = np.unique(codes[is_outcome(codes)])
+    first, kind = stack.measures[0].parts, stack.kind
+    asked = [kind.parts.index(part) for part in first if part in kind.parts and len(first) == 1]
+    there = kind.phi(seen) > 0
+    return len(seen) > 1 and all(0 < int(there[:, k].sum()) < len(seen) for k in asked)
+
+
+def leading_numbers(question: Question) -> int:
+    """How many of the numbers are of the first measure: one, or one a class; of its differences, if any."""
+    stack = question.measures
+    if not isinstance(stack, Stack):
+        return 1
+    first = leading(stack.measures)
+    return sum(len(m.parts) for m, leads in zip(stack.measures, first, strict=True) if leads)
+
+
+# A history: one entry for every round, the early ones read only when they are asked for.
+
+RUN = 64      # entries of a run: what is read at once
+LATEST = 2    # entries at the end that never need reading: what stopping goes by
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History(Sequence[T], Generic[T]):
+    """A sequence that never changes; adding to it gives another one, and reads nothing."""
+
+    runs: tuple[Callable[[], Sequence[T]], ...]   # each gives RUN entries; the first entries first
+    rest: tuple[T, ...]                           # those after the runs
+
+    def __len__(self) -> int:
+        return RUN * len(self.runs) + len(self.rest)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return tuple(self[i] for i in range(*at.indices(len(self))))
+        i = at + len(self) if at < 0 else at
+        if not 0 <= i < len(self):
+            raise IndexError(at)
+        run, within = divmod(i, RUN)
+        return self.runs[run]()[within] if run < len(self.runs) else self.rest[i - RUN * len(self.runs)]
+
+    def __iter__(self) -> Iterator[T]:
+        for run in self.runs:
+            yield from run()
+        yield from self.rest
+
+
+def with_one_more(entries: Sequence[T], entry: T) -> Sequence[T]:
+    """The entries and this one after them; the early ones of a history stay unread."""
+    if isinstance(entries, History):
+        return History(entries.runs, (*entries.rest, entry))
+    return (*entries, entry)
+
+
+def with_last(entries: Sequence[T], last: T | None) -> Sequence[T]:
+    """The entries with this one in place of the last; None: as they are."""
+    if last is None:
+        return entries
+    if isinstance(entries, History):
+        return History(entries.runs, (*entries.rest[:-1], last))
+    return (*entries[:-1], last)
+
+
+def in_brief(entries: Sequence[T], shorten: Callable[[T], T]) -> Sequence[T]:
+    """The entries shortened, but for those of a history that are unread: they were, when they were kept."""
+    if isinstance(entries, History):
+        return History(entries.runs, tuple(map(shorten, entries.rest)))
+    return tuple(map(shorten, entries))

@@ -1,7 +1,7 @@
 """What more labels, spread evenly, would do to the wide interval: the price of excluding hidden positives.
 
 The wide interval of `recalibrated` allows for positives that score like any negative (the belief WIDE of
-`evalcore.recalibration.contamination`).  An audit is labels drawn evenly from the M unlabelled items that
+`evalcore.recalibration.posterior`).  An audit is labels drawn evenly from the M unlabelled items that
 positives may hide among.  m of them without a hidden positive exclude, with confidence 1 − α,
 
     more than log(α) / log(1 − m/M) hidden ones            the rule of three: about 3 M/m at 95%
@@ -27,16 +27,14 @@ import numpy as np
 from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.totals import by_prediction
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.contamination import WIDE
-from assay.evalcore.recalibration.interval.usual import Ends, quantiles
+from assay.evalcore.measures import two_classes
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure, by_prediction
+from assay.evalcore.recalibration.interval import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
-from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
+from assay.evalcore.recalibration.posterior import WIDE, Posterior, finite_counts, noise, posteriors
 from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
 FIRST, GROWTH = 50, 1.5    # labels of the smallest audit that is priced, and how the next ones grow
@@ -204,7 +202,7 @@ def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
         known[:, f, None] + finite_counts(drawn.wide, drawn.left - more, which, rng)
         for f, which in ((1, drawn.predicted), (0, 1 - drawn.predicted))
     )
-    value = totals.value(drawn.measure, hits, missed, by_prediction(drawn.n + drawn.left, drawn.predicted))
+    value = two_classes.of_totals(drawn.measure, hits, missed, by_prediction(drawn.n + drawn.left, drawn.predicted))
     log_weight = drawn.log_found @ found[0] + drawn.log_clear @ (more - found)[0]
     weight = drawn.wide.weight[0] * np.exp(log_weight - log_weight.max())
     labels = drawn.n.sum(axis=1) + size

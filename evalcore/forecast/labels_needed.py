@@ -1,31 +1,37 @@
-"""How many labels will it take?  The evaluation played on, in dozens of plausible worlds.
+"""How many labels will it take?
 
-In each world (`evalcore.forecast.worlds`) every label is known.  The method goes on from the labels there
-are, drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds took:
-their median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and what lies
-between two is interpolated, so a forecast costs seconds; the batch size moves it little.
-
-Worlds are played AT_ONCE at a time, until the forecast would hardly change with more of them
-(`evalcore.forecast.luck`) or as many were played as the method allows.  What is left of that error is part of
-the forecast.
-
-A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more than
-the budget".  The forecast is as good as the worlds are plausible.  docs/price.md has it beside what really
-happened.
+Of two classes the evaluation is played on in dozens of plausible worlds (`forecast`); of any other outcome
+the shape of the variance tells (`forecasts_by_shape`).  `outlook` puts these beside the price of an audit.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import bdtrik, chdtri, ndtri, stdtrit
 
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.evaluation.stopping import MIN_LABELS
-from assay.evalcore.forecast.goals import Forecast, Goal
-from assay.evalcore.forecast.luck import luck
-from assay.evalcore.forecast.play import play
-from assay.evalcore.forecast.worlds import plausible_worlds
-from assay.evalcore.randomness import stream
+from assay.evalcore.evaluation.stopping import MIN_LABELS, StoppingRule
+from assay.evalcore.forecast.audit import AuditPrice, audit_price
+from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds, play
+from assay.evalcore.measures.difference import leading
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.interval import DOUBT, WIDER
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+
+# In each world (`evalcore.forecast.play`) every label is known.  The method goes on from the labels there
+# are, drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds
+# took: their median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and
+# what lies between two is interpolated, so a forecast costs seconds; the batch size moves it little.
+#
+# Worlds are played AT_ONCE at a time, until the forecast would hardly change with more of them
+# (`luck`) or as many were played as the method allows.  What is left of that error is part of
+# the forecast.
+#
+# A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more than
+# the budget".  The forecast is as good as the worlds are plausible.  docs/price.md has it beside what really
+# happened.
 
 MOST = 3_000            # labels beyond which no forecast goes
 RANGE = 0.8             # share of the worlds that [low, high] holds
@@ -130,3 +136,215 @@ def _first(labels: Floats, off: Floats, goal: Goal, batch_size: int) -> float:
         share = off[j - 1] / (off[j - 1] - max(off[j], -10.0))
         at = np.exp(np.log(labels[j - 1]) + share * (np.log(labels[j]) - np.log(labels[j - 1])))
     return float(max(at, MIN_LABELS) + (batch_size if goal.threshold is None else 0))
+
+
+# How far a forecast may be off because only so many worlds were played: its Monte Carlo error.
+#
+# It says nothing of how plausible the worlds are.  Both statements hold with 95%, for worlds drawn one by
+# one.
+#
+#     K   worlds
+
+CONFIDENCE = 0.95
+NARROW = 0.10    # error at which enough worlds were played: of the labels, or of the share of worlds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Luck:
+    """What endlessly many worlds may say where K of them said something."""
+
+    lower: float         # the median of the labels they take; infinite: more than the horizon
+    upper: float
+    share: float         # half-width of the share of them that met the goal
+
+    @property
+    def small(self) -> bool:
+        """Whether more worlds would hardly say anything else."""
+        if np.isinf(self.lower):                     # more than the horizon: then the share is told
+            return self.share <= NARROW
+        return bool(self.upper - self.lower <= NARROW * (self.upper + self.lower) < np.inf)
+
+
+def luck(ordered: Floats) -> Luck:
+    """From what each world took, in order (K,), infinite where that is more than the horizon.
+
+    The median lies between two of the ordered numbers, by the binomial distribution of how many lie below it
+    (David and Nagaraja 2003, Order Statistics, section 7.1).  The share has the interval of Wilson (1927).
+    """
+    worlds = len(ordered)
+    rank = max(int(np.ceil(bdtrik((1 - CONFIDENCE) / 2, worlds, 0.5))), 1)      # 1 is the lowest
+    z = float(ndtri(0.5 + CONFIDENCE / 2))
+    met = float(np.isfinite(ordered).mean())
+    share = z * np.sqrt(met * (1 - met) / worlds + z**2 / (4 * worlds**2)) / (1 + z**2 / worlds)
+    return Luck(lower=float(ordered[rank - 1]), upper=float(ordered[worlds - rank]), share=float(share))
+
+
+# How many labels an evaluation of any kind of outcome is likely to take.
+#
+# The variance of an estimate falls with the labels as that of a stratified mean does,
+#
+#     V(n) ∝ Σ_c U_c (U_c/a_c + 1) s_c²
+#
+# with a_c the labels that the method means for cell c when n are there, U_c the items of it then left, and
+# s_c² the guessed spread of a pull.  What it is today is known from the labels so far, and its shape says
+# the rest: the half-width after n labels is today's, times √(V(n)/V(today)).  Before any label the guesses
+# alone say.
+#
+# Nobody knows V exactly, so it is varied: in each of WORLDS worlds it is divided by χ²/df, with as many
+# degrees of freedom as the labels so far, and the guesses, are worth.  A world's value lies as far from the
+# estimate as its interval says.  docs/outcomes.md has forecasts beside what replays took.
+#
+#     C   cells;  Q   numbers asked for;  W   worlds;  L   numbers of labels that are tried
+
+WORLDS = 41
+_LOOKS = 60
+_OWN = 0.5    # degrees of freedom that a label brings: labels of one group are alike
+
+
+def forecasts_by_shape(
+    question: Question, state: State, goals: Sequence[Goal], budget: int, batch_size: int
+) -> list[Forecast | None]:
+    """When each goal will be met, judged from where `state` stands.  Deterministic.
+
+    None before the first label for a verdict, and for any goal of numbers, whose spread nobody guesses.
+    """
+    known = state.labels or question.measures.kind.label_model.shared
+    return [
+        _forecast(question, state, goal, budget, batch_size)
+        if known and (goal.threshold is None or state.labels) else None
+        for goal in goals
+    ]
+
+
+def half_widths(question: Question, state: State, labels: Floats) -> tuple[Floats, Floats]:
+    """Half-width and variance (L, Q') of the leading numbers after so many labels (L,)."""
+    measures = question.measures.measures
+    q = sum(len(one.parts) for one, first in zip(measures, leading(measures), strict=True) if first)
+    ahead = np.stack([_shape(question, state, n)[:q] for n in labels.tolist()])
+    t = stdtrit(np.maximum(labels - 1, 3.0), 0.5 + question.confidence / 2)[:, None]
+    if not state.labels:
+        return WIDER * t * np.sqrt(ahead), ahead
+    now = _shape(question, state, float(state.labels))[:q]
+    found = question.method.estimate(state.inner, question.confidence)
+    half = (found.upper - found.lower)[0, :q] / 2
+    ratio = ahead / np.maximum(now, 1e-300)
+    t_now = float(stdtrit(max(state.labels - 1, 3.0), 0.5 + question.confidence / 2))
+    return half * np.sqrt(ratio) * t / t_now, found.variance[0, :q] * ratio
+
+
+def _shape(question: Question, state: State, labels: float) -> Floats:
+    """(Q,) Σ U (U/a + 1) s² / N² once so many labels are there."""
+    inner, cells = state.inner, question.cells
+    items = np.maximum((cells.size - inner.excluded[0]) * cells.relevant, 0).astype(np.float64)
+    meant = question.method.meant(inner, round(labels))[0]
+    left = np.maximum(items - meant, 0.0)
+    each = np.divide(left * (left + meant), meant, out=np.zeros_like(left), where=meant > 0)
+    spent = question.measures.kind.label_model.spent(len(cells.first))
+    return np.asarray(each @ cells.spread / items.sum() ** 2 * labels / max(labels - spent, labels / 2))
+
+
+def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_size: int) -> Forecast:
+    pool = question.cells.n_items - state.undecided
+    horizon = min(max(budget, state.labels), question.cells.n_items, MOST)
+    least = float(min(max(state.labels, MIN_LABELS), horizon))
+    labels = np.asarray(np.unique(np.round(np.geomspace(least, horizon, _LOOKS))), np.float64)
+    half, variance = half_widths(question, state, labels)
+    share = (np.arange(WORLDS) + 0.5) / WORLDS
+    df = DOUBT + _OWN * state.labels
+    scale = np.asarray(df / chdtri(df, share), np.float64)                                          # (W,)
+    met = _met(question, state, goal, half, variance, scale)                # (L, W)
+    first = np.where(met[-1], np.argmax(np.logical_and.accumulate(met[::-1], axis=0)[::-1], axis=0), -1)
+    more = batch_size if goal.threshold is None else 0
+    needed = np.where(first >= 0, np.minimum(labels[first] + more, pool), np.inf)
+    ordered = np.sort(np.where(needed > horizon, np.inf, needed))
+    low, middle, high = (
+        ordered[int(np.ceil(at * WORLDS)) - 1] for at in ((1 - RANGE) / 2, 0.5, (1 + RANGE) / 2)
+    )
+    return Forecast(
+        goal=goal, labels=_rounded(middle), low=_rounded(low), high=_rounded(high), horizon=horizon,
+        share=float(np.isfinite(ordered).mean()), labels_now=state.labels, worlds=WORLDS,
+    )
+
+
+def _met(
+    question: Question, state: State, goal: Goal, half: Floats, variance: Floats, scale: Floats
+) -> Floats:
+    """(L, W) whether the goal is met, by the number that is known least."""
+    widest, largest = half.max(axis=1)[:, None] * np.sqrt(scale), variance.max(axis=1)[:, None] * scale
+    if goal.half_width is not None:
+        return np.asarray(widest <= goal.half_width)
+    if goal.variance is not None:
+        return np.asarray(largest <= goal.variance)
+    found = question.method.estimate(state.inner, question.confidence)
+    # a world's value: worlds of large and of small variance alike see both sides
+    at = ndtri(((np.arange(len(scale)) * 17) % len(scale) + 0.5) / len(scale))
+    value = found.value[0, 0] + np.sqrt(found.variance[0, 0]) * at
+    low, high = goal.threshold or (None, None)
+    ends = [np.abs(value - end) for end in (low, high) if end is not None]
+    return np.asarray(widest <= np.min(ends, axis=0))
+
+
+def _rounded(labels: float) -> int | None:
+    return round(labels) if np.isfinite(labels) else None
+
+
+# What an evaluation waits for, how many labels that is likely to take, and the price of an audit.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Labels to the target, and to a verdict where there is a threshold; what excludes hidden positives."""
+
+    budget: int
+    target: Forecast | None
+    verdict: Forecast | None = None
+    audit: AuditPrice | None = None   # where a wide interval is announced
+
+
+def outlook(
+    question: Question,
+    state: State,
+    rule: StoppingRule,
+    batch_size: int,
+    threshold: tuple[float | None, float | None] | None = None,
+    played: Played | None = None,
+    worlds: int | None = None,
+) -> Outlook | None:
+    """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
+
+    played: told of the worlds as they are played, where there are any; worlds: how many, as many as it takes
+    unless given.
+
+    None where there is no target and no threshold, no label left to ask, where the label model cannot be
+    fitted, or nothing can be said: an evaluation goes on without a forecast.
+    """
+    if state.exhausted:
+        return None
+    target = verdict = None
+    if rule.half_width is not None or rule.variance is not None:
+        target = Goal(half_width=rule.half_width, variance=rule.variance)
+    if threshold is not None:
+        verdict = Goal(threshold=threshold)
+    goals = [goal for goal in (target, verdict) if goal is not None]
+    if not goals:
+        return None
+    found: list[Forecast | None]
+    audit = None
+    if isinstance(question.measures, Stack):
+        found = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
+        if not any(found):
+            return None
+    else:
+        try:
+            found = [*forecast(
+                question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
+            )]
+            audit = audit_price(question, state)
+        except np.linalg.LinAlgError:
+            return None
+    by_goal = dict(zip(goals, found, strict=True))
+    return Outlook(
+        budget=rule.budget,
+        target=None if target is None else by_goal[target],
+        verdict=None if verdict is None else by_goal[verdict],
+        audit=audit,
+    )

@@ -1,6 +1,6 @@
-"""An evaluation played on in several worlds at once, each with all labels known.
+"""An evaluation played on in plausible worlds, each with all labels known, until it reaches a goal.
 
-    K   worlds, the repeats of the method;  G   goals;  L   looks;  C   cells
+K   worlds, the repeats of the method;  G   goals;  L   looks;  C   cells
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,160 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Past, Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS
-from assay.evalcore.forecast.goals import NEVER, Goal
-from assay.evalcore.methods.base import Method, draw_round
-from assay.evalcore.methods.exact import with_exact_values
-from assay.evalcore.methods.state import MethodState
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.two_classes.base import Method, MethodState, draw_round, with_exact_values
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recalibration.label_model import fit, label_model, warmed
+from assay.evalcore.recalibration.posterior import noise, posterior
+from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 from assay.evalcore.types import Bools, Floats, Ints
+
+NEVER = np.inf   # how far off an estimate is that cannot meet any goal yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What is waited for: one of these.  Widths are of the interval of the first measure.
+
+    Raises BadInput unless exactly one is given.
+    """
+
+    half_width: float | None = None
+    variance: float | None = None
+    threshold: tuple[float | None, float | None] | None = None   # (min, max): cleared or missed
+
+    def __post_init__(self) -> None:
+        given = [x for x in (self.half_width, self.variance, self.threshold) if x is not None]
+        if len(given) != 1:
+            raise BadInput(f"a goal is one of half_width, variance and threshold, got {len(given)} of them")
+
+    def distance(self, measure: Measure, lower: Floats, upper: Floats, variance: Floats) -> Floats:
+        """How far (K,) from the goal: the log of width or variance over the target; 1 or -1 for a verdict.
+
+        lower, upper (K,): ends of the interval, the measure's own where they are not finite; variance (K,).
+        A goal is met at 0 and below.
+        """
+        lower, upper = (
+            np.where(np.isfinite(end), end, bound)
+            for end, bound in zip((lower, upper), measure.bounds, strict=True)
+        )
+        with np.errstate(divide="ignore"):
+            if self.half_width is not None:
+                return np.asarray(np.log((upper - lower) / 2 / self.half_width))
+            if self.variance is not None:
+                return np.asarray(np.log(variance / self.variance) / 2)
+        low, high = self.threshold or (None, None)
+        low, high = -np.inf if low is None else low, np.inf if high is None else high
+        inside = (lower >= low) & (upper <= high)
+        return np.where(inside | (upper < low) | (lower > high), -1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Labels in all, those there are included, until a goal is met; None: more than `horizon`."""
+
+    goal: Goal
+    labels: int | None       # median over the worlds
+    low: int | None          # the middle 80% of the worlds
+    high: int | None
+    horizon: int             # labels up to which the worlds were played
+    share: float             # of the worlds that met the goal within the horizon
+    labels_now: int
+    worlds: int
+    # with 95%, where the median over endlessly many worlds lies, and how far off `share` may be; None: the
+    # worlds were not drawn at random
+    least: int | None = None
+    most: int | None = None          # None beside a number in `least`: more than `horizon`
+    share_error: float | None = None
+
+    @property
+    def more(self) -> int | None:
+        """Labels that are still missing, by the median."""
+        return None if self.labels is None else max(self.labels - self.labels_now, 0)
+
+
+# Plausible worlds: what the unlabelled items of a pool may turn out to be, given the labels so far.
+#
+# A world is one draw of the recalibrated label model (`evalcore.recalibration`), positive rates of every
+# cell, and then of the labels themselves.  That model is used for every method: which worlds are plausible
+# is a question about the pool and not about how it is sampled, and the models of the published methods take
+# the supplied probabilities at their word, which on a rare class expects forty times too many positives.
+
+DRAWS = 600         # of the posterior, from which the worlds are picked by weight
+MOST_CELLS = 256    # beyond which neighbouring cells share their rates
+
+
+def plausible_worlds(
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    count: int,
+    rng: np.random.Generator,
+    evidence: Floats | None = None,
+) -> Ints:
+    """`count` worlds: items by their label (count, C, 2), what is labelled as it is.
+
+    labelled (C, 2); left (C,) unlabelled items that can be asked; evidence (C, 2): the pseudo-labels of an
+    earlier window, where the evaluation starts from them.
+    """
+    group = _groups(cells)
+    model = label_model(pool_shape(_merged(cells, group)), CONFIGURATIONS)
+    if evidence is not None:
+        model = warmed(model, np.stack([np.bincount(group, weights=one) for one in evidence.T], axis=1))
+
+    def summed(by_cell: Ints) -> Floats:
+        return np.asarray(np.bincount(group, weights=by_cell)[None], dtype=np.float64)
+
+    n, k = summed(labelled.sum(axis=1)), summed(labelled[:, 1])
+    post = posterior(model, fit(model, n, k), n, k, summed(left), noise(model, DRAWS, rng))
+    rate = post.rate[0][_by_weight(post.weight[0], count, rng)][:, group]
+    positive = rng.binomial(left, np.clip(rate, 0.0, 1.0))
+    return np.asarray(labelled + np.stack([left - positive, positive], axis=-1), dtype=np.int64)
+
+
+def _groups(cells: Cells) -> Ints:
+    """The group (C,) of each cell: itself, or where there are many, neighbours of one prediction together.
+
+    The label model's cost grows with the cube of its cells, and its rates are smooth in the score.
+    """
+    if cells.n_cells <= MOST_CELLS:
+        return np.arange(cells.n_cells)
+    reach = np.cumsum(np.sqrt(cells.size))
+    block = np.minimum((reach / reach[-1] * MOST_CELLS / 2).astype(np.int64), MOST_CELLS // 2 - 1)
+    group: Ints = np.unique(block * 2 + cells.prediction, return_inverse=True)[1].astype(np.int64)
+    return group
+
+
+def _merged(cells: Cells, group: Ints) -> Cells:
+    """The cells of the groups, their means weighted by size."""
+    size = np.bincount(group, weights=cells.size)
+    first = np.unique(group, return_index=True)[1]
+
+    def mean(by_cell: Floats) -> Floats:
+        return np.asarray(np.bincount(group, weights=cells.size * by_cell) / size)
+
+    return Cells(
+        stratum=cells.stratum[first],
+        prediction=cells.prediction[first],
+        size=size.astype(np.int64),
+        mean_score=mean(cells.mean_score),
+        mean_probability=mean(cells.mean_probability),
+        log_density=mean(cells.log_density),
+        n_slots=cells.n_slots,
+    )
+
+
+def _by_weight(weight: Floats, count: int, rng: np.random.Generator) -> Ints:
+    """Indices (count,), systematic in the cumulated weights, so that few draws represent them well."""
+    reach = np.cumsum(weight)
+    places = (np.arange(count) + rng.random()) / count * reach[-1]
+    return np.asarray(np.minimum(np.searchsorted(reach, places), len(weight) - 1), dtype=np.int64)
+
+
+# An evaluation played on in several worlds at once.
 
 GROWTH = 0.4            # labels between two looks, as a share of those there are
 

@@ -1,5 +1,7 @@
 """What a pool would cost before anything of it is labelled: by a method, and by random sampling.
 
+Before that, which methods can be used on it, and what there is to say against each (`suitabilities`).
+
 The method is played on in plausible worlds (`labels_needed`).  Random sampling has a formula
 (`evalcore.estimators.random_sampling`) for a given confusion table: the one of the labels where they are
 known, else those of plausible worlds, of whose answers the median is taken.
@@ -9,25 +11,77 @@ known, else those of plausible worlds, of whose answers the median is taken.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
-from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
-from assay.evalcore.forecast.suitability import Suitability, suitabilities
-from assay.evalcore.forecast.worlds import plausible_worlds
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.choice import Choice
-from assay.evalcore.methods.registry import method
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.two_classes.choice import Choice
+from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.randomness import stream
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats
+
+_TRIED = 100_000        # items on which methods are tried: enough to see one refuse
+_RARE = 0.02            # share of predicted positives below which the class looks rare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suitability:
+    """One method on one pool."""
+
+    name: str
+    verdict: Literal["chosen", "possible", "not advised", "refused"]
+    why: str             # nothing where there is nothing to say against it
+
+
+def suitabilities(
+    score: Floats, probability: Floats, prediction: Array, measures: Sequence[Measure], chosen: str, *,
+    supplied: bool,
+) -> list[Suitability]:
+    """Every method of the registry, tried on at most `_TRIED` items.
+
+    score, probability, prediction (N,) of the pool's items; chosen: the name of the method in use, settings
+    or not; supplied: whether the probabilities are the pool's own, and not made of its scores.
+    """
+    step = max(1, -(-len(score) // _TRIED))
+    part = (score[::step], probability[::step], prediction[::step])
+    rare = bool(prediction.mean() < _RARE)
+    result = []
+    for name, how in METHODS.items():
+        against = _against(how.capabilities, supplied=supplied, rare=rare)
+        try:
+            partition, _ = build_partition(how, *part)
+            how.start(partition.cells, measures, 1)
+        except AssayError as error:
+            found = Suitability(name=name, verdict="refused", why=str(error))
+        else:
+            found = Suitability(name=name, verdict="not advised" if against else "possible", why=against)
+        if name == chosen.partition(":")[0]:
+            found = Suitability(name=name, verdict="chosen", why="")
+        result.append(found)
+    return result
+
+
+def _against(able: Capabilities, *, supplied: bool, rare: bool) -> str:
+    """What there is to say against a method here, or nothing."""
+    if able.trusts_probabilities and not supplied:
+        return "takes probabilities at their word, and expit(score) is none"
+    if able.top_of_ranking:
+        return "searches the top of the ranking and misses positives below its cut"
+    if able.spreads_evenly and rare:
+        return "would label hardly a positive: the class looks rare"
+    return ""
+
 
 HORIZON = 1_500         # labels up to which is looked, where no budget is given
 _MOVED = 0.05           # of the measure: hidden positives that matter

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import (
+from assay.evalcore.measures.two_classes import (
     ERROR,
     POSITIVE,
     PREDICTED,

@@ -40,9 +40,9 @@ from typing import Literal
 
 import numpy as np
 
-from assay.evalcore.design.one_at_a_time import weights
+from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import AnyDesign
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
 

@@ -1,25 +1,150 @@
-"""From the samples of a window to the verdict on each of its places: the whole pool, and every segment.
-
-The evidence of a place is a fold over windows (`evalcore.monitoring.lifetime`), in the order in which they
-were first judged, each with its newest log factors.  So the verdict does not depend on who judges first, a
-window whose people are slow holds up no other, and a window judged again takes the place of its old verdict.
-
-The error rate is spent once.  Without segments it is the pool's, and its limits share it.  With segments,
-half is the pool's; the other half is for the segments of all columns together, which are one family
-(`evalcore.monitoring.multiplicity`).
-
-    G   effects of the betting grid
-"""
+"""From the samples of a window to the verdict on each of its places, by the limits of the rules in force."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from assay.evalcore.monitoring.evidence.sample import WindowSample, sure_end
-from assay.evalcore.monitoring.lifetime import EvidenceSoFar, family_evidence
-from assay.evalcore.monitoring.limits import Against, NewestVerdicts, Rules, limits_of
-from assay.evalcore.monitoring.verdicts import PlaceVerdict, Source, pooled, verdict_of
+from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.evidence import WindowSample, sure_end
+from assay.evalcore.monitoring.verdicts import (
+    HORIZON,
+    Correction,
+    EvidenceSoFar,
+    PlaceVerdict,
+    Promise,
+    Source,
+    Test,
+    WatchedLimit,
+    family_evidence,
+    pooled,
+    verdict_of,
+)
 from assay.evalcore.types import Floats
+
+# What a window is held against, and how much of the error rate is spent on each limit.
+#
+#     floor, ceiling   fixed values
+#     reference        worse than one chosen window by more than `by`
+#     previous         worse than the mean of the last few windows by more than `by`
+#
+# The limits of one place share its error rate evenly.  Other windows are known from labels only, so half of
+# such a limit's share pays for how well they are known: the limit starts at what their measure is at least
+# (or at most), by their own draws (`evalcore.monitoring.evidence.sure_end`).  That half is spent once for a
+# reference. Windows before come again and again: there it is shared by all windows of the horizon, and by
+# the windows that make the mean.  The other half pays for the windows themselves.
+
+NewestVerdicts = Mapping[str, Mapping[str | None, PlaceVerdict]]   # by window and place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropRule:
+    """What counts as worse than another window."""
+
+    by: float
+    than: Literal["reference", "previous"]
+    windows: int = 1         # with previous: how many windows before
+
+    def knowing(self, rate: float, horizon: int) -> float:
+        """The error rate at which one window's measure must be known, to be compared with.
+
+        rate: of the limit, half of which is for this.
+        """
+        return rate / 2 if self.than == "reference" else rate / 2 / horizon / self.windows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a monitor holds its windows against, and how sure it wants to be."""
+
+    floor: float | None = None
+    ceiling: float | None = None
+    drop: DropRule | None = None
+    reference: str           # the window that a drop from the reference is told against
+    error_rate: float        # chance of a false breach in `horizon` windows
+    horizon: int = HORIZON
+    test: Test = "e-detector"
+    correction: Correction = "e-bh"
+    is_error: bool = False             # the measure is an error: the smaller the better
+
+    @property
+    def worse(self) -> Side:
+        """On which side of a limit a breach lies: above, of an error or where a ceiling is all that is
+        fixed; below where there is a floor."""
+        if self.floor is not None:
+            return "below"
+        return "above" if self.is_error or self.ceiling is not None else "below"
+
+    @property
+    def limits(self) -> int:
+        """How many limits share the error rate of a place."""
+        return (self.floor is not None) + (self.ceiling is not None) + (self.drop is not None)
+
+    def promise(self, error_rate: float) -> Promise:
+        """What is promised of one limit, or of a family of them, at this rate."""
+        return Promise(error_rate=error_rate, test=self.test, horizon=self.horizon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """A limit, and the share of the error rate that is spent on the windows held against it."""
+
+    limit: WatchedLimit
+    error_rate: float
+
+
+def limits_of(
+    rules: Rules, window: str, segment: str | None, standing: NewestVerdicts, error_rate: float
+) -> list[Against]:
+    """What one place of a window is held against, `error_rate` dealt out among its limits.
+
+    A drop from a window of which nothing is sure is no limit yet; the share kept for it is not spent.
+    """
+    rate = error_rate / max(rules.limits, 1)
+    found = []
+    if rules.floor is not None:
+        floor = WatchedLimit(side="below", value=rules.floor, name="floor")
+        found.append(Against(limit=floor, error_rate=rate))
+    if rules.ceiling is not None:
+        ceiling = WatchedLimit(side="above", value=rules.ceiling, name="ceiling")
+        found.append(Against(limit=ceiling, error_rate=rate))
+    if rules.drop is None:
+        return found
+    edge = _sure_of(drop_references(rules, rules.drop, window, standing), segment, standing)
+    if edge is None:
+        return found
+    value = edge - rules.drop.by if rules.worse == "below" else edge + rules.drop.by
+    limit = WatchedLimit(side=rules.worse, value=value, name=rules.drop.than)
+    return [*found, Against(limit=limit, error_rate=rate / 2)]
+
+
+def drop_references(rules: Rules, drop: DropRule, window: str, standing: NewestVerdicts) -> Sequence[str]:
+    """The windows that a drop of this one is told against."""
+    if drop.than == "reference":
+        return [] if window == rules.reference else [rules.reference]
+    return sorted(name for name in standing if name < window)[-drop.windows:]
+
+
+def _sure_of(windows: Sequence[str], segment: str | None, standing: NewestVerdicts) -> float | None:
+    """What the mean of these windows is at least (or at most); None if nothing is sure of any of them."""
+    places = [standing.get(name, {}).get(segment) for name in windows]
+    known = [place.sure for place in places if place is not None and place.sure is not None]
+    return float(np.mean(known)) if known else None
+
+
+# From the samples of a window to the verdict on each of its places: the whole pool, and every segment.
+#
+# The evidence of a place is a fold over windows (`evalcore.monitoring.verdicts`), in the order in which
+# they were first judged, each with its newest log factors.  So the verdict does not depend on who judges
+# first, a window whose people are slow holds up no other, and a window judged again takes the place of its
+# old verdict.
+#
+# The error rate is spent once.  Without segments it is the pool's, and its limits share it.  With segments,
+# half is the pool's; the other half is for the segments of all columns together, which are one family
+# (`evalcore.monitoring.verdicts`).
+#
+#     G   effects of the betting grid
 
 _Member = tuple[str | None, str]   # a place and the name of one of its limits
 
@@ -167,3 +292,58 @@ def _sure(
         return None
     rate = rules.drop.knowing(spent / rules.limits, rules.horizon)
     return sure_end(samples, segment, rules.worse, rate)
+
+
+# What becomes of the evidence of a monitor when its rules are amended.
+#
+# The factor of a window is evidence against "the measure is within this limit", given everything before the
+# window.  So it stays valid whatever else about the monitor is changed between two windows, and by whom,
+# after whatever look at the data: the next window is only ever judged by rules that were fixed before it
+# was due. What the factors of one limit cannot do is speak about another limit.  Hence:
+#
+#   a limit with another value          its evidence begins anew; that of the other limits goes on
+#   a limit added or removed; another   the share of each limit, or the rule, is another: all evidence begins
+#   error rate, test or correction      anew
+#   anything else                       the evidence goes on
+#
+# A beginning is an optional restart, and it is not free.  The bound on false breaches holds for each
+# stretch between two beginnings (or real breaches) by itself, so k beginnings allow k times the error rate
+# in all.  And evidence that had gathered against a limit is given up with it: whoever moves a limit
+# whenever the evidence rises delays every breach.
+
+def begins_anew(before: Rules, after: Rules) -> tuple[str, ...]:
+    """The names of the limits of `after` whose evidence begins anew, in order."""
+    now = _limits(after)
+    with_old_limits = replace(
+        after, floor=before.floor, ceiling=before.ceiling, drop=before.drop, reference=before.reference
+    )
+    if with_old_limits != before or now.keys() != _limits(before).keys():
+        return tuple(now)
+    return tuple(name for name, value in now.items() if value != _limits(before)[name])
+
+
+def carried_over(place: PlaceVerdict, limits: Collection[str]) -> PlaceVerdict:
+    """A verdict on an earlier window, with the evidence against these limits only.
+
+    Its estimate stays, so it can still be compared with.
+    """
+    kept = [i for i, limit in enumerate(place.limits) if limit.name in limits]
+    return replace(
+        place,
+        limits=tuple(place.limits[i] for i in kept),
+        factors=tuple(place.factors[i] for i in kept),
+        evidence=tuple(place.evidence[i] for i in kept),
+    )
+
+
+def _limits(rules: Rules) -> dict[str, object]:
+    """Name -> all that its value depends on."""
+    found: dict[str, object] = {}
+    if rules.floor is not None:
+        found["floor"] = rules.floor
+    if rules.ceiling is not None:
+        found["ceiling"] = rules.ceiling
+    if rules.drop is not None:
+        compared = rules.reference if rules.drop.than == "reference" else None
+        found[rules.drop.than] = (rules.drop, compared)
+    return found

@@ -1,6 +1,6 @@
 """Signals that cost no label: is this window's traffic unusual, and do its probabilities expect worse?
 
-    psi, ks        the distribution of the scores (`evalcore.monitoring.traffic.distances`)
+    psi, ks        the distribution of the scores (`stability`, `largest_gap`)
     predictions    the share predicted positive
     classes        with several classes, the shares of the predicted classes (total variation)
     expected       the measure as the probabilities have it
@@ -10,7 +10,7 @@
     schema         columns of the source that came, went or changed their kind of value since the last window
 
 Every window is compared with the windows before it, and a signal is *raised* when three things hold: the
-difference is beyond what ordinary windows show (`evalcore.monitoring.traffic.surprise`), beyond what chance
+difference is beyond what ordinary windows show (`level_bound`, `distance_bound`), beyond what chance
 explains in windows of this size, and large enough to matter.  All signals of an ordinary window together are
 raised at most at `rate`: each gets an equal share of it.  With fewer than `fewest` earlier windows there is
 nothing to learn from, and none is raised.  Only `schema` needs no learning: it compares names.
@@ -21,18 +21,13 @@ No signal is a verdict: drift of inputs is neither necessary nor sufficient for 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtri, ndtri, stdtrit
 
-from assay.evalcore.monitoring.traffic.distances import GROUPS, largest_gap, moved_share, stability
-from assay.evalcore.monitoring.traffic.profile import Profile
-from assay.evalcore.monitoring.traffic.surprise import (
-    distance_bound,
-    earlier_windows,
-    level_bound,
-    normal_bound,
-)
+from assay.evalcore.monitoring.profile import Profile
+from assay.evalcore.types import Floats, Ints
 
 LEAST_WINDOWS = 3   # earlier windows without which no spread can be estimated
 MATTERS: Mapping[str, float] = {            # from where on a difference counts, by the first word of a name
@@ -56,7 +51,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """A window with its profile, and its seasons (`evalcore.monitoring.traffic.seasons`)."""
+    """A window with its profile, and its seasons (`evalcore.monitoring.calendar`)."""
 
     profile: Profile
     seasons: tuple[str, ...] = ()
@@ -263,3 +258,113 @@ def _of_expected(now: Profile, before: Sequence[Profile]) -> float:
     return float(np.hypot(
         now.expected_spread, np.sqrt(sum(p.expected_spread**2 for p in before)) / len(before)
     ))
+
+
+# How far apart two distributions are, from items counted in the same bins.
+#
+# psi     Σ (p_b − q_b) ln(p_b/q_b) over ten groups of bins with about equal shares of the windows before.
+#         Of two samples of one population of sizes n and m it behaves like (1/n + 1/m) χ²₉ (Yurdakul 2018)
+# ks      the largest distance between the two distribution functions, at the edges of the bins; of two
+#         samples of one population of the order of √(1/n + 1/m)
+# shares  half of Σ |p_b − q_b|: the share of items that would have to move (total variation)
+
+GROUPS = 10
+
+
+def stability(now: Ints, before: Ints) -> float:
+    """PSI of items (B,) against items (B,) in the same bins.  Half an item stands for an empty group."""
+    share = before / before.sum()
+    middle = np.cumsum(share) - share / 2
+    group = np.minimum((middle * GROUPS).astype(np.int64), GROUPS - 1)
+    ours, theirs = (
+        _shares(np.bincount(group, weights=x, minlength=GROUPS).astype(np.float64)) for x in (now, before)
+    )
+    used = np.bincount(group, minlength=GROUPS) > 0
+    return float(((ours - theirs) * np.log(ours / theirs))[used].sum())
+
+
+def largest_gap(now: Ints, before: Ints) -> float:
+    """The Kolmogorov-Smirnov distance of items (B,) from items (B,) in the same bins."""
+    return float(np.abs(np.cumsum(now / now.sum()) - np.cumsum(before / before.sum())).max())
+
+
+def moved_share(now: Mapping[str, int], before: Sequence[Mapping[str, int]]) -> float:
+    """The total variation distance of the values of one window from those of several together."""
+    names = sorted({*now, *(name for one in before for name in one)})
+    ours = np.array([now.get(name, 0) for name in names], np.float64)
+    theirs = np.array([sum(one.get(name, 0) for one in before) for name in names], np.float64)
+    return float(np.abs(ours / ours.sum() - theirs / theirs.sum()).sum() / 2)
+
+
+def _shares(counts: Floats) -> Floats:
+    return np.asarray(np.maximum(counts, 0.5) / counts.sum())
+
+
+# How unusual a window is, by how unusual the windows before it were.
+#
+# Every earlier window is compared with the windows before it, as the new one is.  These past comparisons say
+# what ordinary windows do, sampling, drift and all, so no law of the traffic is assumed:
+#
+#   level      a number x of each window.  u_k = (x_k − mean of the windows before k) / √(1 + 1/n_k), n_k
+#              their number.  For independent normal windows these are recursive residuals (Brown, Durbin
+#              & Evans 1975): independent with one variance.  So |u| is held against Student's t times their
+#              root mean square
+#   distance   a number that is never negative, such as PSI, in multiples of what chance alone explains.  Its
+#              logarithm is held against the mean and the standard deviation of the past ones
+#              (a prediction interval; one-sided)
+#
+# Both are exact for independent normal windows, at any number of them, and approximate otherwise.  A window
+# that belongs to a season (a day of the week, an hour of the day) is compared with windows of the same season
+# once SAME_SEASON of them are there.
+#
+#     K   past comparisons
+
+MEMORY = 8         # a window is compared with so many windows before it
+MOST = 60          # past comparisons that count
+SAME_SEASON = 4    # windows of the same season, from which on only they are compared
+_LEAST = 0.05      # a distance counts as at least this share of what chance explains
+
+
+def earlier_windows(seasons: Sequence[Sequence[str]]) -> list[list[int]]:
+    """For each window, which earlier ones it is compared with, the newest first; none for windows so long
+    ago that their comparisons no longer count.
+
+    seasons   of every window in order of time, from the finest to the coarsest; the last window is the new
+              one, and decides how fine the seasons are
+    """
+    new = seasons[-1]
+    finest = next(
+        (i for i, name in enumerate(new) if sum(s[i] == name for s in seasons[:-1]) >= SAME_SEASON), len(new)
+    )
+    own = ["" if finest == len(new) else s[finest] for s in seasons]
+    too_old = max(len(seasons) - 1 - MOST, 0)
+    return [[] for _ in range(too_old)] + [
+        list(islice((j for j in range(k - 1, -1, -1) if own[j] == own[k]), MEMORY))
+        for k in range(too_old, len(seasons))
+    ]
+
+
+def level_bound(past: Sequence[float], compared: int, rate: float) -> float:
+    """How far from the mean of `compared` windows an ordinary window stays, but for a share `rate`.
+
+    past (K,) of the earlier windows: their distance from their mean, divided by √(1 + 1/n).  K ≥ 1.
+    """
+    recent = np.asarray(past[-MOST:])
+    spread = float(np.sqrt((recent**2).mean() * (1 + 1 / compared)))
+    return float(stdtrit(len(recent), 1 - rate / 2)) * spread
+
+
+def normal_bound(spread: float, rate: float) -> float:
+    """How far from its mean a normal number of this standard deviation stays, but for a share `rate`."""
+    return float(ndtri(1 - rate / 2)) * spread
+
+
+def distance_bound(past: Sequence[float], rate: float) -> float:
+    """What the distance of an ordinary window stays below, but for a share `rate` of them.
+
+    past (K,) distances of earlier windows, each in multiples of what chance explains, as is the result.
+    K ≥ 2.
+    """
+    logs = np.log(np.maximum(past[-MOST:], _LEAST))
+    scale = float(logs.std(ddof=1) * np.sqrt(1 + 1 / len(logs)))
+    return float(np.exp(logs.mean() + float(stdtrit(len(logs) - 1, 1 - rate)) * scale))

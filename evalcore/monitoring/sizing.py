@@ -26,9 +26,8 @@ from math import ceil
 import numpy as np
 from scipy.special import ndtri
 
-from assay.evalcore.monitoring.lifetime import Promise, carried
-from assay.evalcore.monitoring.recent import recent_mean
-from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
+from assay.evalcore.monitoring.earlier_windows import recent_mean
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, Promise, WatchedLimit, carried
 
 POWER = 0.8
 _MOST = 10**9       # labels: a distance of nearly 0

@@ -1,22 +1,234 @@
-"""What is said of a window: ok, breach or inconclusive.
+"""From the evidence of many windows and segments to what is said of one: ok, breach or inconclusive.
 
-    breach          the evidence since the last breach is enough (`evalcore.monitoring.lifetime`).  In any
-                    `horizon` windows, the chance of one or more false breaches is at most error_rate.
-                    After a breach, a window whose own interval lies beyond the limit confirms it
-    ok              this window's interval lies within the limits.  This speaks of one window, at the
-                    confidence of its interval; it is not controlled over the life of a monitor
-    inconclusive    neither
-
-An exact value decides by itself.
+    step          many windows, one error rate: an alarm, or none
+    called_out    many segments, one error rate: which of several alarms to believe
+    verdict_of    the verdict on one window
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal
+from typing import Literal, TypeVar
 
+import numpy as np
+
+from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import Verdict
-from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.betting import Side, mixed
+from assay.evalcore.types import Bools, Floats
+
+# Many segments, one error rate: which of several alarms to believe.
+#
+# Segments are looked at all at once, window after window, and their evidence depends on one another.
+# e-values need no assumption about that:
+#
+#   e-BH         the k segments of the largest evidence, k the largest with e_(k) ≥ S/(k α).  Of the segments
+#                that are called out at one look, at most a share α is expected to be fine (Wang & Ramdas
+#                2022, "False discovery rate control with e-values")
+#   Bonferroni   every segment is held against S/α: the chance that any of them is called out wrongly, in as
+#                many windows as the promise is about, is ≤ α
+
+Correction = Literal["e-bh", "bonferroni"]
+
+
+def called_out(
+    log_evidence: Sequence[float], error_rate: float, correction: Correction, members: int | None = None
+) -> Bools:
+    """Which of S segments (S,) are in breach, from the logarithms of their evidence.
+
+    members: how many share the error rate, where some are not looked at now; S unless given.
+    """
+    logs = np.asarray(log_evidence, dtype=np.float64)
+    if not len(logs):
+        return np.zeros(0, np.bool_)
+    price = np.log((members or len(logs)) / error_rate)
+    if correction == "bonferroni":
+        return np.asarray(logs >= price)
+    order = np.argsort(-logs, kind="stable")
+    enough = logs[order] >= price - np.log(np.arange(1, len(logs) + 1))
+    chosen = np.zeros(len(logs), np.bool_)
+    if enough.any():
+        chosen[order[: np.flatnonzero(enough)[-1] + 1]] = True
+    return chosen
+
+
+# Many windows, one error rate: from the evidence of each window to an alarm or none.
+#
+# A window leaves log factors f (G,), one for each effect of the betting grid; given the windows before it,
+# E exp(f) ≤ 1 while its measure is within the limit.  Four rules turn a sequence of them into alarms.
+#
+# **e-detector** (the default).  Trouble may begin at any window.  At each window the bets of those who began
+# before it are carried on, a share ρ of them begins anew, and all are mixed over the grid:
+#
+#     M_w = Σ_g π_g M_w,g        M_w,g = exp(f_w,g) ((1 − ρ) M_{w−1,g} + ρ)        M_0 = 1
+#
+# While all is well E M_w ≤ 1 at every w, and M_w + ρ (s + H − w) is a non-negative supermartingale from any
+# window s on.  By Ville's inequality the chance that M reaches c in the H windows after s is at most
+# (E M_s + ρ H)/c ≤ (1 + ρ H)/c.  So with c = (1 + ρ H)/α: **in any H windows of a life, however long and
+# whenever they begin, the chance of a false alarm is at most α**.  The past costs nothing: after a thousand
+# quiet windows M is distributed as after twenty.  ρ = 4/H is about best for delays of 2 to 40 windows.  (A
+# Shiryaev-Roberts e-detector with forgetting: Shin, Ramdas & Rinaldo 2023, "E-detectors: a nonparametric
+# framework for sequential change detection".)
+#
+# **e-process**.  The same for a whole life of any length: a beginning at window k has the prior weight
+# ω_k = 1/(k (k + 1)), and these sum to 1:
+#
+#     S_w = exp(f_w) (S_{w−1} + ω_w)        M_w = mean over the grid of S_w  +  1/(w + 1)
+#
+# M_0 = 1 and M is a non-negative supermartingale while all is well, so the chance that it *ever* reaches
+# 1/α is at most α.  The price is log k² in the way of a change at window k: the longer all was well, the
+# later.
+#
+# **alpha-spending**.  Each window is tested by itself, at α/H.  The promise of the e-detector, by the union
+# bound; nothing adds up over windows.
+#
+# **cusum**.  C_w = max(C_{w−1}, 1) · mean exp(f_w), alarm at 1/α.  It promises less: at least 1/α windows
+# between false alarms on average, so at most α of them a window.
+#
+# After an alarm every rule begins anew.  All four need factors with E exp(f) ≤ 1: intervals have none.
+
+Test = Literal["e-detector", "e-process", "alpha-spending", "cusum"]
+Member = TypeVar("Member", bound=Hashable)
+
+HORIZON = 200        # windows that the error rate is about, unless said otherwise
+_BEGINNINGS = 4.0    # ρ H: of the bets, so many begin anew in the horizon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """The chance of a false alarm, and in how many windows."""
+
+    error_rate: float
+    test: Test = "e-detector"
+    horizon: int = HORIZON     # windows; a whole life for the e-process, and each window for cusum
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for an error rate outside (0, 1), or a horizon below 1."""
+        if not 0 < self.error_rate < 1:
+            raise BadInput(f"an error rate lies between 0 and 1, got {self.error_rate}")
+        if self.horizon < 1:
+            raise BadInput(f"a horizon is at least one window, got {self.horizon}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Life:
+    """The evidence since the beginning, or since the last alarm."""
+
+    windows: int      # w
+    wealth: Floats    # (..., G) log of what the bets are worth; for cusum (..., 1) log C_w
+
+    @staticmethod
+    def new(test: Test, effects: int) -> "Life":
+        """Before the first window."""
+        match test:
+            case "cusum":
+                return Life(windows=0, wealth=np.full(1, -np.inf))
+            case "e-detector":
+                return Life(windows=0, wealth=np.zeros(effects))
+            case _:
+                return Life(windows=0, wealth=np.full(effects, -np.inf))
+
+
+def step(promise: Promise, life: Life, factors: Floats) -> tuple[Life, Floats]:
+    """One more window: the life after it and its log evidence (...); an alarm is due at −log(error_rate).
+
+    factors (..., G): of one life, or of many side by side.
+    """
+    w = life.windows + 1
+    match promise.test:
+        case "e-detector":
+            share = min(_BEGINNINGS / promise.horizon, 1.0)
+            with np.errstate(divide="ignore"):
+                carried = np.logaddexp(life.wealth + np.log1p(-share), np.log(share))
+            wealth = factors + carried
+            evidence = mixed(wealth) - np.log1p(share * promise.horizon)
+            return Life(windows=w, wealth=np.asarray(wealth)), np.asarray(evidence)
+        case "e-process":
+            wealth = factors + np.logaddexp(life.wealth, -np.log(w * (w + 1)))
+            evidence = np.logaddexp(mixed(wealth), -np.log(w + 1))
+            return Life(windows=w, wealth=np.asarray(wealth)), np.asarray(evidence)
+        case "alpha-spending":
+            # held against α/H: the price of being one of many is taken off the evidence
+            return Life(windows=w, wealth=life.wealth), np.asarray(mixed(factors) - np.log(promise.horizon))
+        case "cusum":
+            value = np.maximum(life.wealth[..., 0], 0.0) + mixed(factors)
+            return Life(windows=w, wealth=np.asarray(value[..., None])), np.asarray(value)
+
+
+def carried(promise: Promise, evidence: float) -> float:
+    """The log evidence that the next window begins with, after one with this evidence and no alarm.
+
+    It is what `step` returns for a window that says nothing (all factors 0).  The e-detector carries most of
+    the evidence on and begins anew with ρ: log((1 − ρ) M + ρ) − log(1 + ρ H).
+    """
+    match promise.test:
+        case "e-detector":
+            share = min(_BEGINNINGS / promise.horizon, 1.0)
+            anew = np.log(share) - np.log1p(share * promise.horizon)
+            with np.errstate(divide="ignore"):
+                return float(np.logaddexp(evidence + np.log1p(-share), anew))
+        case "e-process":
+            return evidence
+        case "alpha-spending":
+            return float(-np.log(promise.horizon))
+        case "cusum":
+            return max(evidence, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EvidenceSoFar:
+    """What a rule says after a window."""
+
+    evidence: float   # log; an alarm is due at −log(error_rate)
+    alarm: bool
+
+
+def family_evidence(
+    promise: Promise, windows: Sequence[Mapping[Member, Floats]], correction: Correction = "e-bh",
+    members: int | None = None,
+) -> list[dict[Member, EvidenceSoFar]]:
+    """The rule applied to several members (segments, say) side by side, window after window.
+
+    windows: for each, member -> factors (G,); a member may be missing from some.  members: how many share the
+    error rate; those of the window unless given.  The correction decides which of several alarms to believe;
+    a member in breach begins anew.  With one member this is the plain rule.
+    """
+    lives: dict[Member, Life] = {}
+    result: list[dict[Member, EvidenceSoFar]] = []
+    for factors in windows:
+        evidence: dict[Member, float] = {}
+        for name, f in factors.items():
+            life = lives.get(name) or Life.new(promise.test, len(f))
+            lives[name], at = step(promise, life, f)
+            evidence[name] = float(at)
+        alarms = called_out(list(evidence.values()), promise.error_rate, correction, members)
+        here = {
+            name: EvidenceSoFar(evidence=evidence[name], alarm=bool(alarm))
+            for name, alarm in zip(evidence, alarms, strict=True)
+        }
+        for name, so_far in here.items():
+            if so_far.alarm:
+                del lives[name]
+        result.append(here)
+    return result
+
+
+def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[EvidenceSoFar]:
+    """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each
+    alarm."""
+    return [one[""] for one in family_evidence(promise, [{"": f} for f in windows])]
+
+
+# What is said of a window: ok, breach or inconclusive.
+#
+#     breach          the evidence since the last breach is enough (see above).  In any
+#                     `horizon` windows, the chance of one or more false breaches is at most error_rate.
+#                     After a breach, a window whose own interval lies beyond the limit confirms it
+#     ok              this window's interval lies within the limits.  This speaks of one window, at the
+#                     confidence of its interval; it is not controlled over the life of a monitor
+#     inconclusive    neither
+#
+# An exact value decides by itself.
 
 Source = Literal["draws", "exact", "none"]   # what the evidence of a window is made of
 

@@ -1,4 +1,4 @@
-"""Classes: an outcome is one of K names, which may have numeric values (grades; win, tie, loss)."""
+"""Classes, grades and preferences: an outcome is one of K names, which may have numeric values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,13 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models.guesses import LabelModel, Mixture
-from assay.evalcore.outcomes.base import MOST_ALIKE, OutcomeKind
-from assay.evalcore.outcomes.item_pool import ItemPool
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.joint import joint_predictions
-from assay.evalcore.outcomes.places import ByJoint, ByPrediction, Places
-from assay.evalcore.rounding import is_nothing
+from assay.evalcore.outcomes.base import MOST_ALIKE, LabelModel, Mixture, OutcomeKind
+from assay.evalcore.outcomes.items import ByJoint, ByPrediction, ItemPool, Items, Places, joint_predictions
+from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats, Ints
 
 # of the supplied probabilities: flatter, as they are, sharper
@@ -170,3 +166,19 @@ def _powered(probability: Floats) -> list[Floats]:
 
 def _normalised(weight: Floats) -> Floats:
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
+_WORTH = (1.0, 0.0, 0.5)   # a win of the first, of the second, a tie
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences(Classes):
+    """Two or three classes: the first wins, the second wins, a tie. Their values are 1, 0 and 1/2."""
+
+    name: ClassVar[str] = "preference"
+
+
+def preferences(first: str, second: str, tie: str | None) -> Preferences:
+    """The outcomes of comparing two answers; tie: what that is called, None where there are none."""
+    names = (first, second) if tie is None else (first, second, tie)
+    return Preferences(names=names, values=_WORTH[: len(names)])

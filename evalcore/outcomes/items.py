@@ -1,12 +1,18 @@
-"""What the pool says of items before anyone is asked: predictions, probabilities and judges."""
+"""What the pool says of items before anyone is asked: predictions, probabilities, judges; and groups.
 
-from collections.abc import Iterator, Sequence
+Items come all at once (`Items`) or in shards (`ItemPool`).  For a cut each belongs to a group (what one or
+several systems predict of it), and has a score inside it (`Places`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import Array, Floats
+from assay.evalcore.reproducible import steady
+from assay.evalcore.types import Array, Floats, Ints
 
 CHUNK = 8_192   # items of a big pool that are worked on at once
 
@@ -82,3 +88,235 @@ def together(pieces: Sequence[Items]) -> Items:
 def joined(pieces: Sequence[Items]) -> Items:
     """The same without scores and clusters."""
     return replace(together(pieces), score=None, cluster=None)
+
+
+# The items of a pool, as far as a cut asks for them: in shards, one after the other or on several workers.
+#
+# A cut needs little of all items together: sums, and scores in rank order.  `ItemPool` is that much and no
+# more, so that a cut can be made of items that nobody holds together.  Work on a shard is a function that can
+# be pickled, such as a dataclass that can be called.  What it returns comes in the order of the shards, so
+# sums have the same bits whoever does which shard, and whoever ends first.
+
+B = TypeVar("B")
+
+
+class ItemPool(Protocol):
+    """N items in shards."""
+
+    def __len__(self) -> int:
+        """N."""
+        ...
+
+    @property
+    def n_shards(self) -> int:
+        """How many shards there are; one where all items are in memory."""
+        ...
+
+    @property
+    def none(self) -> Items:
+        """No item, with the columns that the items have."""
+        ...
+
+    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
+        """What the work makes of the items of each shard, in the order of the shards."""
+        ...
+
+
+class OneShard:
+    """An `ItemPool` of items in memory."""
+
+    n_shards = 1
+
+    def __init__(self, items: Items) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def none(self) -> Items:
+        """See ItemPool.none."""
+        return self.items.at(slice(0, 0))
+
+    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
+        """See ItemPool.over."""
+        yield work(self.items)
+
+
+# Items grouped by what several systems predict of them together.
+#
+# Items that all systems call the same pull at a difference alike.  The most frequent joint predictions are
+# a group each; all others, which may be as many as there are items, are one group together.  Groups are
+# numbered by the mean spread of their items, so neighbours matter about as much.
+
+MOST_GROUPS = 30
+TOLD = 1 << 16     # joint predictions of a shard that it tells at once
+COUNTED = 1 << 22  # joint predictions of all shards that are counted at once
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)   # odd, so that multiplying loses nothing: 2^64/golden ratio
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """The frequent joint predictions of a pool: their marks (M,), the most frequent first."""
+
+    marks: Ints
+
+    @property
+    def groups(self) -> int:
+        """M, and one for all others."""
+        return len(self.marks) + 1
+
+    def of(self, prediction: Floats) -> Ints:
+        """The number (n,) of each joint prediction (n, S); M for all others."""
+        order = np.argsort(self.marks)
+        found = _marks_of(prediction)
+        place = np.searchsorted(self.marks[order], found).clip(max=len(order) - 1)
+        return np.where(self.marks[order][place] == found, order[place], len(order))
+
+
+def joint_predictions(pool: ItemPool) -> Joint:
+    """The frequent ones of a pool; of two as frequent, the one with the lower mark comes first."""
+    told = list(pool.over(_Count(0, 1, TOLD if pool.n_shards > 1 else len(pool))))
+    if all(one.counts is not None for one in told):
+        return Joint(_most_frequent([(one.marks, one.counts) for one in told if one.counts is not None]))
+    # more of them than anybody should hold: those with marks in one range after the other
+    ranges = -(-sum(one.different for one in told) // COUNTED)
+    best: list[tuple[Ints, Ints]] = []
+    for number in range(ranges):
+        here = list(pool.over(_Count(number, ranges, len(pool))))
+        marks, counts = _added([(one.marks, one.counts) for one in here if one.counts is not None])
+        first = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
+        best.append((marks[first], counts[first]))
+    return Joint(_most_frequent(best))
+
+
+def by_mean(sizes: Ints, totals: Floats) -> Ints:
+    """The rank (G,) of each group by the mean spread of its items; sizes, totals (G,): items, spread."""
+    rank = np.empty(len(sizes), np.int64)
+    rank[np.argsort(steady(totals / np.maximum(sizes, 1)), kind="stable")] = np.arange(len(sizes))
+    return rank
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    different: int
+    marks: Ints
+    counts: Ints | None   # None where there are too many to tell
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    number: int     # of the range of marks that is counted
+    ranges: int
+    most: int
+
+    def __call__(self, items: Items) -> _Counted:
+        marks = _marks_of(items.prediction)
+        if self.ranges > 1:
+            high = marks.view(np.uint64) >> np.uint64(32)
+            marks = marks[(high * np.uint64(self.ranges)) >> np.uint64(32) == np.uint64(self.number)]
+        found, counts = np.unique(marks, return_counts=True)
+        if len(found) > self.most:
+            return _Counted(len(found), found[:0], None)
+        return _Counted(len(found), found, counts)
+
+
+def _added(told: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Different marks, rising, and how many items each has."""
+    marks, place = np.unique(np.concatenate([marks for marks, _ in told]), return_inverse=True)
+    counts = np.zeros(len(marks), np.int64)
+    np.add.at(counts, place.ravel(), np.concatenate([counts for _, counts in told]))
+    return marks, counts
+
+
+def _most_frequent(told: list[tuple[Ints, Ints]]) -> Ints:
+    marks, counts = _added(told)
+    return np.asarray(marks[np.argsort(-counts, kind="stable")[:MOST_GROUPS]])
+
+
+def _marks_of(prediction: Floats) -> Ints:
+    return np.concatenate([
+        _marks(np.asarray(prediction[start : start + CHUNK])) for start in range(0, len(prediction), CHUNK)
+    ])
+
+
+def _marks(prediction: Floats) -> Ints:
+    """A number (n,) for each joint prediction (n, S): different for different ones, but for one in 10^19."""
+    marks = np.zeros(len(prediction), np.uint64)
+    for column in prediction.T:
+        marks = (marks ^ (column.astype(np.int64) + 1).astype(np.uint64)) * _FACTOR
+        marks ^= marks >> np.uint64(29)
+    return marks.view(np.int64)
+
+
+# Where the items of a pool belong: a group, and a score inside it, by which it is cut into cells.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """By spread alone.  Subclasses know of the pool what they need."""
+
+    @property
+    def ranked(self) -> int:
+        """How many groups there are, if they are to be put in the order of their items' mean spread; or 0."""
+        return 0
+
+    def group(self, items: Items) -> Ints:
+        """(n,) group of each item."""
+        return np.zeros(len(items), np.int64)
+
+    def score(self, items: Items, spread: Floats) -> Floats:
+        """(n,) spread (n,): how far an item's outcome may move the measures, as guessed beforehand."""
+        return spread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByPrediction(Places):
+    """By predicted class, and by spread.
+
+    Classes come in the order of their items' mean spread: neighbours matter about as much, and the order of
+    the names does not matter at all.
+    """
+
+    classes: int
+
+    @property
+    def ranked(self) -> int:
+        """The classes."""
+        return self.classes
+
+    def group(self, items: Items) -> Ints:
+        """What the system predicts."""
+        return items.prediction[:, 0].astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByJoint(Places):
+    """By what several systems predict together, and by spread."""
+
+    joint: Joint
+
+    @property
+    def ranked(self) -> int:
+        """The frequent joint predictions, and all others."""
+        return self.joint.groups
+
+    def group(self, items: Items) -> Ints:
+        """The joint prediction."""
+        return self.joint.of(items.prediction)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BySaid(Places):
+    """By the mean of what is said, each column scaled to a variance of 1."""
+
+    columns: int
+    judged: bool
+    deviations: tuple[float, ...]   # of each column
+
+    def score(self, items: Items, spread: Floats) -> Floats:
+        """The sum of the scaled columns."""
+        table = items.judge if self.judged and items.judge is not None else items.prediction
+        score: Floats = np.zeros(len(items))
+        for column, deviation in zip(table.T[: self.columns], self.deviations, strict=True):
+            score = score + column / max(deviation, 1e-12)
+        return score

@@ -9,12 +9,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models.guesses import LabelModel, Regression
-from assay.evalcore.outcomes.base import Likely, OutcomeKind
-from assay.evalcore.outcomes.codes import LARGEST
-from assay.evalcore.outcomes.item_pool import ItemPool
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.places import BySaid, Places
+from assay.evalcore.outcomes.base import LARGEST, LabelModel, Likely, OutcomeKind, Regression
+from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places
 from assay.evalcore.types import Floats
 
 MOST_GUESSES = 4    # systems that are guesses of the outcome: each costs the label model a label

@@ -7,8 +7,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.item_pool import ItemPool, OneShard
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import ItemPool, Items, OneShard
 from assay.evalcore.types import Floats
 
 EXACT = 256     # different scores up to which each has a band of its own

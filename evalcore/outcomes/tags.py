@@ -7,11 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models.guesses import LabelModel, Mixture
-from assay.evalcore.outcomes.base import Likely, OutcomeKind
-from assay.evalcore.outcomes.item_pool import ItemPool
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.randomness import stream
+from assay.evalcore.outcomes.base import LabelModel, Likely, Mixture, OutcomeKind
+from assay.evalcore.outcomes.items import ItemPool, Items
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
 POWERS = (0.5, 1.0, 2.0)   # of the supplied odds: flatter, as they are, sharper

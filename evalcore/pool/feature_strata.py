@@ -20,9 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.evalcore.errors import BadInput, needs
-from assay.evalcore.pool.cell_sums import CellSums, keys_of
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.rounding import first_largest
+from assay.evalcore.pool.cells import Cells, CellSums, keys_of
+from assay.evalcore.reproducible import first_largest
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
 _MICRO = 512         # small clusters that stand for the items when a dendrogram is built

@@ -1,4 +1,4 @@
-"""From items to cells: the pool is cut once, and later steps use the counts alone.
+"""From items to cells: the pool is cut once, in one of several ways, and later steps use the counts alone.
 
 This is the only step whose cost grows with the pool.  It runs when the pool is frozen; the edges and the
 counts go into the ledger, and every later round reads those.
@@ -6,19 +6,86 @@ counts go into the ledger, and every later round reads those.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from math import ceil, log2
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.pool.cell_sums import CellSums, keys_of
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.feature_strata import cells_of
-from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory
-from assay.evalcore.pool.partition_kinds import FeatureTree, without_features
-from assay.evalcore.pool.patterns import pattern_of
-from assay.evalcore.pool.strata import assign, csf_edges, rank_edges
+from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.pool.cells import Cells, CellSums, keys_of
+from assay.evalcore.pool.feature_strata import FeatureCut, cells_of, clusters, kd_tree
+from assay.evalcore.pool.strata import (
+    OrderedScores,
+    ScoresInMemory,
+    StrataKind,
+    assign,
+    csf_edges,
+    rank_edges,
+    score_edges,
+)
 from assay.evalcore.types import Array, Floats, Ints, JsonObject
+
+# How a pool is cut, by name: the `partition` setting of the stratified methods.
+#
+#     csf  geometric  equal-size  rank-geometric     by score, see `evalcore.pool.strata`
+#     kd-tree  clusters                              by features, see `evalcore.pool.feature_strata`
+#
+# A cut by score has as many strata as the method asks for.  A cut by features has the leaves of a complete
+# tree, branching ** depth of them; a method that only counts strata gets a binary tree of at least as many.
+
+FeatureKind: TypeAlias = Literal["kd-tree", "clusters"]
+PartitionKind: TypeAlias = Literal[
+    "csf", "geometric", "equal-size", "rank-geometric", "kd-tree", "clusters"
+]
+_BY_SCORE: dict[str, StrataKind] = {kind: kind for kind in get_args(StrataKind)}
+_BY_FEATURES: dict[str, FeatureKind] = {kind: kind for kind in get_args(FeatureKind)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureTree:
+    """A cut by features, before it sees any."""
+
+    kind: FeatureKind
+    branching: int
+    depth: int
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the complete tree, empty ones included."""
+        return int(self.branching**self.depth)
+
+    def grown(self, features: Floats) -> FeatureCut:
+        """The cut of items with these features (N, D).  Raises BadInput where they are no numbers."""
+        grow = kd_tree if self.kind == "kd-tree" else clusters
+        return grow(features, branching=self.branching, depth=self.depth)
+
+
+def feature_tree(kind: PartitionKind, branching: int, depth: int) -> FeatureTree | None:
+    """The tree of a cut by features; None for a cut by score."""
+    if kind not in _BY_FEATURES:
+        return None
+    return FeatureTree(kind=_BY_FEATURES[kind], branching=branching, depth=depth)
+
+
+def binary_tree(kind: PartitionKind, n_strata: int) -> FeatureTree | None:
+    """The binary tree of a cut by features, of at least n_strata leaves; None for a cut by score."""
+    return feature_tree(kind, 2, max(1, ceil(log2(max(n_strata, 2)))))
+
+
+def cut_scores(kind: PartitionKind, scores: OrderedScores, n_strata: int) -> Floats:
+    """Interior edges of a cut by score; an empty array for a cut by features."""
+    if kind in _BY_FEATURES:
+        return np.empty(0)
+    return score_edges(_BY_SCORE[kind], scores, n_strata)
+
+
+def without_features(method_name: str) -> BadArgument:
+    """The error of a method that cuts by features where none are named."""
+    return BadArgument(
+        "features",
+        f"method {method_name!r} cuts the pool by features and none are named; name columns of numbers, or "
+        "cut by score: partition=csf",
+    )
 
 
 class Cutter(Protocol):
@@ -109,7 +176,7 @@ def build_partition(
 
     scores, probabilities, predictions (N,): see `partition_by`; features (N, D): for methods that cut by them
     (`evalcore.pool.feature_strata`); systems (N, S): what further systems predict, 0 or 1: items with equal
-    predictions make a stratum (`evalcore.pool.patterns`).  Raises BadInput for an empty pool, and where
+    predictions make a stratum (`evalcore.pool.partition`).  Raises BadInput for an empty pool, and where
     features are missing.
     """
     if len(scores) == 0:
@@ -165,3 +232,19 @@ def partition_by(
         max(n_slots or 0, len(edges) + 1), boundary=boundary, ordered=ordered or ScoresInMemory(scores)
     )
     return Partition(edges=edges, cells=cells), sums.cell_of(key)
+
+
+MOST_SYSTEMS = 10
+
+
+def pattern_of(predictions: Array) -> tuple[Ints, int]:
+    """The pattern (N,) of each item, and how many patterns there can be.
+
+    predictions (N, S), 0 or 1: what each of S systems predicts; bit s of a pattern is what system s says.
+    Raises BadInput for more than MOST_SYSTEMS.
+    """
+    n_systems = predictions.shape[1]
+    if n_systems > MOST_SYSTEMS:
+        raise BadInput(f"pool.systems: {n_systems} systems; at most {MOST_SYSTEMS} can share labels")
+    bits = np.left_shift(1, np.arange(n_systems, dtype=np.int64))
+    return np.asarray(predictions, np.int64) @ bits, 1 << n_systems

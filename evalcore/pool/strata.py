@@ -1,17 +1,181 @@
-"""Where to cut a pool by score.
+"""Where to cut a pool by score: the scores in rank order, the edges of strata, and the stratum of a score."""
 
-Every function returns the interior edges, strictly increasing; stratum k holds the items with
-`edges[k-1] <= score < edges[k]`.  Ties never straddle an edge, so fewer strata than asked for can come out.
-"""
+from collections.abc import Callable
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.plurals import plural
-from assay.evalcore.pool.ordered_scores import OrderedScores, quantiles
-from assay.evalcore.pool.stratum_finder import StratumFinder
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.types import Floats, Ints
 
+# The scores of a pool in rank order, as far as a cut asks for them.
+#
+# A cut needs few numbers of many scores: the score at some ranks, how many lie below some values, and a
+# histogram.  `OrderedScores` is that much and no more, so that a cut can be made of scores that nobody holds
+# together; `ScoresInMemory` holds them all.  Ranks begin with 0, the lowest score.  -0.0 is 0.0 here.
+
+# `np.histogram` computes the bin of a score and corrects it by one where the edges say otherwise.  Where bins
+# are wider than a few steps of rounding that is the bin between whose edges the score lies.
+_SAFE_WIDTH = 16
+
+
+class OrderedScores(Protocol):
+    """N scores, at least one."""
+
+    def __len__(self) -> int:
+        """N."""
+        ...
+
+    @property
+    def low(self) -> float:
+        """The lowest score."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The highest score."""
+        ...
+
+    def at(self, ranks: Ints) -> Floats:
+        """The scores (k,) at these ranks (k,), each within 0..N - 1."""
+        ...
+
+    def below(self, values: Floats) -> Ints:
+        """How many scores (k,) are lower than each of these values (k,)."""
+        ...
+
+    def histogram(self, bins: int) -> tuple[Ints, Floats]:
+        """Counts (bins,) and edges (bins + 1,) of bins of one width from the lowest score to the highest."""
+        ...
+
+
+class ScoresInMemory:
+    """An `OrderedScores` of an array."""
+
+    def __init__(self, scores: Floats, *, rising: bool = False) -> None:
+        """scores (N,), in any order, or rising and without -0.0.  Raises BadInput where there are none."""
+        if len(scores) == 0:
+            raise BadInput("the pool is empty: there is nothing to evaluate")
+        self._ordered: Floats = scores if rising else np.sort(scores) + 0.0
+
+    def __len__(self) -> int:
+        """See OrderedScores."""
+        return len(self._ordered)
+
+    @property
+    def low(self) -> float:
+        """See OrderedScores.low."""
+        return float(self._ordered[0])
+
+    @property
+    def high(self) -> float:
+        """See OrderedScores.high."""
+        return float(self._ordered[-1])
+
+    def at(self, ranks: Ints) -> Floats:
+        """See OrderedScores.at."""
+        return self._ordered[ranks]
+
+    def below(self, values: Floats) -> Ints:
+        """See OrderedScores.below."""
+        return np.searchsorted(self._ordered, values)
+
+    def histogram(self, bins: int) -> tuple[Ints, Floats]:
+        """See OrderedScores.histogram."""
+        return histogram(self._ordered, bins, self.low, self.high)
+
+
+def histogram(rising: Floats, bins: int, low: float, high: float) -> tuple[Ints, Floats]:
+    """Counts (bins,) and edges (bins + 1,) of some scores (n,), rising, between low and high.
+
+    The counts are those of `np.histogram`.  Each score is put into a bin by itself: counts of any pieces add
+    up to those of the whole.
+    """
+    edges = np.histogram_bin_edges(rising[:0], bins=bins, range=(low, high))
+    spread, rounding = high - low, np.spacing(max(abs(low), abs(high)))
+    if not _SAFE_WIDTH * rounding * bins < spread < np.inf:
+        return np.histogram(rising, bins=bins, range=(low, high))
+    inner = np.searchsorted(rising, edges[:-1])
+    return np.diff(np.append(inner, np.searchsorted(rising, edges[-1], side="right"))), edges
+
+
+def quantiles(scores: OrderedScores, shares: Floats) -> Floats:
+    """The quantiles (k,) at these shares (k,) of the scores, linear between neighbouring ranks.
+
+    Definition 7 of Hyndman & Fan (1996), rounded as numpy's `quantile` does.
+    """
+    place = (len(scores) - 1) * np.asarray(shares, np.float64)
+    lower = np.floor(place).astype(np.int64)
+    upper = np.minimum(lower + 1, len(scores) - 1)
+    found = scores.at(np.concatenate([lower, upper]))
+    a, b = found[:len(lower)], found[len(lower):]
+    part = place - lower
+    return np.where(part < 0.5, a + (b - a) * part, b - (b - a) * (1 - part))
+
+
+_BUCKETS = 1 << 16     # of one width, between the lowest edge and the highest
+_AT_ONCE = 1 << 16     # scores, so that what is made of them stays in the processor's cache
+_FEW = 1 << 14         # scores that are not worth a table
+
+
+class StratumFinder:
+    """Finds strata by a table of buckets; made once for some edges, and used for all scores.
+
+    A bucket is a rounded linear function of a score.  Rounding keeps the order: a score in a lower bucket
+    than an edge lies below the edge, one in a higher bucket above it.  So the bucket alone decides, unless an
+    edge lies in the same one; then scores are compared with the edges.  The result is that of a binary
+    search, in a tenth of the time.
+    """
+
+    def __init__(self, edges: Floats) -> None:
+        """edges (K,): interior edges, rising; stratum k holds `edges[k-1] <= score < edges[k]`."""
+        self._edges = edges
+        self._table: Ints | None = None
+        self._above = np.append(edges, np.inf)      # the upper edge of each stratum
+
+    def of(self, scores: Floats) -> Ints:
+        """The stratum (N,) of each of scores (N,), which are finite."""
+        if len(scores) < _FEW or len(self._edges) < 2:
+            return np.searchsorted(self._edges, scores, side="right").astype(np.int64)
+        if self._table is None:
+            self._table = self._new_table()
+        found = np.empty(len(scores), np.int64)
+        for start in range(0, len(scores), _AT_ONCE):
+            self._find(self._table, scores[start : start + _AT_ONCE], found[start : start + _AT_ONCE])
+        return found
+
+    def _find(self, table: Ints, scores: Floats, found: Ints) -> None:
+        np.take(table, self._bucket(scores), out=found, mode="clip")
+        close = np.flatnonzero(found < 0)           # an edge lies in the same bucket, or several
+        stratum, score = ~found[close], scores[close]
+        stratum += score >= self._above[stratum]
+        more = np.flatnonzero(score >= self._above[stratum])
+        stratum[more] = np.searchsorted(self._edges, score[more], side="right")
+        found[close] = stratum
+
+    def _new_table(self) -> Ints:
+        """(_BUCKETS + 3,) the edges in lower buckets; ~ of that where an edge lies in the bucket itself."""
+        of_edge = self._bucket(self._edges)
+        table = np.searchsorted(of_edge, np.arange(_BUCKETS + 3)).astype(np.int64)
+        table[of_edge] = ~table[of_edge]
+        return table
+
+    def _bucket(self, scores: Floats) -> Ints:
+        """Bucket 0 lies below all edges, the last one above them."""
+        low, high = self._edges[[0, -1]]
+        with np.errstate(over="ignore"):            # what is infinite here is cut off below
+            per_unit = _BUCKETS / (high - low)
+            place = scores - low
+            place *= per_unit if 0 < per_unit < np.inf else 1.0
+            place += 1.0
+        np.clip(place, 0.0, _BUCKETS + 2.0, out=place)
+        return np.asarray(place.astype(np.int32))
+
+
+# Where to cut a pool by score.
+#
+# Every function returns the interior edges, strictly increasing; stratum k holds the items with
+# `edges[k-1] <= score < edges[k]`.  Ties never straddle an edge, so fewer strata than asked for can come out.
 
 def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -> Floats:
     """Cumulative square-root-frequency edges (Dalenius & Hodges 1959): equal steps of Σ √frequency.
@@ -92,3 +256,77 @@ def rank_edges(scores: OrderedScores, first_block: float, ratio: float = 1.18) -
         rank = max(rank + 1, rank * ratio)
     edges = np.unique(scores.at(len(scores) - np.array(ranks, np.int64)))
     return np.asarray(edges[edges > scores.low], dtype=np.float64)
+
+
+# Other ways to cut a pool by score, and all of them by name.
+#
+#   csf             equal steps of cumulative √frequency (Dalenius & Hodges 1959): fine where scores are many
+#   geometric       widths growing from the top by a constant factor (Gunning & Horgan 2004, turned round)
+#   equal-size      as many items in each stratum
+#   rank-geometric  sizes growing from the top by a constant factor: fine where rare positives rank
+#
+# All return interior edges as above; ties never straddle an edge, so fewer
+# strata than asked for can come out.
+
+StrataKind: TypeAlias = Literal["csf", "geometric", "equal-size", "rank-geometric"]
+_SPAN = 1000.0   # the widest geometric stratum, in widths of the narrowest, is a little below this
+
+
+def geometric_edges(scores: OrderedScores, n_strata: int) -> Floats:
+    """Strata whose widths grow geometrically, the narrowest at the highest scores.
+
+    Gunning & Horgan put edges at a r^k for a population skewed to the right from a; here that is the
+    population of distances from the highest score, plus a thousandth of the range to keep them above 0.
+    Returns (n_strata - 1,) edges or fewer.  Raises BadInput for n_strata < 1 or no scores.
+    """
+    _check(scores, n_strata)
+    low, high = scores.low, scores.high
+    offset = (high - low) / _SPAN
+    distance = offset * (_SPAN + 1) ** (np.arange(1, n_strata) / n_strata) - offset
+    return _interior(high - distance, scores)
+
+
+def equal_size_edges(scores: OrderedScores, n_strata: int) -> Floats:
+    """Edges (n_strata - 1,) or fewer of strata of N/n_strata items each, up to ties.  Raises BadInput for
+    n_strata < 1 or no scores."""
+    _check(scores, n_strata)
+    ranks = (np.arange(1, n_strata) * len(scores)) // n_strata
+    return _interior(scores.at(ranks), scores)
+
+
+def rank_geometric_edges(scores: OrderedScores, n_strata: int) -> Floats:
+    """Strata whose sizes grow geometrically from one item at the top.
+
+    Edge k lies below the top N^(k/n_strata) items. Returns (n_strata - 1,) edges or fewer.  Raises BadInput
+    for n_strata < 1 or no scores.
+    """
+    _check(scores, n_strata)
+    counts = len(scores) ** (np.arange(1, n_strata) / n_strata)
+    ranks = np.clip(counts.astype(np.int64), 1, len(scores))
+    return _interior(scores.at(len(scores) - ranks), scores)
+
+
+def _check(scores: OrderedScores, n_strata: int) -> None:
+    if n_strata < 1 or len(scores) == 0:
+        raise BadInput(f"cannot cut {plural(len(scores), 'score')} into {n_strata} strata")
+
+
+def _interior(edges: Floats, scores: OrderedScores) -> Floats:
+    edges = np.unique(edges)
+    return np.asarray(edges[(edges > scores.low) & (edges <= scores.high)], dtype=np.float64)
+
+
+_CUTS: dict[StrataKind, Callable[[OrderedScores, int], Floats]] = {
+    "csf": csf_edges,
+    "geometric": geometric_edges,
+    "equal-size": equal_size_edges,
+    "rank-geometric": rank_geometric_edges,
+}
+
+
+def score_edges(kind: StrataKind, scores: OrderedScores, n_strata: int) -> Floats:
+    """Edges (n_strata - 1,) or fewer of a cut of this kind.
+
+    Raises BadInput for n_strata < 1 or no scores.
+    """
+    return _CUTS[kind](scores, n_strata)

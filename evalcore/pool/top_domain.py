@@ -15,9 +15,8 @@ rank order, so that a pool that is labelled to the end is measured exactly.
 import numpy as np
 
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition import decision_boundary
-from assay.evalcore.pool.strata import rank_edges
+from assay.evalcore.pool.strata import OrderedScores, rank_edges
 from assay.evalcore.types import Bools, Floats, Ints
 
 _SHARE = 0.01            # K at least this share of the pool,

@@ -1,1 +1,1 @@
-"""The recalibrated label model, and what is built on it: see `evalcore.methods.recalibrated`."""
+"""The recalibrated label model, and what is built on it: see `evalcore.methods.two_classes.recalibrated`."""

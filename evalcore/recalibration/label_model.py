@@ -1,24 +1,12 @@
-"""The label model: a mixture of Gaussian processes over cells, and its Laplace fits.
-
-f_c = logit p_c, p_c the chance that an item of cell c is positive.  Configuration h writes f = μ_h + Φ_h β
-with β ~ N(0, I), Φ_h Φ_hᵀ = K_h but for what is too rough to matter (`configurations.prior`).  The likelihood
-is Π_c Binomial(k_c | n_c, p_c); that the cells were chosen adaptively can be ignored, because the choice
-depended on earlier labels only.
-
-    H  configurations   R  repeats   C  cells   m  basis functions
-
-The Laplace fit is the mode β̂ with its Hessian; log evidence = log p(k | β̂) − |β̂|²/2 − ½ log det Hessian.
-It depends on the labels' counts only, not on their order: Newton runs until it has converged.
-"""
+"""The label model: a mixture of Gaussian processes over cells, its Laplace fits, and a warm start."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
-from assay.evalcore.recalibration.configurations import Configuration, prior, rough_modes
-from assay.evalcore.recalibration.shape import PoolShape
+from assay.evalcore.recalibration.prior import Configuration, PoolShape, prior, rough_modes
 from assay.evalcore.types import Bools, Floats
 
 MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
@@ -178,3 +166,50 @@ def _through(beta: Floats, basis: Floats) -> Floats:
     """Φ β for every configuration: (R, H, m) and (H, C, m) to (R, H, C)."""
     by_configuration = np.ascontiguousarray(beta.transpose(1, 0, 2))       # what fast matrix products need
     return np.ascontiguousarray(np.matmul(by_configuration, basis.transpose(0, 2, 1)).transpose(1, 0, 2))
+
+
+# A warm start: the label model after earlier labels, beside one that ignores them.
+#
+# Labels of an earlier window, discounted, update each configuration as labels of this pool would: a power
+# prior (Ibrahim & Chen 2000).  The Laplace fit β ~ N(β̂, (L Lᵀ)⁻¹) becomes the new prior by a change of
+# variables, β = β̂ + L⁻ᵀβ', β' ~ N(0, I):
+#
+#     f = (μ + Φ β̂) + Φ L⁻ᵀ β'
+#
+# so a warm model has the form of a cold one.  Since a monitored system may break between two windows, a share
+# of the prior stays with configurations that ignore the earlier labels (robust mixture, Schmidli et al.
+# 2014). A dozen labels that contradict the past shift the weight to those.
+#
+# The design's estimate uses the model for its variance only: it is unbiased whatever was inherited.
+#
+#     H  configurations   C  cells   m  basis functions
+
+COLD_SHARE = 0.2         # prior weight of what ignores the past
+COLD = ("prediction", "loose", "probability", "flat", "inverted")
+
+
+def warmed(model: LabelModel, evidence: Floats) -> LabelModel:
+    """The model after pseudo-labels, evidence (C, 2) by cell and label; unchanged if there are none."""
+    if not evidence.any():
+        return model
+    fitted = fit(model, evidence.sum(axis=1)[None], evidence[None, :, 1])
+    root, beta = fitted.root[0], fitted.coefficients[0]                    # (H, m, m), (H, m)
+    mean = model.mean + np.matmul(model.basis, beta[:, :, None])[..., 0]
+    basis = np.linalg.solve(root, model.basis.transpose(0, 2, 1)).transpose(0, 2, 1)   # Φ L⁻ᵀ = (L⁻¹ Φᵀ)ᵀ
+    cold = [h for h, name in enumerate(model.names) if name in COLD]
+    log_weight = np.log1p(-COLD_SHARE) + _log_shares(fitted.log_evidence[0])
+    if not cold:
+        return replace(model, mean=mean, basis=basis, log_weight=log_weight)
+    return replace(
+        model,
+        names=(*(f"{name}, warm" for name in model.names), *(model.names[h] for h in cold)),
+        broken=np.concatenate([model.broken, model.broken[cold]]),
+        log_weight=np.concatenate([log_weight, np.log(COLD_SHARE) + _log_shares(model.log_weight[cold])]),
+        mean=np.concatenate([mean, model.mean[cold]]),
+        basis=np.concatenate([basis, model.basis[cold]]),
+    )
+
+
+def _log_shares(log_weight: Floats) -> Floats:
+    """Log weights (H,) that add up to 1."""
+    return np.asarray(log_weight - np.logaddexp.reduce(log_weight))

@@ -1,34 +1,76 @@
-"""Weighted draws from the posterior of the positive rates, and of a measure of the finite pool.
-
-A draw of configuration h is β = β̂ + L⁻ᵀe, e ~ N(0, I), L the Cholesky factor of the Hessian.  Its weight
-corrects everything the Laplace fit got wrong and adds what a Gaussian process cannot say:
-
-    log w = [log p(k | β) − |β|²/2] − [log p(k | β̂) − |β̂|²/2] + |e|²/2      exact posterior over Laplace, ≤ 6
-          + log evidence of h
-          + log t₄(log(P / PP))                      the system is roughly right about how many there are
-          + the change in likelihood from the two edits below
-
-* Spike-and-slab tail: half of the draws have (almost) no positives below a rank r*, log-uniform between PP
-  and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then go
-  to nothing while its upper quantile stays honest.
-* Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ B/N with ρ
-  lognormal and B the model's own tail or the predicted positives (`Contamination`).
-
-Configurations share the draws by their evidence, so that none is spent on what the labels have ruled out.
-
-    R repeats   H configurations   S draws in all   C cells
-"""
+"""Weighted draws from the posterior of the positive rates, and of a measure of the finite pool."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from assay.evalcore.recalibration.contamination import Contamination, hidden_share
 from assay.evalcore.recalibration.label_model import Fit, LabelModel
-from assay.evalcore.rounding import OFF_TIES
+from assay.evalcore.recalibration.prior import PoolShape
+from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
+
+LARGEST_CONTAMINATION = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contamination:
+    """ρ ~ lognormal(log median, sigma): positives that the score does not see, as a share of `of`.
+
+    Of the predicted positives: a share of them may look like any negative, whatever the labels have shown.
+    Of the tail: of the positives that the model itself expects among unlabelled items predicted negative, one
+    more, and a twentieth of the predicted ones.  The model's tail is off by a factor then, and where it is
+    next to nothing there is little to be off by.
+    """
+
+    median: float
+    sigma: float
+    of: Literal["tail", "predicted"]
+
+
+NARROW = Contamination(median=0.3, sigma=1.0, of="tail")
+WIDE = Contamination(median=0.2, sigma=1.5, of="predicted")
+AT_LEAST_ITEMS, AT_LEAST_SHARE = 1.0, 0.05   # of the tail: what it is taken to hold beyond the model's own
+
+
+def hidden_share(
+    contamination: Contamination | None, shape: PoolShape, log_share: Floats, expected_missed: Floats
+) -> Floats:
+    """η (R or 1, S) of each draw; 0 without contamination.
+
+    log_share (S,): the standard normal behind log ρ; expected_missed (R, 1): positives that the model expects
+    among the unlabelled items predicted negative.
+    """
+    if contamination is None:
+        return np.zeros((1, len(log_share)))
+    base: Floats = np.full((1, 1), shape.positives)
+    if contamination.of == "tail":
+        base = expected_missed + AT_LEAST_ITEMS + AT_LEAST_SHARE * base
+    factor = contamination.median * np.exp(contamination.sigma * log_share)
+    return np.asarray(np.minimum(factor * base / shape.n_items, LARGEST_CONTAMINATION))
+
+
+# Weighted draws from the posterior of the positive rates, and of a measure of the finite pool.
+#
+# A draw of configuration h is β = β̂ + L⁻ᵀe, e ~ N(0, I), L the Cholesky factor of the Hessian.  Its weight
+# corrects everything the Laplace fit got wrong and adds what a Gaussian process cannot say:
+#
+#     log w = [log p(k | β) − |β|²/2] − [log p(k | β̂) − |β̂|²/2] + |e|²/2      exact posterior over Laplace, ≤ 6
+#           + log evidence of h
+#           + log t₄(log(P / PP))                      the system is roughly right about how many there are
+#           + the change in likelihood from the two edits below
+#
+# * Spike-and-slab tail: half of the draws have (almost) no positives below a rank r*, log-uniform between PP
+#   and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then go
+#   to nothing while its upper quantile stays honest.
+# * Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ B/N with ρ
+#   lognormal and B the model's own tail or the predicted positives (`Contamination`).
+#
+# Configurations share the draws by their evidence, so that none is spent on what the labels have ruled out.
+#
+#     R repeats   H configurations   S draws in all   C cells
 
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
 EVEN_DRAWS = 0.1         # share of the draws that configurations get alike while they are not ruled out

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure, driving
+from assay.evalcore.measures import two_classes
+from assay.evalcore.measures.two_classes import Measure, driving
 from assay.evalcore.types import Bools, Floats, Ints
 
 FEW_GROUPS = 8    # up to so many are added up one by one
@@ -166,11 +166,11 @@ class OfConfusion(Quantity):
 
     def values(self, positives: Floats, items: Floats) -> Floats:
         """Of the confusion table."""
-        return totals.value(self.measure, positives[..., 1], positives[..., 0], items)[..., None]
+        return two_classes.of_totals(self.measure, positives[..., 1], positives[..., 0], items)[..., None]
 
     def slopes(self, positives: Floats, items: Floats) -> Floats:
         """By FN and TP."""
-        return totals.gradient(self.measure, positives[:, 1], positives[:, 0], items)[:, None]
+        return two_classes.slopes_by_prediction(self.measure, positives[:, 1], positives[:, 0], items)[:, None]
 
     def pulls(self, positives: Floats, items: Floats) -> Floats:
         """By prediction and label."""
@@ -181,7 +181,7 @@ class OfConfusion(Quantity):
 
     def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
         """By how the measure moves with TP and FN."""
-        lower, upper = totals.attainable(self.measure, known, free, items)
+        lower, upper = two_classes.attainable_ends(self.measure, known, free, items)
         return lower[:, None], upper[:, None]
 
 

@@ -1,20 +1,5 @@
-"""The sequential difference estimator: unbiased whatever the label model believes.
-
-Round t labels cell c with inclusion probability π_c after the model has said m_c.  For the positives of any
-group of cells (TP and FN, or those of a band of the score)
-
-    T_t = Σ labelled y + Σ unlabelled m + Σ batch (y − m)/π,      E[T_t | before] = the pool's total
-    V_t = Σ_c u_c (1/π_c − 1) g_c² m_c (1 − m_c)                  its predicted variance, known beforehand
-
-and the rounds are combined with weights 1/V_t.  Because the weights are fixed before the labels arrive,
-Σ w_t (T_t − θ) is a martingale: its mean is zero.  Two variances are kept, predicted by the model and
-empirical, Σ batch (y − m)² (1/π)(1/π − 1).
-
-Where the items of a batch were drawn one at a time, the number of items that a label stands for takes the
-place of 1/π (`evalcore.design.one_at_a_time`); the weights and the predicted variance rest on what was
-planned.
-
-An item that people could not decide counts as no positive and is out of the pool.
+"""The sequential difference estimator: unbiased whatever the label model believes; and what estimates are
+made from.
 """
 
 from collections.abc import Sequence
@@ -23,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.recalibration.label_model import Fit, LabelModel
 from assay.evalcore.recalibration.quantities import Quantity
 from assay.evalcore.types import Floats, Ints
 
@@ -123,3 +109,34 @@ class RoundSums:
         with np.errstate(divide="ignore"):
             missed = np.log1p(-np.minimum(pi, 1 - 1e-12)) * sampled
         return RoundSums(totals=tuple(totals), log_missed=self.log_missed + missed)
+
+
+# What estimates are made from: the label model, its fit, the counts and the sums of the rounds.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """All that is known after some rounds."""
+
+    model: LabelModel
+    fit: Fit
+    n: Floats            # (R, C) labelled items
+    k: Floats            # (R, C) positives among them
+    left: Floats         # (R, C) unlabelled items
+    sums: RoundSums      # of each quantity
+
+    def rows(self, part: slice) -> "Evidence":
+        """The same for some of the R repeats."""
+        f = self.fit
+        return Evidence(
+            model=self.model,
+            fit=Fit(
+                coefficients=f.coefficients[part],
+                root=f.root[part],
+                log_joint=f.log_joint[part],
+                log_evidence=f.log_evidence[part],
+            ),
+            n=self.n[part],
+            k=self.k[part],
+            left=self.left[part],
+            sums=self.sums.rows(part),
+        )

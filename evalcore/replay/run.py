@@ -1,12 +1,7 @@
-"""Replay: the estimates that a method would have given in many evaluations of a pool with known labels.
-
-R evaluations run side by side.  A method sees the labels of drawn items only.  Repeats come in blocks with a
-random stream each, so the result depends on the seed and not on the number of processes.
-
-    R   repeats
-"""
+"""Replay: the estimates that a method would have given in many evaluations of a pool with known labels."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +10,60 @@ import numpy as np
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.methods.any_method import AnyMethod
-from assay.evalcore.randomness import stream
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.prepared import Prepared, Respondents, prepared
-from assay.evalcore.replay.trace import Trace, join, traces_of
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, Respondents, prepared
+from assay.evalcore.reproducible import stream
+from assay.evalcore.types import Bools, Floats, Ints
+
+_WIDE = ("wide_lower", "wide_upper")  # diagnostics that are intervals too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """Estimates of one number at each budget: arrays (R, budgets), NaN where undefined."""
+
+    value: Floats
+    lower: Floats
+    upper: Floats
+    labels: Ints         # distinct labelled items
+    wide_lower: Floats | None = None   # the wide interval, of methods that report one
+    wide_upper: Floats | None = None
+    divergence: Floats | None = None   # of the proposal from the best one, where asked; NaN without a q
+
+
+def traces_of(
+    looks: Sequence[Sequence[EstimateArrays]], labels: Ints, distance: Floats | None
+) -> list[Trace]:
+    """The trace of each number; looks: its estimates at each budget; labels, distance (R, budgets)."""
+    return [
+        Trace(
+            value=np.stack([e.value for e in at], axis=1),
+            lower=np.stack([e.lower for e in at], axis=1),
+            upper=np.stack([e.upper for e in at], axis=1),
+            labels=labels,
+            divergence=distance,
+            **{
+                end: np.stack([e.diagnostics[end] for e in at], axis=1)
+                for end in _WIDE if end in at[0].diagnostics
+            },
+        )
+        for at in zip(*looks, strict=True)
+    ]
+
+
+def join(parts: Sequence[Trace]) -> Trace:
+    """The traces of several blocks of repeats as one."""
+    columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Trace)}
+    joined: dict[str, Any] = {
+        name: None if any(one is None for one in several) else np.concatenate(several)
+        for name, several in columns.items()
+    }
+    return Trace(**joined)
+
+
+# R evaluations run side by side.  A method sees the labels of drawn items only.  Repeats come in blocks
+# with a random stream each, so the result depends on the seed and not on the number of processes.
+#
+#     R   repeats
 
 BLOCK = 50  # repeats that share a random stream
 
@@ -79,7 +123,7 @@ def run_block(
 
     budgets: rising numbers of distinct labelled items, or of answers where every draw asks anew; a batch is
     cut short to meet a budget exactly.  divergences: tell how far the next round's proposal is from the best
-    one at each budget (`evalcore.replay.divergence`), where labels do not vary.
+    one at each budget (`evalcore.replay.pool`), where labels do not vary.
 
     Returns a trace for each number that is asked for; then, from a method of two classes that judges several
     systems, for each measure of each further one.  Raises BadArgument for budgets that do not rise or exceed
@@ -131,3 +175,75 @@ def check_budgets(budgets: Sequence[int], batch_size: int, n_items: int) -> None
         raise BadArgument("budgets", f"{budgets[-1]} labels are more than the pool's {n_items} items")
     if batch_size < 1:
         raise BadArgument("batch_size", f"must be at least 1, got {batch_size}")
+
+
+# How a method did in a replay: error, coverage and width at each budget.
+#
+# Errors are against the pool's own value.  A repeat without an estimate counts as the value 0 in the error,
+# as a miss in coverage and as width 1; it is never dropped.
+
+_ROUNDING = 1e-9   # an interval that misses the truth by less covers it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSummary:
+    """How a method did at one budget, over R repeats."""
+
+    labels: int          # the budget
+    labels_mean: float   # labels bought
+    mse: float           # mean squared error
+    mse_se: float        # standard error of that mean
+    bias: float
+    undefined: float     # share of repeats without an estimate
+    coverage: float      # share of intervals that hold the truth
+    width: float         # mean width of the intervals
+    coverage_wide: float | None = None   # of the wide interval, of methods that report one
+    width_wide: float | None = None
+    divergence: float | None = None      # mean KL(q* ‖ q) of the proposals, where asked and there is a q
+
+
+def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:
+    """Error, coverage and width of a trace at each of its budgets; truth: the pool's own value."""
+    found = [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
+    if trace.divergence is None or np.isnan(trace.divergence).any():
+        return found
+    means = trace.divergence.mean(axis=0)
+    return [replace(one, divergence=float(mean)) for one, mean in zip(found, means, strict=True)]
+
+
+def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
+    wide = None
+    if trace.wide_lower is not None and trace.wide_upper is not None:
+        wide = (trace.wide_lower[:, j], trace.wide_upper[:, j])
+    ends = (trace.lower[:, j], trace.upper[:, j])
+    return _of(trace.value[:, j], ends, wide, trace.labels[:, j], truth, budget)
+
+
+def _of(
+    value: Floats, ends: tuple[Floats, Floats], wide: tuple[Floats, Floats] | None, labels: Ints,
+    truth: float, budget: int,
+) -> BudgetSummary:
+    undefined = ~np.isfinite(value)
+    error = np.where(undefined, 0.0, value) - truth
+    squared = error**2
+    coverage, width = _interval(*ends, truth, undefined)
+    coverage_wide, width_wide = (None, None) if wide is None else _interval(*wide, truth, undefined)
+    n = len(value)
+    return BudgetSummary(
+        labels=budget,
+        labels_mean=float(labels.mean()),
+        mse=float(squared.mean()),
+        mse_se=float(squared.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0,
+        bias=float(error.mean()),
+        undefined=float(undefined.mean()),
+        coverage=coverage,
+        width=width,
+        coverage_wide=coverage_wide,
+        width_wide=width_wide,
+    )
+
+
+def _interval(lower: Floats, upper: Floats, truth: float, undefined: Bools) -> tuple[float, float]:
+    """The share of the intervals that cover, and their mean width."""
+    covers = ~undefined & (lower <= truth + _ROUNDING) & (truth <= upper + _ROUNDING)
+    return float(covers.mean()), float(np.where(undefined, 1.0, upper - lower).mean())

@@ -1,6 +1,6 @@
 """A measure that nobody had asked for, estimated from labels that were bought for another.
 
-Every measure is a function g of means over the pool (`evalcore.outcome_measures.base`).  Each mean is
+Every measure is a function g of means over the pool (`evalcore.measures.measure`).  Each mean is
 estimated by Σ w ℓ / Σ w over the labelled items, what the pool alone tells of them included: so the value is
 the one that any program gives that takes these weights, scikit-learn's `sample_weight` among them.  By
 linearisation (Särndal et al. 1992, ch. 5; Woodruff 1971), with z = J·(ℓ - R̂),
@@ -13,7 +13,7 @@ read as if, of each class of which m labels were found, one in m + 1 of its shar
 instead.
 
 The interval of a measure between two bounds is Clopper and Pearson's at the effective number of labels
-(`evalcore.estimators.effective_number`, Korn & Graubard 1998), that of any other measure Student's, both with
+(`evalcore.estimators.intervals`, Korn & Graubard 1998), that of any other measure Student's, both with
 the degrees of freedom that the terms of the variance leave (Satterthwaite 1946).
 
 Labels may not carry a question.  There is no estimate with fewer than FEWEST labels, where they are worth
@@ -24,21 +24,24 @@ measure needs: intervals that rest on fewer covered in 83 to 91 of 100 runs (nom
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from assay.evalcore.estimators.effective_number import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
+from assay.evalcore.errors import plural
+from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
+from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import Estimate, why_undefined
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods import interval
-from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.plurals import plural
-from assay.evalcore.types import Bools, Floats
-from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
+from assay.evalcore.evaluation.rounds import LabelledRound, Segments
+from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.outcomes.base import OutcomeKind, is_outcome
+from assay.evalcore.outcomes.items import Items, joined
+from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample, weighted_sample
 
 KIND = "weighted"      # the kind of interval
 NONE = "none"
@@ -235,3 +238,74 @@ def _lacking(
     worst = lacking[np.argmin(found[lacking])]
     return (f"it needs {FEWEST_OF_CLASS} labels of class {kind.parts[worst]!r}, and "
             f"{'there is none' if not found[worst] else f'there are {int(found[worst])}'}")
+
+
+# Whether a measure depends on items that could not be drawn: then no weight stands for them.
+
+_SOME = 1e-12
+
+
+def depends_on(
+    kind: OutcomeKind, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, prediction: Floats
+) -> bool:
+    """Whether the label of an item with one of these predictions (m,) can change the measure.
+
+    Where it has no value yet, or needs more of an item than its prediction, it counts as depending on it.
+    """
+    found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+    items = Items(prediction=np.repeat(prediction[:, None], of.items.systems, axis=1))
+    if of.items.probability is not None and any(loss.pull(items, np.ones(loss.size)) is None
+                                                for loss in measure.losses):
+        return True
+    if not np.isfinite(found.value).all():
+        return True
+    phi = np.full((len(prediction), kind.width), 1 / kind.width)
+    stack = Stack(kind=kind, measures=(measure,))
+    return bool((stack.spread(items, phi, found.slopes) > _SOME).any())
+
+
+def unreached(size: Ints, sample: WeightedSample) -> int:
+    """How many items cannot be drawn; size (C,)."""
+    return int(size[~sample.reached].sum())
+
+
+# The measures of an evaluation in each of its segments, from the labels of the segment and their weights.
+#
+# Within a cell the items asked are a random part of it, whatever segment they are in.  So what a labelled
+# item stands for in the pool it stands for in its segment, and the estimates are those of
+# `weighted.estimate`: of the segment's labels alone, with no label model, which may be wrong in a segment.
+
+MOST_NUMBERS = 50   # of a measure that is estimated by segment: no confusion matrix of eight classes
+
+
+def estimates_by_segment(
+    question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
+) -> tuple[Estimate, ...]:
+    """By column, then measure, then value, then the measure's classes; rounds: all that were closed.
+
+    A positive and a negative class have estimates of their own (`evalcore.evaluation.segments`).  Nothing
+    before the first label of other outcomes.
+    """
+    if not segments:
+        return ()
+    if not isinstance(question.measures, Stack):
+        return by_segment.segment_rows(question, state, rounds, segments)
+    if not state.labels:
+        return ()
+    sample = weighted_sample(question, state, rounds)
+    with_label = [(one, is_outcome(one.code)) for one in rounds]
+    items = joined([one.items.at(at) for one, at in with_label])
+    place = {
+        column: np.concatenate([one.segment[column][at] for one, at in with_label]) for column in segments
+    }
+    told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
+    return tuple(
+        replace(estimate, segment=f"{column}={value}")
+        for column, values in segments.items()
+        for measure in told
+        for i, value in enumerate(values)
+        for estimate in weighted_estimates(
+            question.measures.kind, [measure], sample, Labelled(items=items, among=place[column] == i),
+            question.confidence,
+        )
+    )

@@ -1,20 +1,4 @@
-"""How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
-
-A judge is a column of guesses, or the pool's probabilities, whose guess is the most probable class.  Its
-figures are measures of that guess (`evalcore.weighted.estimate`), so they are about the whole pool, with
-intervals.
-
-What a judge tells of a measure g is R² = Corr²(J·ℓ(x, y), J·m(x)) over the pool, m what the judge expects of
-the loss: the share of the variance that a random sample with a difference estimator is spared (Cochran 1977,
-ch. 7; Angelopoulos et al. 2023, power-tuned).  What the whole evaluation saved compares its variance V with
-that of a random sample without replacement,
-
-    V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - min(n, MIN_LABELS)/n_r
-
-S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
-With a judge that never errs there is no residual, and only the labels that a stop needs are left.  An
-evaluation that bought fewer never came to its target: it would have bought them with that judge too.
-"""
+"""How good guesses are, by the labels: those of a judge, and the pool's probabilities."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +7,32 @@ import numpy as np
 
 from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
+from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, linearised, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
+# How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
+#
+# A judge is a column of guesses, or the pool's probabilities, whose guess is the most probable class.  Its
+# figures are measures of that guess (`evalcore.weighted.estimate`), so they are about the whole pool, with
+# intervals.
+#
+# What a judge tells of a measure g is R² = Corr²(J·ℓ(x, y), J·m(x)) over the pool, m what the judge expects
+# of the loss: the share of the variance that a random sample with a difference estimator is spared (Cochran
+# 1977, ch. 7; Angelopoulos et al. 2023, power-tuned).  What the whole evaluation saved compares its
+# variance V with that of a random sample without replacement,
+#
+#     V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - min(n, MIN_LABELS)/n_r
+#
+# S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
+# With a judge that never errs there is no residual, and only the labels that a stop needs are left.  An
+# evaluation that bought fewer never came to its target: it would have bought them with that judge too.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judge:
@@ -193,3 +194,63 @@ def _random_labels(
     if variance is None or not np.isfinite(scatter) or scatter <= 0:
         return None
     return min(max(round(float(scatter / (variance + scatter / pool_size))), 1), pool_size)
+
+
+# Whether the pool's probabilities hold: the share of positives among items of about one probability.
+#
+# With several classes: the share that is predicted right, by the probability of the class that is
+# predicted. The share is estimated from the labels and their weights with the interval of
+# `weighted.estimate`, bin by bin; bins without a label are left out. That of positives is the accuracy of
+# predicting all items positive.
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReliabilityBin:
+    """The items whose probability lies from `lower` to below `upper`; in the last bin 1 counts too."""
+
+    lower: float
+    upper: float
+    labels: int
+    predicted: float                # their mean probability, by the weights of the labelled ones
+    share: float | None             # that is positive, or predicted right; an estimate; None: see the reason
+    share_lower: float | None
+    share_upper: float | None
+    undefined_reason: str | None
+
+
+def reliability(
+    sample: WeightedSample, probability: Floats, names: Sequence[str], pool_size: int, confidence: float
+) -> tuple[ReliabilityBin, ...]:
+    """The bins that hold labels. probability (n,): of the positive class; names: of the negative and the
+    positive class."""
+    items = Items(prediction=np.ones((len(sample), 1)))
+    return reliability_of_predictions(
+        Classes(names=tuple(names)), sample, items, probability, pool_size, confidence
+    )
+
+
+def of_predicted(predicted: Floats, probability: Floats) -> Floats:
+    """(n,) the probability of the class that is predicted. predicted (n,): codes; probability (n, K)."""
+    return np.take_along_axis(probability, predicted.astype(np.int64)[:, None], axis=1)[:, 0]
+
+
+def reliability_of_predictions(
+    kind: OutcomeKind, sample: WeightedSample, items: Items, probability: Floats, pool_size: int,
+    confidence: float,
+) -> tuple[ReliabilityBin, ...]:
+    """The bins that hold labels. items: with one prediction each; probability (n,): of the class that is
+    predicted."""
+    measure = outcome_measure("accuracy", kind, pool_size)
+    at = np.clip(np.floor(probability * BINS), 0, BINS - 1)
+    found = []
+    for i in np.unique(at).astype(np.int64).tolist():
+        among = at == i
+        (e,) = weighted_estimates(kind, [measure], sample, Labelled(items=items, among=among), confidence)
+        found.append(ReliabilityBin(
+            lower=i / BINS, upper=(i + 1) / BINS, labels=e.labels,
+            predicted=float(np.average(probability[among], weights=sample.weight[among])),
+            share=e.value, share_lower=e.lower, share_upper=e.upper, undefined_reason=e.undefined_reason,
+        ))
+    return tuple(found)

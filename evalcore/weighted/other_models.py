@@ -13,13 +13,17 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.estimators.single_trial import single_trial
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.low_shot.acis import Acis
-from assay.evalcore.methods.low_shot.acis_average import Iterations
-from assay.evalcore.methods.low_shot.acis_state import fixed_weight, labels_until, planned_labels
-from assay.evalcore.outcomes.codes import UNANSWERED
+from assay.evalcore.estimators.importance import single_trial
+from assay.evalcore.evaluation.rounds import LabelledRound
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.two_classes.acis import (
+    Acis,
+    Iterations,
+    fixed_weight,
+    labels_until,
+    planned_labels,
+)
+from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import iteration_of
 from assay.evalcore.types import Bools, Floats, Ints

@@ -1,5 +1,7 @@
 """The labelled items of an evaluation, each with the number of items of the pool that it stands for.
 
+`weighted_sample` makes the weights, by kind of design; `along_the_score`, `wrong_predictions` show the items.
+
 With weights w the mean of any function of an item is estimated by Σ w f / Σ w, and the variance of a sum of
 small pulls z by
 
@@ -8,9 +10,20 @@ small pulls z by
 v_i says what the design left to chance: 0 for an item that was certain to be asked.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from assay.evalcore.types import Bools, Floats, Ints
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.rounds import LabelledRound
+from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_method import Weighting
+from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Array, Bools, Floats, Ints
 
 NO_GROUP = -1
 
@@ -23,7 +36,7 @@ class WeightedSample:
     rank: Ints           # (n,) position of the item inside its cell
     round: Ints          # (n,) in which it was labelled, counted from 1
     draw: Ints           # (n,) the first draw of it in that round, counted from 0
-    label: Floats        # (n,) the code of its outcome: see `evalcore.outcomes.codes`
+    label: Floats        # (n,) the code of its outcome: see `evalcore.outcomes.base`
     probability: Floats  # (n,) of that draw, or of the item to be in that round
     weight: Floats       # (n,) items that it stands for, itself included
     factor: Floats       # (n,) v
@@ -33,3 +46,304 @@ class WeightedSample:
 
     def __len__(self) -> int:
         return len(self.cell)
+
+
+# Weights of the labelled items of an evaluation, by kind of design.
+#
+# Methods for any outcome know what each of their items stands for (`OutcomeMethod.weights`).  Of a positive
+# and a negative class the capability `weighting` says it:
+#
+#   draws     with replacement. A draw under q stands for 1/(n q) items, n the draws of all rounds; an item
+#             for the sum over its draws (Hansen & Hurwitz 1943)
+#   rounds    without replacement, by chances that follow the labels. Round t alone estimates a total by what
+#             was known before it and Σ 1/π over its new items (Horvitz & Thompson 1952; Raj 1956). Rounds
+#             are averaged by how many items they ask, ω_t, which is known before their labels. So an item of
+#             round s weighs ω_s/π + Σ_{t>s} ω_t, and the mean of a sum of weights is the truth whatever
+#             steered the draws
+#   pooled    without replacement, by chances that do not follow the labels: 1/Π, Π = 1 - Π_t (1 - π_t)
+#   cells     a simple random sample of each cell, however many: its items share its unlabelled ones; cells
+#             without a label go to the nearest with one, of the same prediction where there is one
+#
+# A round in which all was asked that is left settles everything: every item then weighs 1.  Where a round was
+# closed with items unanswered, chances are those of being asked and answered (`evaluation.nonresponse`).
+#
+#     T   draws of a round;  C   cells;  n   labelled items
+
+_Weights: TypeAlias = tuple[Floats, Floats, Ints]   # weight, factor and group, (n,) each
+_First: TypeAlias = Mapping[str, Any]   # cell, rank, round, draw and probability of each item, (n,)
+
+
+def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledRound]) -> WeightedSample:
+    """The labelled items of the closed rounds, of which there is one at least; state: after these rounds.
+
+    Raises BadInput where the method's items have no known chances, and NothingToStandFor for a round with
+    gaps where a prediction was asked and gave no answer.
+    """
+    if isinstance(question.measures, Stack):
+        found = question.method.weights(state.inner)
+        return WeightedSample(
+            **_first_draws(rounds), weight=found.weight, factor=found.factor, group=found.group,
+            reached=question.cells.relevant, exact=state.exhausted,
+        )
+    return weighted_by(question.method.capabilities.weighting, question.cells, rounds)
+
+
+def weighted_by(weighting: Weighting, cells: Cells, rounds: Sequence[LabelledRound]) -> WeightedSample:
+    """The labelled items of these rounds of two classes with their weights.
+
+    Raises BadInput for a design whose items have no known chance, and NothingToStandFor for a round with gaps
+    where a prediction was asked and gave no answer.
+    """
+    if weighting not in _MADE:
+        raise BadInput("labelled items have no weights: they were not drawn with known probabilities")
+    first = _first_draws(rounds)
+    settled = any(r.plan.census and not r.gaps for r in rounds)
+    weight, factor, group = _certain(first) if settled else _MADE[weighting](cells, rounds, first)
+    return WeightedSample(
+        **first, weight=weight, factor=factor, group=group, reached=_reached(cells, rounds), exact=settled,
+    )
+
+
+def predictions_unreached(cells: Any, kind: OutcomeKind, reached: Bools, *, as_frozen: bool) -> Floats:
+    """(m,) what may be predicted of the items of cells that are not reached (C,).
+
+    Anything, unless as_frozen and the cells say it: by the pool's own predictions.  One code where outcomes
+    are no classes.
+    """
+    if as_frozen and isinstance(cells, Cells):
+        return np.unique(cells.prediction[~reached]).astype(np.float64)
+    return np.arange(max(len(kind.parts), 1), dtype=np.float64)
+
+
+def _first_draws(rounds: Sequence[LabelledRound]) -> dict[str, Any]:
+    """Of every item with a label, the draw that bought it."""
+    found: dict[str, list[Array]] = {
+        name: [] for name in ("cell", "rank", "round", "draw", "label", "probability")
+    }
+    for number, one in enumerate(rounds, start=1):
+        at = np.flatnonzero(one.plan.ask & one.new & is_outcome(one.code))
+        found["cell"].append(one.plan.cell[at])
+        found["rank"].append(one.plan.rank[at])
+        found["round"].append(np.full(len(at), number))
+        found["draw"].append(at)
+        found["label"].append(one.code[at])
+        found["probability"].append(one.plan.probability[at])
+    return {name: np.concatenate(pieces) for name, pieces in found.items()}
+
+
+def _certain(first: _First) -> _Weights:
+    n = len(first["cell"])
+    return np.ones(n), np.zeros(n), np.full(n, NO_GROUP)
+
+
+def _by_draws(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
+    sampled = [r for r in rounds if not r.plan.census]
+    made = sum(len(r.code) for r in sampled)
+    place = _places(first)
+    weight, squares = np.zeros(len(first["cell"])), np.zeros(len(first["cell"]))
+    for one in sampled:
+        stands = 1 / (made * one.plan.probability * one.response(cells))
+        drawn = zip(one.plan.cell.tolist(), one.plan.rank.tolist(), strict=True)
+        at = np.array([place.get(address, -1) for address in drawn], np.int64)
+        np.add.at(weight, at[at >= 0], stands[at >= 0])
+        np.add.at(squares, at[at >= 0], stands[at >= 0] ** 2)
+    return weight, squares * made / max(made - 1, 1), np.full(len(weight), NO_GROUP)
+
+
+def _by_rounds(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
+    asked = np.array([r.plan.ask.sum() for r in rounds], np.float64)
+    say = asked / asked.sum()
+    after = say.sum() - np.cumsum(say)
+    weight, factor = np.empty(len(first["cell"])), np.empty(len(first["cell"]))
+    for number, one in enumerate(rounds, start=1):
+        here = first["round"] == number
+        told = _told(cells, one)[first["draw"][here]]
+        weight[here] = say[number - 1] * told + after[number - 1]
+        factor[here] = say[number - 1] ** 2 * told * np.maximum(told - 1, 0.0)
+    return weight, factor, np.full(len(weight), NO_GROUP)
+
+
+def _told(cells: Cells, one: LabelledRound) -> Floats:
+    """(T,) the items that each draw stands for in its round."""
+    plan, rate = one.plan, one.response(cells)
+    stands_for = plan.design.stands_for
+    return np.asarray((1 / plan.probability if stands_for is None else stands_for[0, plan.cell]) / rate)
+
+
+def _by_pooled(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
+    missed = np.zeros(cells.n_cells)
+    for one in rounds:
+        chance = one.plan.design.unlabelled[0].copy()
+        rate = one.response(cells)
+        chance[one.plan.cell] *= rate
+        missed += np.log1p(-np.minimum(chance, 1 - 1e-12))
+    inclusion = -np.expm1(missed)[first["cell"]]
+    return 1 / inclusion, (1 - inclusion) / inclusion**2, np.full(len(inclusion), NO_GROUP)
+
+
+def _by_cells(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _Weights:
+    cell = first["cell"]
+    n = np.bincount(cell, minlength=cells.n_cells)
+    gone = [r.plan.cell[r.plan.ask & (r.code == UNDECIDED)] for r in rounds]
+    undecided = np.bincount(np.concatenate(gone), minlength=cells.n_cells)
+    open_items = (cells.size - n - undecided) * _reached(cells, rounds)
+    opened = np.zeros(cells.n_cells)
+    np.add.at(opened, _nearest_labelled(n, cells.prediction), open_items)
+    each = opened / np.maximum(n, 1)
+    group = _grouped(n, cells.prediction)
+    together = np.bincount(group, weights=n)[group][cell]
+    centred = np.where(together > 1, together / np.maximum(together - 1, 1), 1.0)
+    factor = each * (each + 1)
+    return 1 + each[cell], factor[cell] * centred, np.where(together > 1, group[cell], NO_GROUP)
+
+
+def _nearest_labelled(n: Ints, prediction: Ints) -> Ints:
+    """(C,) the nearest cell with a label: of the same prediction where it has any; itself if it has one."""
+    nearest = np.arange(len(n))
+    everywhere = np.flatnonzero(n > 0)
+    for c in np.flatnonzero(n == 0).tolist():
+        alike = everywhere[prediction[everywhere] == prediction[c]]
+        among = alike if len(alike) else everywhere
+        if len(among):
+            nearest[c] = among[np.argmin(np.abs(among - c))]
+    return nearest
+
+
+def _grouped(n: Ints, prediction: Ints) -> Ints:
+    """(C,) a number for each group of neighbouring cells of one prediction, of two labels or more."""
+    group = np.zeros(len(n), np.int64)
+    number = 0
+    for f in (0, 1):
+        of_f = np.flatnonzero(prediction == f)
+        held = np.cumsum(n[of_f])
+        piece = np.maximum((held - n[of_f]) // 2, 0)
+        # the last label alone joins those before it
+        last = held[-1] // 2 - 1 if len(held) else 0
+        group[of_f] = number + np.minimum(piece, max(int(last), 0))
+        number = int(group.max()) + 1
+    return group
+
+
+def _places(first: _First) -> dict[tuple[int, int], int]:
+    addresses = zip(first["cell"].tolist(), first["rank"].tolist(), strict=True)
+    return {address: i for i, address in enumerate(addresses)}
+
+
+def _reached(cells: Cells, rounds: Sequence[LabelledRound]) -> Bools:
+    """(C,) cells whose every item was asked or could have been."""
+    reached = np.zeros(cells.n_cells, np.bool_)
+    for one in rounds:
+        design = one.plan.design
+        reached |= (design.unlabelled[0] > 0) | (design.left[0] == 0)
+        reached[one.plan.cell] = True
+    return reached
+
+
+_MADE: Mapping[
+    str, Callable[[Cells, Sequence[LabelledRound], _First], _Weights]
+] = {"draws": _by_draws, "rounds": _by_rounds, "pooled": _by_pooled, "cells": _by_cells}
+
+
+# Where the labels of two classes went on the axis of the score.
+
+BINS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreBin:
+    """One piece of the axis."""
+
+    lower: float
+    upper: float
+    items: int        # of the pool
+    labelled: int     # of them, those with a label
+    positives: int    # of these, those labelled positive
+
+
+def along_the_score(
+    position: Floats, size: Ints, cell: Sequence[int], positive: Sequence[bool]
+) -> tuple[ScoreBin, ...]:
+    """The axis in BINS pieces of one width, without those that hold no item; () where it is too long for
+    a float.
+
+    position (C,): mean score of the items of each cell; size (C,): its items; cell (n,): of each labelled
+    item; positive (n,): whether it is labelled so. All items of a cell count where its mean is.
+    """
+    low, high = position.min().item(), position.max().item()
+    if high - low == np.inf:
+        return ()
+    edges = np.linspace(low, high, BINS + 1) if high > low else np.array([low, high])
+    pieces = len(edges) - 1
+    at = np.clip(np.searchsorted(edges, position, side="right") - 1, 0, pieces - 1)
+    items = np.bincount(at, weights=size, minlength=pieces)
+    where = at[np.asarray(cell, np.int64)]
+    labelled = np.bincount(where, minlength=pieces)
+    found = np.bincount(where[np.asarray(positive, np.bool_)], minlength=pieces)
+    return tuple(
+        ScoreBin(
+            lower=float(edges[i]), upper=float(edges[i + 1]), items=int(items[i]), labelled=int(labelled[i]),
+            positives=int(found[i]),
+        )
+        for i in np.flatnonzero(items > 0).tolist()
+    )
+
+
+# The labelled items whose label is not what was predicted, to learn from: those that weigh most first.
+#
+# They are no picture of the pool's errors: items were drawn unevenly, and where errors were expected more
+# than elsewhere.  The weight says how many items of the pool an item stands for (`weighted.sample`).
+
+MOST_LISTED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledItem:
+    """One item with a label and a prediction."""
+
+    item_id: str
+    predicted: float            # codes: see `evalcore.outcomes.base`
+    label: float
+    round: int                  # in which it was labelled, counted from 1
+    cell: int
+    chance: float               # of the draw that bought the label
+    chance_kind: str            # "per draw", "inclusion" in the round, or "census"
+    asked: bool = True          # False: its label was known beforehand, and nobody was asked
+    weight: float | None = None        # items that it stands for; None where items have no known chances
+    score: float | None = None         # where the pool has one
+    probability: float | None = None   # of the positive or of the predicted class, where the pool has one
+    predicted_text: str = ""           # both as people write them
+    label_text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongPredictions:
+    """The errors among the labelled items."""
+
+    labelled: int                      # items with a label
+    count: int                         # of them, those with an error
+    weight: float | None               # items that the errors stand for; None where weights are not known
+    items: tuple[LabelledItem, ...]    # MOST_LISTED of them at most, in order
+    by_size: bool                      # the largest errors first, not those that weigh most
+
+
+def wrong_predictions(items: Sequence[LabelledItem], *, by_size: bool) -> WrongPredictions:
+    """The items (any number) whose label differs from the prediction.
+
+    by_size: outcomes are numbers: the largest |prediction - label| first. Otherwise the largest weight first,
+    or where weights are not known the smallest chance. What is equal stays in the order given.
+    """
+    wrong = [one for one in items if one.predicted != one.label]
+    weights = [one.weight for one in wrong if one.weight is not None]
+    ordered = sorted(wrong, key=_by_size if by_size else _by_weight)
+    return WrongPredictions(
+        labelled=len(items), count=len(wrong), weight=sum(weights) if len(weights) == len(wrong) else None,
+        items=tuple(ordered[:MOST_LISTED]), by_size=by_size,
+    )
+
+
+def _by_size(one: LabelledItem) -> float:
+    return -abs(one.predicted - one.label)
+
+
+def _by_weight(one: LabelledItem) -> float:
+    return one.chance if one.weight is None else -one.weight

@@ -8,8 +8,8 @@ import click
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
+from assay.flows.cli.json_types import CheckedJson, CheckedPoolJson, CheckJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
-from assay.flows.cli.printed.commands import CheckedJson, CheckedPoolJson, CheckJson
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.pool.same_source import FrozenPool, SourceChanged, refuse_changed_source

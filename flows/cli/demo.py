@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.flows.cli.json_types import DemoJson, RandomSampleJson
 from assay.flows.cli.output import file_link, is_verbose, json_option, print_json
-from assay.flows.cli.printed.commands import DemoJson, RandomSampleJson
-from assay.flows.cli.progress import ProgressDisplay
-from assay.flows.cli.standing import print_standing
+from assay.flows.cli.standing import ProgressDisplay, print_standing
 from assay.tasks.report import price, wording
 
 if TYPE_CHECKING:
-    from assay.flows.demo.run import Demo
+    from assay.flows.demo import Demo
 
 
 @click.command()
@@ -35,7 +34,7 @@ def demo(label_studio: bool, out: Path, seed: int, verbose: bool, as_json: bool)
       assay demo
       assay demo --label-studio
     """
-    from assay.flows.demo.run import run_demo
+    from assay.flows.demo import run_demo
 
     with ProgressDisplay(500).running() as progress:
         found = run_demo(

@@ -6,14 +6,12 @@ from textwrap import fill
 import click
 
 from assay.evalcore.errors import BadInput
-from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
-from assay.flows.cli.printed.commands import EstimatedJson, ExportJson
+from assay.flows.cli.json_types import EstimatedJson, ExportJson
+from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
-from assay.flows.cli.working import working
 from assay.flows.record.opened import open_evaluation
 from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
-from assay.flows.weighted.export import exported
-from assay.flows.weighted.sample import read_sample
+from assay.flows.weighted.sample import exported, read_sample
 from assay.tasks.report import write_files
 from assay.tasks.report.machine import estimate_json
 from assay.tasks.weighted.export import FORMATS, format_for

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.evalcore.errors import BadInput
-from assay.flows.cli.output import file_link, json_option, print_json, store_flag, store_named, store_option
+from assay.flows.cli.output import (
+    file_link,
+    json_option,
+    print_json,
+    store_flag,
+    store_named,
+    store_option,
+    working,
+)
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
-from assay.flows.cli.working import working
 from assay.flows.record.finished import standings as all_standings
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
@@ -18,7 +25,7 @@ from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.protocol import Store
 
 if TYPE_CHECKING:
-    from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
+    from assay.flows.cli.json_types import EveryStandingJson, MonitorStandingJson
     from assay.tasks.report.history.record import HistoryRow
 
 _EXIT_CODES = {
@@ -57,7 +64,7 @@ def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
     if forecast and standing.state != "finished":
-        from assay.flows.report.outlook import read_outlook
+        from assay.flows.report.gather import read_outlook
 
         with working("forecasting") as tell:
             ahead = read_outlook(opened, lambda done, most: tell("simulating worlds", done, most))
@@ -154,7 +161,7 @@ def report(names: tuple[str, ...], out: Path | None, evidence: bool, where: str 
     """
     from assay.flows.report.gather import report_data
     from assay.tasks.report import render_report, write_files
-    from assay.tasks.report.several.files import folder_of, several_files, several_json
+    from assay.tasks.report.several import folder_of, several_files, several_json
 
     if len(set(names)) < len(names):
         raise BadInput(f"{', '.join(names)}: an evaluation is named twice; name each once")

@@ -1,4 +1,4 @@
-"""The commands of monitors: monitor, history."""
+"""The commands of monitors: monitor and history, and amend, mute and unmute, which change one that runs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,29 +10,35 @@ from typing import Any
 
 import click
 
-from assay.flows.alerts.delivery import deliver
+from assay.flows.alerts import deliver
+from assay.flows.cli.json_types import AmendedJson, MutedJson, ScheduledJson, TickJson, UnmutedJson
 from assay.flows.cli.look import standing_code
-from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
-from assay.flows.cli.printed.commands import ScheduledJson, TickJson
-from assay.flows.cli.working import working
-from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.judge_drift import with_judges
-from assay.flows.monitor.publishing import figures_of, publish, write_pages
-from assay.flows.monitor.registry import register
+from assay.flows.cli.output import (
+    file_link,
+    json_option,
+    print_json,
+    store_for,
+    store_named,
+    store_option,
+    working,
+)
+from assay.flows.monitor import mute as muting
+from assay.flows.monitor import versions as amending
+from assay.flows.monitor.history import figures_of, publish, read_monitor_history, with_judges, write_pages
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.alerts.outbox import Delivery
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitoring.mutes import mute_at
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.monitors import mute_at
 from assay.tasks.report import wording, write_files
-from assay.tasks.report.history.judges import judge_in_words
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
-from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
+from assay.tasks.report.history.table import history_parquet, joined_windows, judge_in_words, recent_of
 from assay.tasks.report.history.words import STATES, again_in_words, no_data_in_words, windows_in_words
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
-from assay.tasks.telemetry import otel, prometheus
+from assay.tasks.telemetry import exporters
 
 
 @click.command()
@@ -140,12 +146,12 @@ def history(
         write_files({parquet.name: history_parquet(told)}, parquet.parent)
         written.append(parquet)
     if prometheus_file is not None:
-        prometheus.write_textfile(figures_of(store, told, datetime.now(UTC)), prometheus_file)
+        exporters.write_textfile(figures_of(store, told, datetime.now(UTC)), prometheus_file)
         written.append(prometheus_file)
     for file in written:
         click.echo(f"wrote {file_link(file)}", err=as_json)
     if send_otel:
-        otel.send(figures_of(store, told, datetime.now(UTC)))
+        exporters.send_by_otlp(figures_of(store, told, datetime.now(UTC)))
         click.echo("sent the figures by OTLP", err=as_json)
     return 0
 
@@ -248,3 +254,104 @@ def _exit_code(done: Tick, told: MonitorHistory, window: str | None, failed: boo
     if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):
         return 3
     return 1 if failed else stands
+
+
+# Changing a monitor that runs.
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
+@click.option("--from", "first", default=None, metavar="WINDOW",
+              help="The first window it applies to [default: the first that is not due].")
+@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the ledger.")
+@store_option
+@json_option
+def amend(spec: Path, first: str | None, reason: str, where: str | None, as_json: bool) -> int:
+    """Make SPEC the newest version of its monitor.
+
+    It applies from the first window that is not due yet; windows before that are judged by the version of
+    their time. What is measured, and of what, cannot change. Another model_version begins reference and
+    evidence anew, and another limit its own evidence.
+
+    \b
+    Example:
+      assay amend dedup-monitor.yaml --reason "agreed with the business: 0.85"
+      assay amend dedup-monitor.yaml --from 2026-12-01
+    """
+    asked = load_monitor_spec(spec)
+    store = store_for(where, asked)
+    made = amending.amend(store, asked, now=datetime.now(UTC), first=first, reason=reason)
+    if as_json:
+        amended: AmendedJson = {
+            "monitor": asked.name, "amendment": None if made is None else record.plain(made)
+        }
+        print_json(amended)
+        return 0
+    if made is None:
+        click.echo(f"{asked.name}: nothing changed")
+        return 0
+    click.echo(f"{asked.name}: version {made.number}, from window {made.first} on")
+    click.echo(f"  changed: {', '.join(made.changed)}")
+    click.echo(f"  {consequence_of(made)}")
+    if made.anew or made.new_model:
+        click.echo(
+            "  The bound on false breaches holds for each stretch between two such changes by itself."
+        )
+    if any(key.startswith(("monitor.schedule", "pool.source")) for key in made.changed):
+        click.echo(f"  next: assay monitor {spec} schedules it anew")
+    return 0
+
+
+@click.command()
+@click.argument("name")
+@click.option("--until", required=True, metavar="DATE",
+              help="The moment it ends, in UTC: 2026-12-01 or 2026-12-01T09:00.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; kept in the ledger.")
+@store_option
+@json_option
+def mute(name: str, until: str, reason: str, where: str | None, as_json: bool) -> int:
+    """Deliver no alert of the monitor NAME until a date.
+
+    Windows are opened and judged as ever. Alerts are kept in the ledger, marked as muted. When the mute ends,
+    people get one summary of them, and are told of a breach that still stands.
+
+    \b
+    Example:
+      assay mute dedup --until 2026-12-01 --reason "new release is rolled out"
+    """
+    made = muting.mute(
+        store_named(where), name, until=_moment(until), reason=reason, now=datetime.now(UTC)
+    )
+    if as_json:
+        muted: MutedJson = {"monitor": name, "mute": record.plain(made)}
+        print_json(muted)
+    else:
+        click.echo(f"{name}: muted until {made.until:%Y-%m-%d %H:%M} UTC")
+    return 0
+
+
+@click.command()
+@click.argument("name")
+@store_option
+@json_option
+def unmute(name: str, where: str | None, as_json: bool) -> int:
+    """End the mute of the monitor NAME, and sum up what was muted.
+
+    \b
+    Example:
+      assay unmute dedup
+    """
+    ended = muting.unmute(store_named(where), name, now=datetime.now(UTC))
+    if as_json:
+        unmuted: UnmutedJson = {"monitor": name, "ended": ended}
+        print_json(unmuted)
+    else:
+        click.echo(f"{name}: alerts are delivered again" if ended else f"{name}: is not muted")
+    return 0
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no date; write 2026-12-01", param_hint="--until") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -109,10 +109,9 @@ def replay(
         _refuse_idle({**of_two, **of_others})
     else:
         _refuse_idle(of_others)
-    from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
-    from assay.tasks.replay.request import ReplayRequest
+    from assay.tasks.replay.presentation import as_text, check_plot_path, write_convergence_plot
+    from assay.tasks.replay.records import ReplayRequest
     from assay.tasks.replay.run import run_replay
-    from assay.tasks.replay.table import as_text
 
     given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
              "probability": probability}

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.cli.output import json_option, print_json, write_new
-from assay.tasks.spec.monitor_template import monitor_template
-from assay.tasks.spec.template import spec_template
+from assay.tasks.spec.template import monitor_template, spec_template
 
 if TYPE_CHECKING:
-    from assay.flows.cli.printed.commands import SpecWrittenJson
+    from assay.flows.cli.json_types import SpecWrittenJson
 
 
 @click.command()
@@ -49,7 +48,7 @@ def schema(name: str | None) -> int:
       assay schema status > status.schema.json
       assay schema spec > assay.schema.json
     """
-    from assay.flows.cli.printed.schemas import FORMS, schema_named
+    from assay.flows.cli.schemas import FORMS, schema_named
 
     if name is None:
         for known, form in FORMS.items():

@@ -1,17 +1,20 @@
-"""Where an evaluation stands, for people at a terminal."""
+"""Where an evaluation stands, for people at a terminal: when a command ends, and while it runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from textwrap import fill
 
 import click
 
-from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.report import EstimateRow, ReportData, comparison, price, sentences, wording
-from assay.tasks.report.data import ComparedSystems
+from assay.tasks.report.data import ComparedSystems, of_what
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 
@@ -132,3 +135,51 @@ def state_in_words(standing: Standing) -> str:
         f"{waiting.desk} desk"
         f"{answered}{unusual}" + (f"; {waiting.place}" if waiting.place else "")
     )
+
+
+# Progress on standard error.
+
+class ProgressDisplay:
+    """A line on standard error for every closed round, and a spinner while people are waited for."""
+
+    def __init__(self, budget: int) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._status = self._console.status("starting")
+        self._budget = budget
+
+    @contextmanager
+    def running(self) -> Iterator["ProgressDisplay"]:
+        """Show the spinner while the context lasts; it is never written to a file or a pipe."""
+        with self._status:
+            yield self
+
+    def frozen(self, rows: int) -> None:
+        """Show the rows frozen so far."""
+        self._status.update(f"freezing the pool: {wording.plural(rows, 'row')}")
+
+    def say(self, text: str) -> None:
+        """Show what is being done."""
+        self._status.update(text)
+
+    def worlds(self, played: int, at_most: int) -> None:
+        """Show how many worlds a forecast has simulated."""
+        self._status.update(f"forecasting: {played} of at most {wording.plural(at_most, 'simulated world')}")
+
+    def note(self, text: str) -> None:
+        """Print a line that stays."""
+        self._console.print(text, markup=False)
+
+    def round(self, known: RoundEstimate) -> None:
+        """Print a line about the round that has closed."""
+        e = known.estimates[0]
+        of = of_what(e.system, e.versus, e.of_class)
+        name = (f"{e.measure} of {of}" if of else e.measure) + ("" if e.at is None else f" at {e.at:g}")
+        said = f"{name} {wording.in_short(e.value, e.lower, e.upper)}"
+        self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
+        self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
+
+    def waiting(self, standing: Standing) -> None:
+        """Show that people have to answer."""
+        self._status.update(state_in_words(standing))

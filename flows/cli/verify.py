@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.flows.cli.output import json_option, print_json, store_named, store_option
-from assay.flows.cli.working import working
+from assay.flows.cli.output import json_option, print_json, store_named, store_option, working
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor
 from assay.tasks.report import wording

@@ -11,27 +11,29 @@ from pathlib import Path
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import prognosis
-from assay.evalcore.methods.registry import auto
-from assay.flows.doctor.pool import QUICK_WORLDS, ExaminationWatch, ExaminedPool, examine_pool
-from assay.flows.doctor.spec import as_begin_would, examine_spec
-from assay.tasks.addresses import refuse_secrets
-from assay.tasks.doctor.class_names import ClassNames, class_names
+from assay.evalcore.methods.two_classes.registry import auto
+from assay.flows.doctor.spec import (
+    QUICK_WORLDS,
+    ExaminationWatch,
+    ExaminedPool,
+    as_begin_would,
+    examine_pool,
+    examine_spec,
+)
 from assay.tasks.doctor.columns import look_at_columns, sample
-from assay.tasks.doctor.cost import of_all_rows
-from assay.tasks.doctor.examination import Examination
-from assay.tasks.doctor.finding import ok, problem
+from assay.tasks.doctor.examination import Examination, of_all_rows, ok, problem, sample_findings, sample_json
 from assay.tasks.doctor.judge import judge_columns
+from assay.tasks.doctor.numbers import ClassNames, class_names
+from assay.tasks.doctor.portion import portion_of
 from assay.tasks.doctor.roles import Roles, guess_roles
-from assay.tasks.doctor.sample_told import sample_findings, sample_json
-from assay.tasks.doctor.sampling.portion import portion_of
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
 from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
-from assay.tasks.sources.column_names import column_names
-from assay.tasks.sources.partition_columns import ROW_NUMBER
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.files.names import ROW_NUMBER
+from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.spec.evaluation import Spec
 
 SILENT = ExaminationWatch()

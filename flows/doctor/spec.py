@@ -1,34 +1,87 @@
-"""A spec and what it names: the pool, with the same errors that `begin` would raise, the store and the
-desk."""
+"""A spec and what it names: the pool, with the same errors that `begin` would raise, the store and the desk.
+
+Of the pool of a file or a spec: its usable numbers, what they look like, and what it would cost.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, BadInput, plural
+from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
-from assay.evalcore.plurals import plural
-from assay.flows.doctor.pool import QUICK_WORLDS, ExaminationWatch, ExaminedPool, examine_pool
-from assay.tasks.doctor.cost import of_all_rows
-from assay.tasks.doctor.examination import Examination
-from assay.tasks.doctor.finding import Finding, ok, problem, warning
-from assay.tasks.doctor.judge import judge_columns
-from assay.tasks.doctor.places import look_at_desk, look_at_store
+from assay.tasks.doctor.examination import (
+    Examination,
+    Finding,
+    of_all_rows,
+    ok,
+    problem,
+    sample_findings,
+    sample_json,
+    warning,
+)
+from assay.tasks.doctor.judge import (
+    alike_finding,
+    calibration_finding,
+    direction_finding,
+    judge_columns,
+    ties_finding,
+)
+from assay.tasks.doctor.named_by_spec import look_at_desk, look_at_store, of_systems, with_differing
+from assay.tasks.doctor.numbers import UsableRows, usable_rows
+from assay.tasks.doctor.portion import Portion, portion_of
 from assay.tasks.doctor.roles import Roles
-from assay.tasks.doctor.sample_told import sample_findings, sample_json
-from assay.tasks.doctor.sampling.portion import Portion, portion_of
 from assay.tasks.doctor.scan import Scan, scan
-from assay.tasks.doctor.systems import of_systems, with_differing
+from assay.tasks.doctor.summary import NumbersSummary, summary_of
+from assay.tasks.ledger.beginning import read_spec
 from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import read_spec
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
-from assay.tasks.pool.given_elsewhere import given_labels
+from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
 from assay.tasks.spec.strict_yaml import parse_yaml
+
+QUICK_WORLDS = 6    # that a first forecast simulates, while somebody waits; `assay begin` simulates more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminationWatch:
+    """What is told while an examination runs."""
+
+    rows: Callable[[int], None] | None = None   # rows scanned so far
+    worlds: Played | None = None                # worlds that the forecast has simulated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExaminedPool:
+    """The usable numbers of a source, and what they say."""
+
+    numbers: UsableRows
+    summary: NumbersSummary
+    findings: list[Finding]
+
+
+def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
+    """None where the numbers cannot be used; the findings of the scan say why."""
+    try:
+        numbers = usable_rows(found, roles)
+    except BadInput:
+        return None
+    summary = summary_of(numbers, found.total, found.times)
+    told = (
+        calibration_finding(numbers, supplied=roles.probability is not None, times=found.times),
+        direction_finding(numbers),
+        alike_finding(numbers, roles),
+        ties_finding(summary.scores, len(numbers.score)),
+    )
+    return ExaminedPool(
+        numbers=numbers, summary=summary, findings=[finding for finding in told if finding is not None]
+    )
+
 
 _SUGGESTED = "the suggested spec"
 

@@ -18,12 +18,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.delivery import deliver
+from assay.flows.alerts import deliver
 from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
-from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.publishing import publish
+from assay.flows.monitor.history import publish, read_monitor_history
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import utc_now

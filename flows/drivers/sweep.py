@@ -17,12 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from assay.evalcore.errors import AssayError
-from assay.evalcore.plurals import plural
+from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.types import JsonObject
-from assay.flows.alerts.verdicts import Unforeseen, raise_failure
+from assay.flows.alerts import Unforeseen, raise_failure
 from assay.flows.evaluation.advance import advance
-from assay.flows.monitor.waking import judge_window_of, record_failure_of
+from assay.flows.monitor.tick import judge_window_of, record_failure_of
 from assay.flows.record.finished import finished_since
 from assay.flows.record.opened import utc_now
 from assay.flows.record.standing import Standing

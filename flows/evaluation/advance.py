@@ -1,7 +1,7 @@
-"""`advance`: take an evaluation as far as today's labels allow.
+"""`advance`: take an evaluation as far as today's labels allow; `drive`: again and again, until it stops.
 
-It may be run at any time, by anyone, twice at once, after any crash; what the ledger holds afterwards is the
-same. Three rules make it so:
+`advance` may be run at any time, by anyone, twice at once, after any crash; what the ledger holds afterwards
+is the same. Three rules make it so:
 
 - everything decided is written before it is acted on, under a key that only the first writer gets, and every
   writer carries on with what is under the key, not with what it tried to write;
@@ -14,43 +14,46 @@ or the next plan.
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from assay.flows.alerts.verdicts import raise_verdicts
-from assay.flows.evaluation.early import refuse_unless_closed, round_to_close
-from assay.flows.evaluation.estimate import OnRound, estimate_round, seal_closed_rounds
+from assay.evalcore.errors import BadInput, plural
+from assay.flows.alerts import raise_verdicts
 from assay.flows.evaluation.finish import finish_again, stop
-from assay.flows.evaluation.plan import open_round
+from assay.flows.evaluation.round import OnRound, estimate_round, open_round, seal_closed_rounds
 from assay.flows.people.annotating import Annotating
-from assay.flows.people.ask import ask
-from assay.flows.people.asked import AskedRound
-from assay.flows.people.close import close
-from assay.flows.people.collect import remove_late_copies
-from assay.flows.people.context import People
-from assay.flows.people.post import repost_delay
-from assay.flows.people.wait import wait
-from assay.flows.record.checkpointing import Known, keep_checkpoint, known_from
-from assay.flows.record.fold import Fold, in_full, not_begun, read_fold, why_stop
+from assay.flows.people.ask import ask, remove_late_copies, repost_delay
+from assay.flows.people.asked import AskedRound, People
+from assay.flows.people.close import close, wait
+from assay.flows.record.fold import (
+    Fold,
+    Known,
+    in_full,
+    keep_checkpoint,
+    known_from,
+    not_begun,
+    read_fold,
+    why_stop,
+)
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
-from assay.flows.record.reissued import reissued_at
-from assay.flows.record.standing import Standing, current_standing, standing_of
-from assay.flows.record.waiting import WaitingFor
+from assay.flows.record.reported import reissued_at
+from assay.flows.record.standing import Standing, WaitingFor, current_standing, standing_of
 from assay.flows.revisions.revise import catch_up
 from assay.flows.revisions.revise import look_again as look_at_closed_rounds
-from assay.tasks.desks.protocol import Desk
+from assay.tasks.desks.protocol import Desk, DeskUnreachable
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.checkpoints.checkpoint import CheckpointLost, Entries, find_checkpoint
-from assay.tasks.ledger.ending import Ending, enter_index, read_ending
-from assay.tasks.ledger.extensions import extensions_in, read_extensions
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.checkpoints import CheckpointLost, Entries, find_checkpoint
+from assay.tasks.ledger.ending import Ending, enter_index, extensions_in, read_ending, read_extensions
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision
 from assay.tasks.ledger.rounds.labels import Decided, write_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
-from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.ledger.stores.remembering import Remembering
+from assay.tasks.ledger.stores.memory import Remembering
+from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.settings import Settings
 
 _log = logging.getLogger("assay.advance")
 
@@ -70,7 +73,7 @@ def advance(
     """Do whatever is due and return where the evaluation stands: finished, or waiting and for what.
 
     desk           where people label; the one of the spec unless given
-    repost_after   when items that are not on the desk are posted again; see flows.people.post
+    repost_after   when items that are not on the desk are posted again; see flows.people.ask
     on_round       told of every round this call closed
     look_again     read the batches of all closed rounds too, finished evaluation or not: answers that changed
                    become a revision (flows.revisions.revise)
@@ -250,3 +253,106 @@ def _write_labels(
     ledger: Ledger, number: int, decided: list[Decided], gold: Mapping[str, tuple[str, ...]]
 ) -> list[Decided]:
     return write_labels(ledger, number, decided, gold)
+
+
+# Which round is to be closed early, when somebody asks for it.
+
+_early_log = logging.getLogger("assay.advance")
+
+
+class NoRoundToClose(BadInput):
+    """A round was to be closed early, and none is open."""
+
+
+def round_to_close(evaluation: str, folded: Fold, named: int | None) -> int | None:
+    """The number of the round to close, which is the open one; None if the round named is closed already.
+
+    named: the round that somebody asked for; None: the open one. Raises NoRoundToClose.
+    """
+    if named is not None and 1 <= named <= folded.state.round:
+        _early_log.info("%s: round %d is closed already", evaluation, named)
+        return None
+    if folded.open_round is None:
+        raise NoRoundToClose(
+            f"evaluation {evaluation!r} has no round open: nobody is being asked anything; run "
+            "`assay advance` to plan the next one"
+        )
+    number = folded.open_round.number
+    if named not in (None, number):
+        raise NoRoundToClose(f"round {named} of evaluation {evaluation!r} is not open: round {number} is")
+    return number
+
+
+def refuse_unless_closed(evaluation: str, ending: Ending, named: int | None) -> None:
+    """For a finished evaluation. Raises NoRoundToClose unless the round named is one of its rounds."""
+    if named is None or not 1 <= named <= ending.rounds:
+        raise NoRoundToClose(
+            f"evaluation {evaluation!r} is finished after {plural(ending.rounds, 'round')}: no round is open"
+        )
+
+
+# The inline driver: advance, wait for people, again, until the evaluation stops.
+#
+# For demos and short runs with somebody watching. It holds no state: interrupt it at any time and run it
+# again, here or elsewhere, or leave the rest to the scheduled sweep.
+
+_drive_log = logging.getLogger("assay.evaluate")
+_GROWTH = 1.5
+AWAY = 600.0   # seconds of nothing but unreachable stores or desks after which waiting makes no sense
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait between two looks, and in all. Seconds."""
+
+    first: float              # after something has changed
+    longest: float            # after nothing has for a while
+    in_all: float | None      # give up waiting (not the evaluation) after this; None: never
+
+    @staticmethod
+    def from_settings(in_all: float | None = None) -> "Patience":
+        """As the environment has it."""
+        settings = Settings()
+        return Patience(
+            first=settings.poll_first, longest=max(settings.poll_first, settings.poll_longest), in_all=in_all
+        )
+
+
+def drive(
+    store: Store,
+    evaluation: str,
+    desk: Desk | None = None,
+    *,
+    patience: Patience,
+    on_round: OnRound | None = None,
+    on_wait: Callable[[Standing], None] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Standing:
+    """Advance until the evaluation is finished or the waiting time is over; returns where it then stands.
+
+    If a store or desk cannot be reached, wait and try again; after ten minutes raise its error.
+    """
+    started = last_reached = clock()
+    wait = patience.first
+    before: tuple[object, ...] | None = None
+    while True:
+        try:
+            standing = advance(store, evaluation, desk, on_round=on_round)
+            last_reached = clock()
+        except (DeskUnreachable, StoreUnreachable) as error:
+            if before is None or clock() - last_reached > AWAY:
+                raise
+            _drive_log.warning("%s; looking again in %.0f s", error, wait)
+        else:
+            if standing.state == "finished":
+                return standing
+            if on_wait:
+                on_wait(standing)
+            if patience.in_all is not None and clock() - started + wait > patience.in_all:
+                return standing
+            now = (standing.rounds, standing.waiting_for)
+            if now != before:
+                wait, before = patience.first, now
+        sleep(wait)
+        wait = min(wait * _GROWTH, patience.longest)

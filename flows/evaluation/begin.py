@@ -16,22 +16,26 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.registry import is_auto
-from assay.evalcore.plurals import plural
+from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.methods.two_classes.registry import is_auto
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.workers.chosen import chosen_workers
-from assay.tasks.desks.effects import prepare_desk
-from assay.tasks.desks.protocol import Desk
+from assay.tasks.desks.protocol import Desk, prepare_desk
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.beginning import (
+    ChosenMethod,
+    RecordedSpec,
+    own_identity,
+    read_spec,
+    versions,
+    write_begun,
+    write_spec,
+)
 from assay.tasks.ledger.ending import enter_index
-from assay.tasks.ledger.identity import own_identity
 from assay.tasks.ledger.manifest import Manifest
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import ChosenMethod, RecordedSpec, read_spec, versions, write_spec
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
-from assay.tasks.ledger.times import write_begun
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.inherited import write_inherited

@@ -1,27 +1,52 @@
-"""Stop an evaluation, and come back to one that has stopped."""
+"""Stop an evaluation, come back to one that has stopped, and extend it: buy more labels for it.
+
+For an extension labels, design and seed stay: the next round is drawn as if the evaluation had not stopped.
+What was asked for is written once, `extensions/0001/extension.json`, and the evaluation is open again. The
+number is the whole budget, so the same request made twice, or by two at once, extends once.
+
+    stopped because      it can be extended
+    budget spent         to a larger budget; a target that was set goes on counting
+    target met           to any budget above what was asked so far; the target no longer stops it
+    nothing left to ask  no: every label that matters is known
+
+Whoever extends because of what the result was has more than one chance to be misled, so later intervals are
+wider (`evalcore.evaluation.stopping`).
+"""
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.stopping import StopReason
-from assay.flows.alerts.verdicts import raise_verdicts
-from assay.flows.people.context import People
+from assay.flows.alerts import raise_verdicts
+from assay.flows.people.asked import People
 from assay.flows.record.finished import forget_finished, write_finished
 from assay.flows.record.fold import Fold, read_fold
-from assay.flows.record.opened import Opened
+from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing, read_history, verdict_on
 from assay.flows.revisions.revise import catch_up, look_again, nothing_new, nothing_to_complete
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.checkpoints.monitor import forget_if_settled
-from assay.tasks.ledger.ending import Ending, enter_index, leave_index, write_ending
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.beginning import ensure_closed
+from assay.tasks.ledger.checkpoints import forget_if_settled
+from assay.tasks.ledger.ending import (
+    Ending,
+    Extension,
+    enter_index,
+    leave_index,
+    read_ending,
+    write_ending,
+    write_extension,
+)
+from assay.tasks.ledger.monitors import window_of
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.seals import seal_ending
-from assay.tasks.ledger.times import ensure_closed
+from assay.tasks.ledger.stores.protocol import Store
 
 _log = logging.getLogger("assay.advance")
 
@@ -102,3 +127,108 @@ def _history(ledger: Ledger) -> list[RoundEstimate]:
 @effect("write-ending")
 def _write_ending(ledger: Ledger, ending: Ending, extensions: int) -> Ending:
     return write_ending(ledger, ending, extensions)
+
+
+# Extending.
+
+_extend_log = logging.getLogger("assay.extend")
+_LONGEST = 1000   # characters of a reason, and of a name
+
+
+class CannotExtend(BadInput):
+    """An evaluation cannot be given more labels; the message says why, and what can be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extended:
+    """An extension that stands in the ledger."""
+
+    extension: Extension
+    anew: bool      # this call made it; else the same was asked for before
+
+
+def extend(
+    store: Store, name: str, labels: int, *, by: str = "", reason: str = "",
+    now: Callable[[], datetime] = utc_now,
+) -> Extended:
+    """Give a finished evaluation a budget of `labels` in all, those bought so far included.
+
+    by, reason    who asks for it, and why: for the record
+
+    Nobody is asked yet: `advance` plans the next round. Raises UnknownEvaluation, CannotExtend.
+    """
+    opened = open_evaluation(store, name)
+    _refuse_window(opened)
+    ending = retried(read_ending)(opened.ledger, len(opened.extensions))
+    before = opened.extensions[-1] if opened.extensions else None
+    if before is not None and before.labels == labels:
+        if ending is None:
+            reopen(opened.ledger)   # the call that wrote it may have been cut off
+        return Extended(extension=before, anew=False)
+    if ending is None:
+        raise CannotExtend(
+            f"evaluation {name!r} has not finished: it goes on to {plural(opened.rule.budget, 'label')}; "
+            "extend it when it has stopped"
+        )
+    finish_again(opened, ending, None, now)
+    wanted = _wanted(opened, ending, labels, by, reason, now())
+    retried(enter_index)(opened.ledger)   # first: of an extension that is written, every sweep must know
+    winner = _write(opened.ledger, wanted)
+    reopen(opened.ledger)
+    if winner.labels != labels:
+        raise CannotExtend(
+            f"somebody else extended evaluation {name!r} to {plural(winner.labels, 'label')} at the same "
+            "moment; that stands"
+        )
+    _extend_log.info("%s: extended from %d to %d labels", name, winner.labels_before, winner.labels)
+    return Extended(extension=winner, anew=winner == wanted)
+
+
+def _wanted(
+    opened: Opened, ending: Ending, labels: int, by: str, reason: str, at: datetime
+) -> Extension:
+    """The extension that is asked for. Raises CannotExtend."""
+    name, rows = opened.name, opened.manifest.rows
+    if ending.stopped_by == "pool":
+        raise CannotExtend(f"evaluation {name!r} cannot be extended: every label that matters is known")
+    asked = read_fold(opened.ledger, opened.statistics).asked
+    if labels <= asked:
+        raise CannotExtend(
+            f"labels: {labels} is not more than the {asked} that evaluation {name!r} has asked for; give the "
+            f"new budget in all, as in {asked + 50}"
+        )
+    if labels > rows:
+        raise CannotExtend(f"labels: {labels} is more than the pool of {name!r} holds; give at most {rows}")
+    for what, text in (("by", by), ("reason", reason)):
+        if len(text) > _LONGEST:
+            raise CannotExtend(f"{what}: {len(text)} characters are too many; give at most {_LONGEST}")
+    revision = retried(last_revision)(opened.ledger)
+    return Extension(
+        number=len(opened.extensions) + 1,
+        rounds=ending.rounds,
+        revisions=0 if revision is None else revision.number,
+        labels_before=opened.rule.budget,
+        labels=labels,
+        beyond_target=ending.stopped_by in ("half_width", "variance"),
+        by=by.strip(),
+        reason=reason.strip(),
+        at=at,
+    )
+
+
+@retried
+def _refuse_window(opened: Opened) -> None:
+    """Raises CannotExtend for an evaluation that a monitor opened."""
+    found = window_of(opened.ledger.store, opened.name)
+    if found is not None:
+        monitor, window = found
+        raise CannotExtend(
+            f"evaluation {opened.name!r} belongs to window {window} of monitor {monitor!r}, whose verdict "
+            "counts its labels as they are. The monitor itself buys more where a verdict needs them: see "
+            "follow_ups and sizing in its spec"
+        )
+
+
+@effect("write-extension")
+def _write(ledger: Ledger, extension: Extension) -> Extension:
+    return write_extension(ledger, extension)

@@ -1,7 +1,7 @@
 """The receiver of webhooks: a desk says that somebody answered, and the evaluation is advanced at once.
 
     POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
-    GET  /health                        200, and how many evaluations wait; see flows.listen.health too
+    GET  /health                        200, and how many evaluations wait; also on a port of its own
     GET  /metrics                       figures of all monitors, if asked for, and for this machine only
 
 Hints decide nothing: whoever holds the secret can only make us read a desk, and after a lost hint the next
@@ -15,20 +15,24 @@ in every run.
 
 import asyncio
 import hmac
+import http.server
+import ipaddress
+import json
 import logging
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.evalcore.errors import AssayError, BadInput, needs
-from assay.flows.alerts.delivery import deliver
+from assay.flows.alerts import deliver
 from assay.flows.evaluation.advance import advance
-from assay.flows.listen.figures import Figures, is_loopback
-from assay.flows.listen.health import Pulse, health_server
 from assay.flows.listen.wakes import Wakes
-from assay.flows.monitor.waking import judge_window_of
-from assay.flows.record.opened import desk_of, open_evaluation
+from assay.flows.monitor.history import figures_of_store
+from assay.flows.monitor.tick import judge_window_of
+from assay.flows.record.opened import desk_of, open_evaluation, utc_now
 from assay.flows.record.standing import Standing
 from assay.tasks.desks.protocol import SECRET_HEADER, SendsHints
 from assay.tasks.desks.registry import DESK_KINDS
@@ -37,6 +41,40 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.telemetry.exporters import content_type, exposition
+
+# The figures of all monitors for Prometheus, read from the ledger at most every few seconds.
+
+KEPT = 15.0   # seconds for which one reading of the ledger serves
+
+
+class Figures:
+    """Reads once for all who ask at the same time. Raises BadInput without the extra."""
+
+    def __init__(
+        self, store: Store, *, now: Callable[[], datetime] = utc_now,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.content_type = content_type()
+        self._store, self._now, self._clock = store, now, clock
+        self._lock = threading.Lock()
+        self._read: tuple[float, bytes] | None = None
+
+    def text(self) -> bytes:
+        """Prometheus's text format."""
+        with self._lock:
+            if self._read is None or self._clock() - self._read[0] >= KEPT:
+                self._read = self._clock(), exposition(figures_of_store(self._store, self._now()))
+            return self._read[1]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
 
 if TYPE_CHECKING:
     import uvicorn
@@ -244,3 +282,65 @@ def _look_until_ended(
                 _log.info("%s: registered for webhooks", name)
         ended.wait(look_every)
     server.should_exit = True
+
+
+# Whether the receiver lives, told on a port and by a thread of its own: floods of the other do not matter.
+#
+# GET /health    200 while the receiver's loop runs; 503 once it has stood still for a minute
+
+STANDS_STILL = 60.0   # seconds without a sign of life
+_HEALTH_READ_SECONDS = 5.0
+
+
+class Pulse:
+    """The signs of life of the receiver's loop."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    async def beat(self) -> None:
+        """A sign of life."""
+        self._last = time.monotonic()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the last one was lately."""
+        return time.monotonic() - self._last < STANDS_STILL
+
+
+@contextmanager
+def health_server(pulse: Pulse, host: str, port: int) -> Iterator[int]:
+    """Answer on this port until the block ends; yields the port. AssayError if it is taken."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        timeout = _HEALTH_READ_SECONDS
+
+        def do_GET(self) -> None:
+            status = 404 if self.path != "/health" else 200 if pulse.alive else 503
+            body = json.dumps({"status": {200: "up", 503: "stands still"}.get(status, "not found")}).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def version_string(self) -> str:
+            return "assay"
+
+    try:
+        server = http.server.ThreadingHTTPServer((host, port), Answer)
+    except OSError as error:
+        raise AssayError(
+            f"cannot listen on {host}:{port} ({error.strerror}): choose a free --health-port"
+        ) from None
+    thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
+    thread.start()
+    try:
+        yield int(server.server_address[1])
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

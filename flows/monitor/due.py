@@ -1,21 +1,33 @@
-"""A window that is due: open it, or see what changed of it since it was opened."""
+"""What is due for a window, until it is settled: open it, see what changed of it since, advance its
+evaluations, judge it, buy more labels.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, timedelta
 
+from assay.evalcore.errors import plural
 from assay.evalcore.monitoring.calendar import Window
 from assay.flows.evaluation.advance import advance
-from assay.flows.monitor.evidence import is_finished
-from assay.flows.monitor.going_on import go_on
-from assay.flows.monitor.opening import NothingToJudge, open_window
-from assay.flows.monitor.outcomes import outcomes_due
-from assay.flows.monitor.run import Found, MonitorRun
+from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.judging import is_finished, judge, read_evidence_part, revision_of
+from assay.flows.monitor.opening import (
+    NothingToJudge,
+    may_follow_up,
+    month_of,
+    open_follow_up,
+    open_window,
+    outcomes_due,
+)
+from assay.flows.monitor.run import Found, MonitorRun, seal_of, sealed_verdicts
 from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.checkpoints import write_kept
 from assay.tasks.ledger.ending import leave_index
-from assay.tasks.ledger.monitoring.states import WindowState, standing_state
-from assay.tasks.ledger.monitors import Opening, current
-from assay.tasks.pool.window.traffic import files_digest
+from assay.tasks.ledger.monitors import Opening, WindowState, current, standing_state
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.pool.window import files_digest
 from assay.tasks.sources.files.protocol import NoFile
+from assay.tasks.spec.evaluation import Spec
 
 
 def take_on(run: MonitorRun, window: Window) -> bool:
@@ -113,3 +125,114 @@ def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) 
         if one.evaluation is not None and opening.replaced > one.replaced:
             # it stays as it is in the ledger, and no verdict rests on it
             retried(leave_index)(run.of_evaluation(one.evaluation))
+
+
+# Doing what is due for a window that was opened: advance its evaluations, judge it, buy more labels.
+
+def go_on(run: MonitorRun, window: str) -> bool:
+    """Do the next thing that is due for a window; returns whether anything changed.
+
+    Its evaluations are advanced. Once all are finished the window is judged, unless its verdict rests on just
+    these; then an inconclusive verdict may buy a further batch.
+    """
+    parts = [opening for opening in current(run.openings.get(window, [])) if opening.evaluation is not None]
+    finished = [_advance(run, opening) for opening in parts]   # all of them, also after one that waits
+    if not parts or not all(finished):
+        return False
+    if _waits_for_reference(run, window):
+        run.done.waiting[str(parts[0].evaluation)] = "the verdict on the reference window"
+        return False
+    evaluations = [run.of_evaluation(str(opening.evaluation)) for opening in parts]
+    standing = run.standing.get(window)
+    rests_on = [] if standing is None else [(part.evaluation, part.revision) for part in standing.parts]
+    if standing is None or rests_on != [(one.name, revision_of(one)) for one in evaluations]:
+        run.write(judge(run.versions, window, [read_evidence_part(one) for one in evaluations], run.verdicts))
+        return True
+    run.tell(standing)   # a crash may have come between the two
+    further = open_follow_up(run, standing)
+    if further is None:
+        if not may_follow_up(run, standing):
+            run.through.add(window)
+        return False
+    run.add_opening(further)
+    return further.evaluation is not None
+
+
+def _advance(run: MonitorRun, opening: Opening) -> bool:
+    """Advance an evaluation; returns whether it is finished."""
+    name = str(opening.evaluation)
+    if is_finished(run.of_evaluation(name)):
+        return True
+    spec = _spec_of(run, opening)
+    begin(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
+    standing = advance(run.store, name)
+    if standing.state != "finished":
+        waits = standing.waiting_for
+        on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
+        run.done.waiting[name] = on_desk
+        return False
+    run.done.waiting.pop(name, None)
+    return True
+
+
+def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
+    spec = run.spec_of(opening.window)
+    return spec.evaluation(
+        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry,
+        opening.outcomes,
+    )
+
+
+def _waits_for_reference(run: MonitorRun, window: str) -> bool:
+    """Whether a drop from the reference is asked for and the reference has no verdict yet."""
+    spec = run.spec_of(window)
+    drop, reference = spec.monitor.drop, spec.reference.name
+    if drop is None or drop.than != "reference" or window == reference:
+        return False
+    return reference not in run.standing
+
+
+# Which windows of a monitor are settled, and the checkpoint that says so.
+
+_FOR_GOOD = ("missing", "empty", "small", "unlabelled")   # a window stays so once it is late
+
+
+def keep_settled(run: MonitorRun) -> None:
+    """Write a checkpoint if windows became settled since the newest one."""
+    verdicts = sealed_verdicts(run.ledger.name, run.keys)
+    written = {*run.openings, *run.states}
+    settled = run.settled | {name for name in written - run.settled if _is_settled(run, name, verdicts)}
+    before = run.entries.newest
+    if not settled or (before is not None and settled <= before.settled):
+        return
+    records = {
+        key: run.ledger.get(key) for key in sorted(run.keys)
+        if (seal := seal_of(key)) is not None and seal in run.keys and _is_kept(key, verdicts)
+    }
+    claims = layout.month_claims(run.ledger.name, month_of(run))
+    records |= {key: run.ledger.get(key) for key in run.ledger.keys(claims)}   # read again by every opening
+    retried(write_kept)(
+        Ledger(run.store, run.ledger.name), run.entries, verdicts=verdicts, settled=frozenset(settled),
+        others=frozenset(written - settled), records=records,
+    )
+
+
+def _is_kept(key: str, verdicts: int) -> bool:
+    found = layout.monitor_verdict.match(key)
+    return found is None or found[1] <= verdicts
+
+
+def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
+    """Whether nothing can be due for a window any more; verdicts: so many are sealed."""
+    spec, openings = run.spec_of(name), run.openings.get(name, [])
+    if name in run.done.failed or not is_late(run, run.window(name)):
+        return False
+    if openings and spec.outcomes is not None and openings[-1].outcomes != "complete":
+        return False
+    state = standing_state(run.states.get(name, []))
+    if state is not None and state.state not in _FOR_GOOD:
+        return False
+    if not any(opening.evaluation is not None for opening in current(openings)):
+        return state is not None
+    standing = run.standing.get(name)
+    return name in run.through and standing is not None and standing.number <= verdicts

@@ -1,19 +1,48 @@
-"""Reading the history of a monitor: one row for each window, with the newest verdict on it."""
+"""The history of a monitor: a row for each window, with the newest verdict on it; whether its judges changed;
+and what others see of it, its pages and its figures for Prometheus and OpenTelemetry.
+"""
 
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 
-from assay.flows.monitor.known import read_known
-from assay.flows.monitor.registry import open_monitor
-from assay.flows.monitor.versions import Version
-from assay.flows.record.opened import utc_now
+from assay.evalcore.errors import AssayError
+from assay.evalcore.monitoring.earlier_windows import Figures, judge_changes
+from assay.flows.monitor.run import read_known
+from assay.flows.monitor.versions import Version, open_monitor
+from assay.flows.record.opened import open_evaluation, utc_now
+from assay.flows.weighted.estimate import read_figures
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger.monitoring.mutes import read_mutes
-from assay.tasks.ledger.monitoring.states import WindowState, read_states, standing_state
-from assay.tasks.ledger.monitoring.versions import read_amendments
-from assay.tasks.ledger.monitors import Opening, WindowVerdict, current, latest, read_openings, read_verdicts
+from assay.tasks.ledger.monitors import (
+    Opening,
+    WindowState,
+    WindowVerdict,
+    current,
+    latest,
+    monitors,
+    read_amendments,
+    read_mutes,
+    read_openings,
+    read_states,
+    read_verdicts,
+    standing_state,
+)
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report import write_files
+from assay.tasks.report.history.files import (
+    history_files,
+    is_told,
+    pages_there,
+    verdict_numbers,
+    window_files,
+)
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory
+from assay.tasks.settings import Settings
+from assay.tasks.telemetry import exporters
+from assay.tasks.telemetry.figures import Sample, newest_judged, samples
 
 
 @retried
@@ -56,3 +85,100 @@ def _row(
         replaced=openings[-1].replaced if openings else 0,
         version=version.number, model_version=version.spec.model_version,
     )
+
+
+# Whether the judges of a monitor changed, read from the labels of its last windows.
+
+MOST_WINDOWS = 8   # that are looked at, the newest among them: each is an evaluation to read
+
+
+@retried
+def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
+    """The history with what its newest judged window says of the judges, beside the windows before it.
+
+    Windows of the same model alone, each by the labels of its first sample, not those of a follow-up.
+    """
+    judged = [row for row in history.rows if row.verdict is not None]
+    alike = [row for row in judged if row.model_version == judged[-1].model_version][-MOST_WINDOWS:]
+    windows: dict[str, Figures] = {}
+    confidence = 0.95
+    for row in alike:
+        opened = open_evaluation(store, row.verdict.parts[0].evaluation) if row.verdict else None
+        if opened is None:
+            continue
+        confidence = opened.spec.target.confidence
+        try:
+            found = read_figures(opened)
+        except AssayError:
+            continue   # without weights of its labels a window says nothing of judges
+        if found:
+            windows[row.window] = found
+    if not windows or next(reversed(windows)) != judged[-1].window:
+        return history
+    return replace(history, judges=judge_changes(windows, confidence))
+
+
+# What others see of a monitor: its pages, and its figures for Prometheus and OpenTelemetry.
+#
+# Done after every look at a monitor and before its alerts are delivered, so that the page an alert links to
+# is there. A failure is logged and named, and stops neither verdicts nor alerts: the next look writes it
+# again.
+
+_log = logging.getLogger("assay.monitor")
+
+
+def publish(
+    store: Store, name: str, settings: Settings, now: datetime, known: MonitorHistory | None = None
+) -> list[str]:
+    """Write and send what the settings ask for; returns what could not be done, in words.
+
+    known: the monitor's history, where it was read already
+    """
+    pages, textfiles = settings.pages, settings.prometheus
+    if pages is None and textfiles is None and not settings.otel:
+        return []
+    history = known or read_monitor_history(store, name)
+    figures = cache(lambda: figures_of(store, history, now))
+    todo: list[Callable[[], None]] = []
+    if pages is not None:
+        todo.append(lambda: write_pages(history, pages / name))
+    if textfiles is not None:
+        todo.append(lambda: exporters.write_textfile(figures(), textfiles / f"assay-{name}.prom"))
+    if settings.otel:
+        todo.append(lambda: exporters.send_by_otlp(figures()))
+    problems = []
+    for step in todo:
+        try:
+            step()
+        except AssayError as error:
+            _log.error("%s: %s", name, error)
+            problems.append(str(error))
+    return problems
+
+
+def write_pages(history: MonitorHistory, folder: Path) -> None:
+    """Write the history, and the pages of windows that are new or were judged again.
+
+    Raises ReportNotWritten.
+    """
+    there = pages_there(folder)
+    if not (is_told(history, folder) and verdict_numbers(history) == there):
+        write_files({**window_files(history, there), **history_files(history)}, folder)
+
+
+def figures_of(store: Store, history: MonitorHistory, now: datetime) -> list[Sample]:
+    """The figures of a monitor."""
+    newest = newest_judged(history)
+    spec = open_monitor(store, history.monitor).newest
+    return samples(history, None if newest is None else spec.window(newest.window).end, now)
+
+
+def figures_of_store(store: Store, now: datetime) -> list[Sample]:
+    """The figures of every monitor in a store; one that cannot be read is logged and left out."""
+    found: list[Sample] = []
+    for name in retried(monitors)(store):
+        try:
+            found += figures_of(store, read_monitor_history(store, name), now)
+        except AssayError as error:
+            _log.error("%s: no figures: %s", name, error)
+    return found

@@ -1,15 +1,84 @@
-"""The next verdict of a monitor: what the ledger holds, judged by `evalcore.monitoring.judging`."""
+"""The next verdict of a monitor: the evidence of a window's finished evaluations, judged with the last
+windows by `evalcore.monitoring.judging`; and how many labels the next window gets.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_mean
+from assay.evalcore.monitoring.evidence import WindowSample
 from assay.evalcore.monitoring.judging import judge_places
-from assay.evalcore.monitoring.sizing import fixed_limits, labels_to_alarm
+from assay.evalcore.monitoring.sizing import Sizing, fixed_limits, labels_to_alarm, size_of
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
-from assay.flows.monitor.evidence import PartEvidence
-from assay.flows.monitor.recent import recent_means
 from assay.flows.monitor.versions import Versions, rules_of
-from assay.tasks.ledger.monitors import WindowVerdict, last_certain, latest
+from assay.flows.record.fold import Fold, fold
+from assay.flows.record.opened import Opened, open_evaluation
+from assay.flows.record.reported import reissued_at
+from assay.flows.revisions.revise import revised_fold
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, last_certain, latest
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.revisions import last_revision
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.rounds.labels import ClosedRound
+
+# Reading the evidence in the finished evaluations of a window.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartEvidence:
+    """One finished evaluation of a window."""
+
+    part: SupportingEvaluation             # for the record of the verdict
+    sample: WindowSample
+    pool: int              # items in the window
+    interval: str          # the kind of interval of its estimates
+    dependent: bool        # they rest on a label model that took labels of an earlier evaluation
+
+
+@retried
+def is_finished(ledger: Ledger) -> bool:
+    """Whether an evaluation has ended and its ending is sealed."""
+    return ledger.exists(layout.final_seal(ledger.name))
+
+
+@retried
+def revision_of(ledger: Ledger) -> int:
+    """How often the labels of an evaluation were corrected since its rounds were closed."""
+    last = last_revision(ledger)
+    return last.number if last else 0
+
+
+@retried
+def read_evidence_part(ledger: Ledger) -> PartEvidence:
+    """Read what a finished evaluation says, by its newest revision."""
+    opened = open_evaluation(ledger.store, ledger.name)
+    folded = fold(ledger, opened.statistics)
+    known = folded.looks[-1]
+    reissued, revision = reissued_at(ledger, known), last_revision(ledger)
+    if reissued is None or revision is None:
+        return _part(opened, folded, folded.closed, known, revision=0)
+    now = revised_fold(opened, folded, revision).closed
+    return _part(opened, folded, now, reissued.known, revision=reissued.number)
+
+
+def _part(
+    opened: Opened, folded: Fold, closed: Sequence[ClosedRound], known: RoundEstimate, revision: int
+) -> PartEvidence:
+    """closed: the rounds, with the labels of now."""
+    found = (*known.estimates, *known.segments)
+    sample = opened.statistics.window_sample(closed, found, opened.segments)
+    return PartEvidence(
+        part=SupportingEvaluation(
+            evaluation=opened.name, revision=revision, labels=known.labels,
+            bought=known.labels - folded.reused,
+        ),
+        sample=sample,
+        pool=opened.manifest.rows,
+        interval=known.estimates[0].interval,
+        dependent=opened.manifest.inherited is not None and sample.dependent,
+    )
 
 
 def judge(
@@ -57,3 +126,59 @@ def _labels_to_decide(place: PlaceVerdict, pool: int) -> int | None:
 def _breach_stands(before: Sequence[WindowVerdict], segment: str | None) -> bool:
     certain = last_certain(before, segment)
     return certain is not None and certain.verdict == "breach"
+
+
+# The last windows together: their mean, and how many labels the next window gets.
+
+def recent_means(
+    versions: Versions, window: str, places: Sequence[PlaceVerdict], dependent: bool,
+    newest: Mapping[str, WindowVerdict],
+) -> tuple[RecentMean, ...]:
+    """The mean of every place over the last windows, this one included.
+
+    places      what is said of this window
+    dependent   whether this window's estimates rest on labels of an earlier one
+    newest      the newest verdict on each window so far
+    """
+    before = [newest[name] for name in _last(versions, newest, window, -1)]
+    # the first of them may depend on windows that are not among them
+    joined = dependent or any(verdict.dependent for verdict in before[1:])
+    found = (
+        recent_mean(
+            place.segment,
+            {**{verdict.window: earlier.measured for verdict in before
+                for earlier in (verdict.overall, *verdict.segments) if earlier.segment == place.segment},
+             window: place.measured},
+            "dependent" if joined and before else "independent",
+        )
+        for place in places
+    )
+    return tuple(mean for mean in found if mean is not None)
+
+
+def size_for(versions: Versions, window: str, verdicts: Sequence[WindowVerdict]) -> Sizing | None:
+    """What the labels of a quiet window are decided from: `verdicts`, of windows before it.
+
+    None where the spec fixes them, and where those windows say nothing.
+    """
+    spec = versions.of(window).spec
+    if spec.monitor.sizing == "fixed":
+        return None
+    newest = latest(verdicts)
+    return size_of(
+        {name: newest[name].overall for name in _last(versions, newest, window)},
+        promise=rules_of(spec).promise(spec.monitor.error_rate),
+        verdicts=len(verdicts), smallest=spec.quiet_labels, largest=spec.budget.labels,
+    )
+
+
+def _last(
+    versions: Versions, newest: Mapping[str, WindowVerdict], window: str, further: int = 0
+) -> list[str]:
+    """The last windows of the same model before this one that have a verdict, in order of time.
+
+    further: how many more than the spec's `recent`
+    """
+    count, model = versions.of(window).spec.monitor.recent + further, versions.model_of(window)
+    same = sorted(name for name in newest if name < window and versions.model_of(name) == model)
+    return same[-count:] if count else []

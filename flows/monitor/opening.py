@@ -19,24 +19,32 @@ evaluation.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import Window
-from assay.evalcore.monitoring.signals import Signal, is_quiet
-from assay.evalcore.monitoring.traffic.profile import Profile
-from assay.evalcore.plurals import plural
-from assay.flows.monitor.outcomes import contradicted, outcomes_due, outcomes_then
-from assay.flows.monitor.recent import size_for
+from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.monitoring.calendar import Window, seasons
+from assay.evalcore.monitoring.profile import Profile
+from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
+from assay.flows.monitor.judging import size_for
 from assay.flows.monitor.run import MonitorRun
-from assay.flows.monitor.traffic import known_profiles, signals_of_traffic
+from assay.flows.monitor.versions import Versions
 from assay.tasks.effects.calls import effect
-from assay.tasks.ledger.monitoring.claims import Claim, create_claim, read_claims
-from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening, current
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.pool.window.traffic import NoRows, WindowTraffic, files_digest, read_traffic
+from assay.tasks.ledger.monitors import (
+    Claim,
+    Opening,
+    WindowVerdict,
+    create_claim,
+    create_opening,
+    current,
+    read_claims,
+)
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.pool.inherited import labels_by_item
+from assay.tasks.pool.outcomes import outcomes_of
+from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
+from assay.tasks.sources.files.listing import is_there
 
 _log = logging.getLogger("assay.monitor")
 
@@ -202,3 +210,77 @@ def _inherits(run: MonitorRun, window: Window) -> str | None:
     standing = run.standing
     earlier = sorted(n for n in standing if n < window.name and run.versions.model_of(n) == model)
     return standing[earlier[-1]].parts[-1].evaluation if earlier else None
+
+
+# The predictions of a window against those of the windows before.
+
+def known_profiles(
+    versions: Versions, window: Window, openings: Mapping[str, Sequence[Opening]]
+) -> dict[str, Profile]:
+    """The profile of each window of the same model, by name; the first says where the edges of bins lie."""
+    model = versions.model_of(window.name)
+    return {
+        name: profile for name in sorted(openings)
+        if versions.model_of(name) == model and (profile := _profile(openings[name])) is not None
+    }
+
+
+def signals_of_traffic(
+    versions: Versions, window: Window, profile: Profile, known: Mapping[str, Profile]
+) -> list[Signal]:
+    """The signals of a window against earlier ones of the same model; known: by `known_profiles`."""
+    spec = versions.of(window.name).spec
+    before = [
+        Watched(profile=known[name], seasons=seasons(spec.window(name)))
+        for name in known if name < window.name
+    ]
+    new = Watched(profile=profile, seasons=seasons(window))
+    watch = spec.monitor
+    return signals([*before, new], rate=watch.signal_rate, fewest=watch.signal_windows)
+
+
+def _profile(openings: Sequence[Opening]) -> Profile | None:
+    """Of a window's newest predictions."""
+    return next((one.profile for one in reversed(openings) if one.profile is not None), None)
+
+
+# Labels that come by themselves: which of a window are there, and when they are complete.
+#
+# A window is opened as soon as it is due, with the outcomes that have arrived by then; people are asked about
+# a sample of the other items. Once the outcomes are complete (`outcomes.complete_after_days`) it is opened
+# again: with `outcomes.otherwise` every item then has a label, nobody is asked, and the measure is exact. An
+# outcome that is not what people had said holds, because it is what happened; the opening names such items.
+
+def outcomes_due(run: MonitorRun, window: Window) -> bool:
+    """Whether the outcomes of a window are complete by now, and no opening of it has used them so."""
+    openings = run.openings.get(window.name, [])
+    used = bool(openings) and openings[-1].outcomes == "complete"
+    return run.spec_of(window.name).outcomes_complete(window, run.now) and not used
+
+
+def outcomes_then(
+    run: MonitorRun, window: Window, *, complete: bool
+) -> Literal["arrived", "complete"] | None:
+    """Which outcomes of a window there are.
+
+    A source of which no file is there yet is waited for; once they should be complete it is an error.
+    """
+    asked = run.spec_of(window.name).outcomes
+    if asked is None:
+        return None
+    if complete:
+        return "complete"
+    return "arrived" if is_there(window.fill(asked.source)) else None
+
+
+def contradicted(run: MonitorRun, window: Window) -> tuple[str, ...]:
+    """The items of a window that people gave another label than their outcome: what happened holds."""
+    said: dict[str, int] = {}
+    for opening in current(run.openings.get(window.name, ())):
+        if opening.evaluation is not None:
+            said |= labels_by_item(run.of_evaluation(opening.evaluation))
+    if not said:
+        return ()
+    spec = run.spec_of(window.name).evaluation(window, run.spec.name, 1, None, 0, "complete")
+    found = outcomes_of(spec, said.keys())
+    return tuple(sorted(item_id for item_id, label in found.items() if label != said[item_id]))

@@ -10,11 +10,10 @@ from datetime import datetime
 
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.types import JsonObject
-from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.message import window_alert
+from assay.tasks.alerts.alert import Alert, window_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger.monitors import WindowVerdict
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.history.words import PlaceNews, news_of_place, value_in_words
 from assay.tasks.spec.alerts import Alerts, Kind, window_links
 from assay.tasks.spec.monitor import MonitorSpec

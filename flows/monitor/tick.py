@@ -11,23 +11,30 @@
 Like `advance` it may run at any time, twice at once, and after any crash: what is decided is put under a
 write-once key before it is acted on, and what is due is found by reading the ledger. A window that fails
 holds up no other; it is named, and tried again by the next tick. A window whose people are slow is judged
-later.
+later; where a sweep or the receiver of webhooks finishes its evaluations, at once (`judge_window_of`).
 """
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from assay.flows.monitor.changes.mute import end_mutes
-from assay.flows.monitor.due import leave_out_again, take_on
-from assay.flows.monitor.going_on import go_on
-from assay.flows.monitor.known import due_windows
-from assay.flows.monitor.run import Tick, read_run, with_workers
-from assay.flows.monitor.settled import keep_settled
+from assay.evalcore.errors import AssayError, Unreachable
+from assay.flows.monitor.due import go_on, keep_settled, leave_out_again, take_on
+from assay.flows.monitor.history import publish
+from assay.flows.monitor.mute import end_mutes
+from assay.flows.monitor.run import Found, Tick, due_windows, read_run, with_workers
 from assay.flows.monitor.states import tell_states, write_states
-from assay.tasks.ledger.checkpoints.monitor import forget_kept
-from assay.tasks.ledger.owner import Ledger
+from assay.flows.monitor.telling import news_of
+from assay.flows.record.opened import utc_now
+from assay.tasks import events
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.checkpoints import forget_kept
+from assay.tasks.ledger.monitors import Opening
+from assay.tasks.ledger.record import Ledger, read_records
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.settings import Settings
 
 _log = logging.getLogger("assay.monitor")
 
@@ -84,3 +91,58 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     run.seal()
     tell_states(run)
     return run.done
+
+
+# A window is judged as soon as its evaluations have finished, without waiting for the monitor's schedule.
+#
+# Sweeps and the receiver of webhooks advance all evaluations. When one of a monitor's finishes, they call
+# `judge_window_of`, so people hear of a breach at once. If that call is lost, the monitor's next scheduled
+# run judges the window.
+
+def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] = utc_now) -> Tick | None:
+    """Take the window of a finished evaluation as far as it goes; None if it belongs to no monitor.
+
+    Raises whatever the store raises; a window that fails is named in the tick.
+    """
+    found = window_of(store, evaluation)
+    if found is None:
+        return None
+    monitor, window = found
+    done = go_on_with(store, monitor, window, now=now())
+    if done.verdicts:
+        publish(store, monitor, Settings(), now())
+    events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
+    return done
+
+
+def record_failure_of(store: Store, evaluation: str, error: AssayError, now: datetime) -> bool:
+    """Note that the evaluation of a window failed, and tell people; False if it belongs to no monitor.
+
+    Nothing is noted of a store or a desk that cannot be reached: sweeps try again.
+    """
+    found = window_of(store, evaluation)
+    if found is None:
+        return False
+    if not isinstance(error, Unreachable):
+        monitor, window = found
+        run = read_run(store, monitor, now)
+        run.found[window] = Found(state="failed", why=str(error))
+        write_states(run, [window])
+        tell_states(run)
+    return True
+
+
+@retried
+def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
+    """The monitor that opened an evaluation, and for which window.
+
+    Others may have such a name too, so the openings decide.
+    """
+    for owner, window in layout.windows_of(evaluation):
+        ledger = Ledger(store, owner)
+        if not ledger.exists(layout.spec(owner)):
+            continue
+        openings = read_records(ledger, layout.monitor_window(owner, window), layout.monitor_opening, Opening)
+        if any(opening.evaluation == evaluation for opening in openings):
+            return owner.removeprefix(layout.MONITORS_PREFIX), window
+    return None

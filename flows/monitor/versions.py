@@ -1,20 +1,40 @@
-"""Which version of a monitor's spec a window is judged by, and what that version leaves of the evidence.
+"""Monitors by name: put into the ledger once, found there with every version of their spec, and amended.
 
 A window belongs to the newest version whose first window is not later than it. A version is never made for a
-window that is due already, so no window changes its version once it may have been looked at.
+window that is due already, so no window changes its version once it may have been looked at. A new version
+says what it leaves of the evidence.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.amending import begins_anew, carried_over
-from assay.evalcore.monitoring.limits import DropRule, NewestVerdicts, Rules
+from assay.evalcore.monitoring.calendar import Window, ended
+from assay.evalcore.monitoring.judging import DropRule, NewestVerdicts, Rules, begins_anew, carried_over
+from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitoring.versions import Amendment, read_amendments
-from assay.tasks.ledger.monitors import WindowVerdict
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import RecordedSpec
+from assay.tasks.ledger.beginning import (
+    RecordedSpec,
+    find_spec,
+    versions,
+    write_spec,
+)
+from assay.tasks.ledger.beginning import (
+    versions as library_versions,
+)
+from assay.tasks.ledger.monitors import (
+    Amendment,
+    WindowVerdict,
+    create_amendment,
+    monitors,
+    read_amendments,
+    read_openings,
+)
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.seals import VERSIONS, seal_numbered
+from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.amended import changed_keys, check_amendment, is_new_model
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -149,3 +169,125 @@ def rules_of(spec: MonitorSpec) -> Rules:
         correction=watch.correction,
         is_error=spec.watches_an_error,
     )
+
+
+# Monitors by name: put into the ledger once, and found there with every version of their spec.
+
+class MonitorNameTaken(BadInput):
+    """Another monitor has this name; the message says what differs."""
+
+
+class UnknownMonitor(BadInput):
+    """No monitor of this name is in this store; the message names those that are."""
+
+
+def register(store: Store, spec: MonitorSpec) -> None:
+    """Put a monitor into the ledger, or find it there. Raises MonitorNameTaken for another of its name."""
+    retried(store.check)()
+    ledger = Ledger(store, layout.monitor(spec.name))
+    recorded = retried(find_spec)(ledger)
+    if recorded is None:
+        recorded = _put_spec(ledger, RecordedSpec(spec=spec.to_json(), versions=versions()))
+    newest = retried(read_versions)(ledger, recorded).all[-1]
+    differs = changed_keys(newest.asked, spec)
+    if differs:
+        raise MonitorNameTaken(
+            f"name: {spec.name!r} is taken in {store.url} by a monitor with another spec (version "
+            f"{newest.number} differs in {', '.join(differs)}). If this monitor is to change, use "
+            "`assay amend SPEC`. If this is another monitor, give it another name"
+        )
+
+
+@effect("register-monitor")
+def _put_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
+    return write_spec(ledger, recorded)
+
+
+@retried
+def open_monitor(store: Store, name: str) -> Versions:
+    """A registered monitor. Raises UnknownMonitor."""
+    ledger = Ledger(store, layout.monitor(layout.check_name(name)))
+    recorded = find_spec(ledger)
+    if recorded is None:
+        known = monitors(store)
+        have = f"it holds {', '.join(known[:5])}" if known else "it holds none"
+        raise UnknownMonitor(
+            f"no monitor named {name!r} is in {store.url}; {have}. Register one with `assay monitor SPEC`, "
+            "or say where to look with --store or ASSAY_STORE"
+        )
+    return read_versions(ledger, recorded)
+
+
+# Amending a monitor: a further version of its spec, from a window on that is not due yet.
+
+_log = logging.getLogger("assay.monitor")
+
+
+def amend(
+    store: Store, spec: MonitorSpec, *, now: datetime, first: str | None = None, reason: str = ""
+) -> Amendment | None:
+    """Make the spec the newest version of the monitor of its name; None if it is that already.
+
+    first   the first window it applies to; the first that is not due unless given
+
+    Raises UnknownMonitor, and BadInput for what may not be amended, or not from that window on.
+    """
+    versions = open_monitor(store, spec.name)
+    if spec.to_json() == versions.all[-1].asked.to_json():
+        return None
+    check_amendment(versions.all[-1].asked, spec)
+    ledger = Ledger(store, layout.monitor(spec.name))
+    opened = retried(read_openings)(ledger)
+    window = _first(versions.all[-1], spec, max(opened, default=None), now, first)
+    wanted = amendment_of(versions, spec, window.name, reason, now)
+    if spec.last is not None and opened and spec.last.name < max(opened):
+        raise BadInput(f"$.monitor.last: {max(opened)} is open already; name that window or a later one")
+    winner = _put(ledger, wanted)
+    if winner.spec != wanted.spec:
+        raise BadInput(
+            f"{spec.name}: somebody else made version {winner.number} at the same moment; see what it "
+            "changed (`assay history`), and amend again if that is still wanted"
+        )
+    seal_numbered(ledger, VERSIONS, winner.number)
+    _log.info("%s: version %d, from window %s on", spec.name, winner.number, winner.first)
+    return winner
+
+
+def amendment_of(
+    before: Versions, spec: MonitorSpec, first: str, reason: str, now: datetime
+) -> Amendment:
+    """The next version, with all that follows from it. Raises BadInput for one that may not be."""
+    follows = consequences(before, spec, first)
+    return Amendment(
+        number=len(before.all) + 1, first=first, reference=follows.reference, spec=spec.to_json(),
+        changed=follows.changed, anew=follows.anew, new_model=follows.new_model, reason=reason, at=now,
+        versions=library_versions(),
+    )
+
+
+def _first(
+    newest: Version, spec: MonitorSpec, last_opened: str | None, now: datetime, asked: str | None
+) -> Window:
+    """The first window of a further version. Raises BadInput for one that may have been looked at."""
+    old = newest.spec
+    earliest = old.window(newest.first)
+    while ended(earliest, old.settle, now) or (last_opened is not None and earliest.name <= last_opened):
+        earliest = earliest.next()
+    if asked is None:
+        while not spec.has(earliest):
+            earliest = earliest.next()
+        return earliest
+    wanted = old.window(asked)
+    if wanted.name < earliest.name:
+        raise BadInput(
+            f"{wanted.name} is too early for a new version: windows before {earliest.name} are due, or open, "
+            "or belong to a version that was made before. Every window is judged by the version of its time"
+        )
+    if not spec.has(wanted):
+        raise BadInput(f"{wanted.name} is a window that the stream does not have (monitor.without)")
+    return wanted
+
+
+@effect("amend-monitor")
+def _put(ledger: Ledger, amendment: Amendment) -> Amendment:
+    return create_amendment(ledger, amendment)

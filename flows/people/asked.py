@@ -1,17 +1,91 @@
-"""What people were asked in a round and what they have said: the values that closing and waiting go by."""
+"""What people were asked in a round and what they have said: the values that closing and waiting go by.
 
-from collections.abc import Mapping, Sequence
+The rows of labels.parquet are made here, one for each item a round asked, in the order of the plan. Closing a
+round and verifying it make them by the same function from the same values, so `verify` only has to compare.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from assay.evalcore.annotators.adjudication import AnswerTally
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.decisions import SETTLED, decide, deciding_tally
-from assay.evalcore.annotators.rules import Rule
-from assay.flows.people.labels import gold_answers, label_rows
-from assay.tasks.desks.protocol import Batch
+from assay.evalcore.annotators.adjudication import Annotation, AnswerTally
+from assay.evalcore.annotators.rules import SETTLED, Decision, Rule, decide, deciding_tally
+from assay.flows.record.opened import Opened
+from assay.tasks.desks.protocol import Batch, Desk
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.rounds.answers import Post, digests_by_item, removed_on_purpose
 from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
-from assay.tasks.ledger.rounds.posts import Post, removed_on_purpose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class People:
+    """The people who answer for one evaluation: the desk they work at, and the clock."""
+
+    opened: Opened
+    desk: Desk
+    now: Callable[[], datetime]
+    repost_after: timedelta    # see flows.people.ask
+
+    @property
+    def ledger(self) -> Ledger:
+        """The evaluation's."""
+        return self.opened.ledger
+
+    @property
+    def annotators(self) -> int:
+        """People asked per item."""
+        return self.opened.spec.desk.annotators_per_item
+
+    @property
+    def asks_twice(self) -> bool:
+        """Whether items that everybody skipped are asked a second time."""
+        return self.opened.spec.skipped != "set-aside"
+
+
+def label_rows(
+    planned: PlannedRound, decisions: Mapping[str, Decision], answers: Sequence[Annotation],
+    asked_twice: Collection[str],
+) -> list[Decided]:
+    """What every item of a round came to.
+
+    decisions     of the items people were asked about; a label bought by an earlier evaluation needs none
+    answers       the answers they rest on
+    asked_twice   items that were asked twice
+    """
+    digests = digests_by_item(answers)
+    return [
+        _reused_row(planned, t) if t in planned.inherited else label_row(
+            planned, t, decisions[planned.item_id[t]], digests.get(planned.item_id[t], ()),
+            asked_twice=planned.item_id[t] in asked_twice,
+        )
+        for t in planned.asked()
+    ]
+
+
+def label_row(
+    planned: PlannedRound, t: int, decision: Decision, annotations: tuple[str, ...], *, asked_twice: bool
+) -> Decided:
+    """What the item of draw t came to; annotations: names of the answers about it."""
+    return Decided(
+        item_id=planned.item_id[t], cell=int(planned.plan.cell[t]), rank=int(planned.plan.rank[t]),
+        label=decision.label, reason=decision.reason, annotations=annotations,
+        askings=2 if asked_twice else 1, share=decision.share,
+    )
+
+
+def _reused_row(planned: PlannedRound, t: int) -> Decided:
+    """An item that showed the same before, under the same id: its label stands, and nobody is asked."""
+    return Decided(
+        item_id=planned.item_id[t], cell=int(planned.plan.cell[t]), rank=int(planned.plan.rank[t]),
+        label=planned.inherited[t], reason="reused", annotations=(),
+    )
+
+
+def gold_answers(gold: Collection[str], answers: Sequence[Annotation]) -> dict[str, tuple[str, ...]]:
+    """Gold item -> names of the answers about it, where there are any."""
+    digests = digests_by_item(answers)
+    return {item_id: digests[item_id] for item_id in sorted(gold) if item_id in digests}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Close: decide whether a round is closed, and what its items came to.
+"""Close a round or go on waiting: whether it is closed, what its items came to, and what it waits for else.
 
 A round is closed when nothing of it is open; or with what is there, at its deadline or when somebody says so.
 A decision to close it early is recorded in `closing.json` before the labels are, so that after a crash the
@@ -6,13 +6,19 @@ next process closes the round too. What has no answer then is recorded as unansw
 it (`evalcore.evaluation.nonresponse`). Where nothing could stand for it the round goes on waiting.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor, refuse_gaps
-from assay.flows.people.asked import AskedRound
-from assay.flows.people.context import People
-from assay.flows.people.deadlines import deadline_of
-from assay.tasks.ledger.rounds.closing import decide_to_close, read_closing
-from assay.tasks.ledger.rounds.labels import Decided, answered
-from assay.tasks.ledger.times import read_begun, read_closed
+from assay.flows.people.asked import AskedRound, Asking, People
+from assay.flows.record.standing import WaitingFor
+from assay.tasks.desks.protocol import HasPlace, request_more
+from assay.tasks.ledger.beginning import read_begun, read_closed
+from assay.tasks.ledger.rounds.answers import Post
+from assay.tasks.ledger.rounds.labels import Decided, answered, decide_to_close, read_closing
+from assay.tasks.spec.evaluation import Spec
 
 
 def close(people: People, asked: AskedRound, *, requested: bool = False) -> list[Decided] | None:
@@ -69,3 +75,80 @@ def _close_at_deadline(people: People, asked: AskedRound) -> bool:
         return False
     decide_to_close(people.ledger, number, "deadline")
     return True
+
+
+# Deadlines: how long a round waits for people, and what happens then.
+#
+# The clock of a round starts with the first attempt to post it, `posts/0001.json`; if that process's clock
+# was ahead, the earliest date of an attempt counts. So everybody who reads the ledger knows the same
+# deadline. The time of now comes from the caller: nothing here reads a clock.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundDeadline:
+    """The deadline of one round, now."""
+
+    at: datetime
+    overdue: bool    # it has passed
+    closes: bool     # it has passed, and the round is to be closed with what is answered
+
+
+def deadline_of(
+    spec: Spec, posts: Sequence[Post], now: datetime, since: datetime | None = None
+) -> RoundDeadline | None:
+    """The deadline of a round that was posted like this; None if it has none, or was not posted yet.
+
+    since    the round was not posted before this, whatever its posts are dated; None: unknown
+    """
+    if spec.deadline is None or not posts:
+        return None
+    posted = min(post.at for post in posts)
+    at = (posted if since is None else max(posted, since)) + timedelta(hours=spec.deadline.round_hours)
+    overdue = now >= at
+    return RoundDeadline(at=at, overdue=overdue, closes=overdue and spec.deadline.then == "close")
+
+
+# Wait: what a round that stays open waits for, and whom else to ask meanwhile.
+
+def wait(people: People, asked: AskedRound) -> WaitingFor:
+    """What an open round waits for. Ties, and answers that are no class, go to one more person."""
+    in_first = asked.open_in_first
+    asking, still_open = asked.first, in_first
+    if asked.second is not None and not in_first:
+        asking, still_open = asked.second, asked.open_in_second
+    _request_more(people, asking, still_open)
+    deadline = deadline_of(people.opened.spec, asked.first.posts, people.now())
+    return WaitingFor(
+        round=asked.planned.number,
+        items=len(asking.batch.items),
+        desk=people.opened.spec.desk.kind,
+        on_desk=len(asking.batch.items) - len(asking.absent),
+        answered=sum(1 for tally in asking.tallies.values() if tally.votes or tally.skips),
+        tied=sum(1 for tally in still_open.values() if tally.status == "waiting" and len(tally.votes) > 1),
+        invalid=sum(1 for tally in still_open.values() if tally.status == "invalid"),
+        not_on_desk=sum(1 for tally in still_open.values() if tally.status == "absent"),
+        asked_again=len(still_open) if asking.batch.asking > 1 else 0,
+        deadline=deadline.at if deadline else None,
+        overdue=bool(deadline and deadline.overdue),
+        place=people.desk.place() if isinstance(people.desk, HasPlace) else "",
+        cannot_close=_why_not_closed(people, asked, deadline),
+    )
+
+
+def _request_more(people: People, asking: Asking, still_open: Mapping[str, AnswerTally]) -> None:
+    wanted: dict[int, list[str]] = {}
+    for item_id, tally in still_open.items():
+        needed = tally.people + (1 if tally.status == "invalid" else 0)
+        if tally.status != "absent" and (needed > people.annotators or tally.skips):
+            wanted.setdefault(needed, []).append(item_id)
+    for needed, item_ids in sorted(wanted.items()):
+        request_more(people.desk, asking.batch, item_ids, needed)
+
+
+def _why_not_closed(people: People, asked: AskedRound, deadline: RoundDeadline | None) -> str | None:
+    """Why a round waits that is to be closed early: by its deadline, or because somebody decided it."""
+    obstacle = why_not_early(people, asked)
+    if obstacle is None:
+        return None
+    if not (deadline and deadline.closes) and read_closing(people.ledger, asked.planned.number) is None:
+        return None
+    return str(obstacle)

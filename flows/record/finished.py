@@ -16,11 +16,10 @@ from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import named_folders, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.beginning import read_closed
+from assay.tasks.ledger.record import Ledger, find_bytes
 from assay.tasks.ledger.stores.protocol import Store, StoreError
-from assay.tasks.ledger.times import read_closed
 
 Found = TypeVar("Found")
 READERS = 16   # at once: S3 takes its time for each
@@ -42,7 +41,7 @@ def write_finished(ledger: Ledger, standing: Standing) -> None:
     kept = Finished(
         standing=replace(standing, forecast=None), closed=read_closed(ledger, standing.rounds)
     )
-    blob = codec.encode(kept)
+    blob = record.encode(kept)
     key = layout.finished(ledger.name, layout.digest(blob)[:32])
     if ledger.put(key, blob) != blob:   # damaged: the name is a digest
         ledger.store.discard(key)
@@ -119,8 +118,8 @@ class _Index:
         if blob is None or not keys[0].endswith(layout.digest(blob)[:32]):
             return None
         try:
-            return codec.decode(Finished, blob, keys[0])
-        except codec.DamagedRecord:   # another version wrote it
+            return record.decode(Finished, blob, keys[0])
+        except record.DamagedRecord:   # another version wrote it
             return None
 
     def _from_ledger(self, name: str) -> Standing | None:

@@ -1,24 +1,35 @@
 """State is a fold: what an evaluation knows is what its ledger says, read from the first round on.
 
-Rounds are read in order until one is missing or still open. Nothing is written here, and nothing is decided
-that a ledger already holds: estimates are the stored ones, whatever today's code would make of the labels.
+Rounds are read in order until one is missing or still open. Nothing is written here but checkpoints, and
+nothing is decided that a ledger already holds: estimates are the stored ones, whatever today's code would
+make of the labels. A checkpoint spares the reading of closed rounds.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from assay.evalcore.evaluation.labelled_round import Segments
-from assay.evalcore.evaluation.observe import close_round
-from assay.evalcore.evaluation.state import State, begin
+from assay.evalcore.evaluation.rounds import Segments, close_round
+from assay.evalcore.evaluation.state import State, begin, in_brief, with_last, with_one_more
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
-from assay.evalcore.history import with_one_more
-from assay.flows.record.statistics import AsIf, Statistics
+from assay.flows.record.opened import AsIf, Statistics
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds.closed import ClosedRound
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.checkpoint_values import UNREADABLE, NotKept, read_value, written_value
+from assay.tasks.ledger.checkpoints import Checkpoint, CheckpointLost, Entries, run_of, write_checkpoint
+from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.rounds.answers import RoundAnswers
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
-from assay.tasks.ledger.rounds.labels import Decided, labels_of_draws, read_labels, shares_of_draws
+from assay.tasks.ledger.rounds.labels import (
+    ClosedRound,
+    Decided,
+    labels_of_draws,
+    read_labels,
+    shares_of_draws,
+)
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 
 
@@ -113,7 +124,7 @@ def in_full(ledger: Ledger, closed: ClosedRound) -> ClosedRound:
     number = closed.planned.number
     planned, decided = read_plan(ledger, number), read_labels(ledger, number)
     if planned is None or decided is None:
-        raise codec.damaged(layout.labels(ledger.name, number), "its plan or its labels are missing")
+        raise record.damaged(layout.labels(ledger.name, number), "its plan or its labels are missing")
     return replace(closed, planned=planned, decided=decided)
 
 
@@ -126,3 +137,96 @@ def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
     if reason is None and folded.asked + folded.reused >= rule.budget:
         return "budget"
     return reason
+
+
+# Checkpoints. They decide nothing. What one lacks is read from the ledger: what people saw, what items were
+# closed with, and answers where one person answered alone.
+
+_log = logging.getLogger("assay.advance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Known:
+    """What is known without reading closed rounds."""
+
+    fold: Fold
+    answered: Sequence[RoundAnswers]     # everybody's, in the first ones
+    people: Sequence[Sequence[str]]      # who answered in each of the first ones
+
+
+def known_from(ledger: Ledger, checkpoint: Checkpoint, begun: Fold) -> Known:
+    """What a checkpoint says; begun: before the first round. Raises CheckpointLost."""
+    try:
+        state, as_if, labelled, last_asked, reused, looks, last, closed, answered, people = read_value(
+            checkpoint.value, partial(retried(run_of), ledger), _base(begun)
+        )
+        folded = Fold(
+            state=state, as_if=as_if, labelled=labelled, last_asked=last_asked, reused=reused, closed=closed,
+            looks=with_last(looks, last),
+        )
+        if not folded.state.round == len(folded.looks) == len(closed) == checkpoint.round:
+            raise ValueError("its parts are of different rounds")
+    except UNREADABLE as error:
+        raise CheckpointLost(f"{type(error).__name__}: {error}") from None
+    return Known(fold=folded, answered=answered, people=people)
+
+
+@retried
+def keep_checkpoint(
+    ledger: Ledger, manifest: Manifest, begun: Fold, known: Known, read_so_far: Mapping[str, bytes],
+    entries: Entries,
+) -> None:
+    """Write a checkpoint after the closed rounds, unless the newest one says all of it.
+
+    begun         before the first round, as `known` went on from it
+    read_so_far   what this call read and put: key -> bytes
+    entries       what the index held when the call began
+    """
+    number, newest = known.fold.state.round, entries.newest
+    records = {key: read_so_far[key] for key in _read_by_all(ledger.name, manifest, number, read_so_far)}
+    if newest is not None and newest.round == number and newest.records.keys() >= records.keys():
+        return
+    try:
+        value, runs = written_value(_value(known), number, _base(begun))
+    except NotKept as error:
+        _log.debug("%s: no checkpoint: %s", ledger.name, error)
+        return
+    write_checkpoint(ledger, Checkpoint(round=number, records=records, value=value), runs, entries.keys)
+
+
+def _value(known: Known) -> tuple[Any, ...]:
+    folded = known.fold
+    return (
+        folded.state, folded.as_if, folded.labelled, folded.last_asked, folded.reused,
+        in_brief(folded.looks, _look_in_brief), folded.looks[-1] if folded.looks else None,
+        in_brief(folded.closed, ClosedRound.in_brief), in_brief(known.answered, _answers_in_brief),
+        tuple(map(tuple, known.people)),
+    )
+
+
+def _base(begun: Fold) -> tuple[Any, ...]:
+    """What the parts of `_value` are written against."""
+    return (begun.state, (begun.state,) * begun.ways, *[None] * 8)
+
+
+def _look_in_brief(known: RoundEstimate) -> RoundEstimate:
+    """What stopping and alerts need of an earlier round."""
+    return replace(known, segments=(), systems=(), joint=None)
+
+
+def _answers_in_brief(one: RoundAnswers) -> RoundAnswers:
+    """Without the desk's own records."""
+    return replace(one, answers=tuple(replace(answer, raw={}) for answer in one.answers))
+
+
+def _read_by_all(
+    name: str, manifest: Manifest, number: int, there: Mapping[str, bytes]
+) -> Iterator[str]:
+    """The keys that every call reads, of those that are there."""
+    always = (
+        layout.spec(name), layout.manifest(name), layout.identity(name), *manifest.partition_keys[:1],
+        manifest.inherited_key, manifest.outcomes_key, manifest.gold_key, layout.plan(name, number + 1),
+    )
+    yield from (key for key in always if key is not None and key in there)
+    yield from sorted(key for key in there if key.startswith(layout.posts(name, number + 1)))
+    yield from sorted(key for key in there if layout.extension.match(key))

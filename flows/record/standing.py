@@ -1,18 +1,18 @@
-"""Where an evaluation stands: what every command prints."""
+"""Where an evaluation stands, and what it waits for: what every command prints."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from itertools import chain, repeat
-from typing import Literal
+from typing import Any, Literal
 
 from assay.evalcore.evaluation.estimates import share_of_one_label
 from assay.evalcore.evaluation.stopping import Verdict, verdict
-from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.record.opened import Opened
-from assay.flows.record.reissued import Reissued, estimates_moved, reissued_at
-from assay.flows.record.waiting import WaitingFor
-from assay.tasks.ledger.checkpoints.checkpoint import last_checkpoint
+from assay.flows.record.reported import Reissued, estimates_moved, reissued_at
+from assay.tasks.ledger.checkpoints import last_checkpoint
 from assay.tasks.ledger.ending import Ending, read_ending
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, Sensitivity, read_estimate
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
@@ -27,7 +27,40 @@ from assay.tasks.report.machine import (
     outcomes_part,
     revision_part,
 )
-from assay.tasks.report.printed import StandingJson
+from assay.tasks.report.printed import StandingJson, WaitingForJson
+
+_ONLY_IF_SO = ("tied", "invalid", "not_on_desk", "asked_again", "overdue")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingFor:
+    """The items of a round that people have to answer."""
+
+    round: int
+    items: int                        # asked; of what is asked a second time, only these
+    on_desk: int | None = None        # of them; None where the desk was not read
+    answered: int | None = None       # of them, by somebody
+    tied: int = 0                     # one more person is asked
+    invalid: int = 0                  # answered with something that is not a class
+    not_on_desk: int = 0              # they will be posted again
+    asked_again: int = 0              # everybody skipped them the first time
+    deadline: datetime | None = None  # of the round
+    overdue: bool = False             # the deadline has passed
+    cannot_close: str | None = None   # why the round is not closed although it should be
+    desk: str                         # the kind of desk
+    place: str = ""                   # where people find it; for people, and not part of the JSON
+
+    def to_json(self) -> WaitingForJson:
+        """The contract's object: counts of unusual things only where there are any."""
+        told: Any = {
+            name: value for name, value in asdict(self).items()
+            if value is not None and (value or name not in _ONLY_IF_SO) and name != "place"
+        }
+        if self.deadline is not None:
+            told["deadline"] = self.deadline.isoformat(timespec="seconds")
+        there: WaitingForJson = told
+        return there
+
 
 StandingState = Literal["waiting", "open", "finished"]
 
@@ -50,7 +83,7 @@ class Standing:
     interval_note: str = ""            # what intervals of the method's kind were measured to cover
     method: str = ""                   # the one in use, never `auto`
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
-    forecast: Outlook | None = None    # only where asked for: flows.report.outlook
+    forecast: Outlook | None = None    # only where asked for: flows.report.gather
     revision: int = 0                  # of the estimates; 0: as the rounds were closed
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
     outcomes: int | None = None        # items whose label came by itself; None without a source of them

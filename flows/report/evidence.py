@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from assay.evalcore.types import JsonObject
-from assay.flows.record.opened import Opened
-from assay.flows.record.statistics import probability_kind
+from assay.flows.record.opened import Opened, probability_kind
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.beginning import versions
 from assay.tasks.ledger.ending import read_ending
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import versions
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
-from assay.tasks.ledger.rounds.answers import stored_answers
+from assay.tasks.ledger.rounds.answers import read_posts, stored_answers
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
-from assay.tasks.ledger.rounds.posts import read_posts
 from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
 
 
@@ -174,7 +172,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
             "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
             "labels": ending.labels, "undecided": ending.undecided,
         },
-        "extensions": [codec.plain(one) for one in opened.extensions],
+        "extensions": [record.plain(one) for one in opened.extensions],
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},

@@ -1,15 +1,18 @@
-"""A report's data, gathered from the ledger."""
+"""A report's data, gathered from the ledger; with it how many labels an evaluation is likely to take, and
+what an audit would cost.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.evalcore.evaluation.extending import widening
-from assay.evalcore.evaluation.stopping import labels_to_decide
-from assay.evalcore.plurals import plural
+from assay.evalcore.evaluation.stopping import labels_to_decide, widening
+from assay.evalcore.forecast.audit import AuditPrice, audit_price
+from assay.evalcore.forecast.labels_needed import Outlook, Played, outlook
+from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.flows.report.labelled import (
@@ -20,20 +23,19 @@ from assay.flows.report.labelled import (
     score_axis,
     texts_of_errors,
 )
-from assay.flows.report.outlook import read_audit_price
-from assay.flows.weighted.judges import read_judges
+from assay.flows.revisions.revise import revised_fold
+from assay.flows.weighted.estimate import read_judges
 from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger.identity import read_identity
+from assay.tasks.ledger.beginning import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.monitors import window_of
-from assay.tasks.ledger.revisions import read_revised_annotators
-from assay.tasks.ledger.rounds.annotators import read_annotators
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.times import read_begun, read_closed
+from assay.tasks.ledger.revisions import last_revision, read_revised_annotators
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_annotators
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
+from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems
-from assay.tasks.report.pseudonyms import pseudonymous
+from assay.tasks.settings import Settings
 
 
 class NothingToReport(BadInput):
@@ -210,3 +212,28 @@ def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:
 
 def _text(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
+
+
+# How many labels an evaluation is likely to take from where its ledger stands, and the price of an audit.
+
+def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None:
+    """The forecast; None where there is nothing to wait for.  played: told of simulated worlds."""
+    folded = retried(fold)(opened.ledger, opened.statistics)
+    limit = opened.spec.limit
+    limits = None if limit is None else (limit.min, limit.max)
+    return outlook(
+        opened.question, folded.state, opened.rule, opened.spec.batch_size, limits, played,
+        Settings().forecast_worlds,
+    )
+
+
+def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:
+    """What more labels spread evenly would do to the wide interval; None where none is announced.
+
+    revision: whose labels count; 0: those the rounds were closed with.
+    """
+    folded = retried(fold)(opened.ledger, opened.statistics)
+    newest = retried(last_revision)(opened.ledger) if revision else None
+    if newest is not None:
+        folded = revised_fold(opened, folded, newest)
+    return audit_price(opened.question, folded.state)

@@ -6,16 +6,20 @@ from math import isnan
 
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.reliability import (
+from assay.evalcore.weighted.judges import (
     ReliabilityBin,
     of_predicted,
     reliability,
     reliability_of_predictions,
 )
-from assay.evalcore.weighted.score_axis import ScoreBin, along_the_score
-from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
-from assay.flows.record.opened import Opened
-from assay.flows.record.statistics import probability_kind
+from assay.evalcore.weighted.sample import (
+    LabelledItem,
+    ScoreBin,
+    WrongPredictions,
+    along_the_score,
+    wrong_predictions,
+)
+from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.weighted.sample import PoolSample
 from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels

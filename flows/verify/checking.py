@@ -1,18 +1,17 @@
-"""What the checks of a ledger share: the key being looked at, and what was found."""
+"""What the checks of a ledger share: the key being looked at, what was found, and the JSON of it."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
+from typing_extensions import TypedDict
 
 from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.ledger.checks.findings import Integrity
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record
+from assay.tasks.ledger import record
+from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
+from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 
 if TYPE_CHECKING:
@@ -74,4 +73,22 @@ class Checking:
         """
         if computed is None:
             return self.say(["should not be there"])
-        return self.say(value_differences(codec.from_json(self.ledger.get(self.key), self.key), computed))
+        return self.say(value_differences(record.from_json(self.ledger.get(self.key), self.key), computed))
+
+
+class VerificationJson(TypedDict):
+    """What a recomputation found."""
+
+    evaluation: str                  # or monitors/NAME
+    verified: bool                   # nothing differs
+    finished: bool
+    rounds: int                      # recomputed; of a monitor: verdicts
+    labels: int
+    revisions: int
+    keys: int                        # in the ledger
+    keys_checked: int                # of them, compared with a digest
+    seal: str | None                 # digest of the newest seal
+    as_sealed: list[str]             # keys that differ although their bytes are as they were sealed
+    differences: list[Difference]
+    notes: list[str]
+    remedy: str | None               # what to do; null where nothing differs

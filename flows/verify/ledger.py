@@ -1,8 +1,8 @@
 """`verify`: does everything in a ledger follow from what was asked, frozen and answered?
 
     integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
-    beside       times, identity, posts and alerts can be read and belong there (flows.verify.beside)
-    desk         posts and answers are of the round they lie in (flows.verify.desk)
+    beside       times, identity, posts and alerts can be read and belong there; posts and answers are of the
+                 round they lie in (flows.verify.beside)
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
@@ -11,30 +11,30 @@ Nothing is written, no desk is asked, no source is read: a copy of the ledger is
 still running is verified as far as it goes.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.methods.two_classes.registry import is_auto
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
-from assay.flows.verify.beside import check_beside, check_told
-from assay.flows.verify.checking import UNREADABLE
-from assay.flows.verify.desk import check_desk
-from assay.flows.verify.pool import pool_differences
-from assay.flows.verify.printed import VerificationJson
+from assay.flows.verify.beside import check_beside, check_desk, check_told
+from assay.flows.verify.checking import UNREADABLE, VerificationJson
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
 from assay.flows.workers.chosen import chosen_workers
 from assay.flows.workers.mapped import NO_WORKERS
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.checks.differences import Difference
-from assay.tasks.ledger.checks.findings import Integrity
-from assay.tasks.ledger.checks.integrity import check_integrity
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import versions
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.beginning import versions
+from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
+from assay.tasks.ledger.integrity import check_integrity
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.pool.counts import counts_of_frozen
+from assay.tasks.pool.cut import cut_again
 from assay.tasks.pool.mapping import MapOver
+from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.settings import Settings
 
 CHANGED = (
@@ -195,3 +195,50 @@ def checked_seal(text: str | None, option: str = "--seal") -> str | None:
             f"{option} {text[:80]!r} is not a digest: give the 64 digits that `assay verify` printed"
         )
     return text and text.lower()
+
+
+# The frozen pool recomputed from its parts: digest, counts, cells, and which rows the cells hold.
+
+@retried
+def pool_differences(opened: Opened, map_over: MapOver) -> list[Difference]:
+    """What the manifest and the partition say otherwise than the rows; map_over: who reads these."""
+    return [
+        Difference(key=key, difference=in_one_sentence(found))
+        for key, found in (
+            (layout.manifest(opened.name), [*_of_manifest(opened, map_over), *_of_spec(opened)]),
+            *_of_partition(opened, map_over),
+        )
+        if found
+    ]
+
+
+def _of_manifest(opened: Opened, map_over: MapOver) -> Iterator[str]:
+    manifest = opened.manifest
+    counts = counts_of_frozen(opened.spec, opened.ledger.store, manifest, map_over)
+    stored, computed = record.plain(manifest), record.plain(counts)
+    yield from value_differences({name: stored[name] for name in computed}, computed)
+    if sum(source.rows for source in manifest.sources) != counts.rows:
+        yield f"sources do not add up to {plural(counts.rows, 'row')}"
+
+
+def _of_spec(opened: Opened) -> Iterator[str]:
+    entry = opened.manifest.partition
+    if not is_auto(opened.spec.method) and predictions_of(opened.spec).method != entry.method:
+        yield f"partition.method is {entry.method!r}, the spec asks for {opened.spec.method!r}"
+    if entry.cells != opened.cut.cells.n_cells:
+        yield f"partition.cells is {entry.cells}, the partition has {opened.cut.cells.n_cells}"
+    if list(opened.spec.pool.segments) != opened.manifest.segment_names:
+        yield "the segments are not those of the spec"
+
+
+def _of_partition(opened: Opened, map_over: MapOver) -> Iterator[tuple[str, list[str]]]:
+    ledger, manifest = opened.ledger, opened.manifest
+    partition, rows = cut_again(opened.spec, ledger.store, manifest, map_over)
+    key, starts = manifest.partition_keys
+    yield key, list(value_differences(opened.cut.to_json(), partition.to_json()))
+    yield starts, [] if rows.starts == ledger.get(starts) else ["cells start elsewhere than recomputed"]
+    said = manifest.partition.pieces
+    if len(said) != len(rows.pieces):
+        yield layout.manifest(opened.name), ["partition.pieces are not one for each shard"]
+    for key, piece, again in zip(manifest.piece_keys, said, rows.pieces, strict=False):
+        yield key, [] if piece == again else ["the cells hold other rows than recomputed"]

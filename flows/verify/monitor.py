@@ -17,26 +17,24 @@ Signals and content digests are not recomputed: the predictions of a window are 
 evaluations, which are verified by their own names.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from assay.evalcore.plurals import plural
-from assay.flows.monitor.evidence import read_evidence_part, revision_of
-from assay.flows.monitor.judging import judge
-from assay.flows.monitor.recent import size_for
-from assay.flows.monitor.registry import UnknownMonitor, open_monitor
-from assay.flows.monitor.versions import Versions
-from assay.flows.verify.amendments import amendment_differences, numbered_differences, unreadable_versions
+from assay.evalcore.errors import AssayError, plural
+from assay.evalcore.monitoring.calendar import ended
+from assay.flows.monitor.judging import judge, read_evidence_part, revision_of, size_for
+from assay.flows.monitor.versions import UnknownMonitor, Versions, consequences, open_monitor
 from assay.flows.verify.beside import check_alerts
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable
-from assay.flows.verify.claims import claim_differences
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.ledger.checks.findings import Integrity
-from assay.tasks.ledger.checks.monitor_seal_fit import check_monitor_seals
-from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
+from assay.tasks.ledger.integrity import check_monitor_seals
+from assay.tasks.ledger.monitors import Amendment, Claim, Mute, Opening, WindowState, WindowVerdict, latest
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
 
@@ -160,7 +158,7 @@ class _Verdicts:
         parts = [read_evidence_part(Ledger(self._ledger.store, part.evaluation)) for part in verdict.parts]
         computed = judge(self._versions, verdict.window, parts, before)
         self.recomputed += 1
-        wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))
+        wrong = list(value_differences(record.plain(verdict), record.plain(computed)))
         if wrong:
             yield Difference(key=key, difference=in_one_sentence(wrong))
 
@@ -177,3 +175,141 @@ class _Verdicts:
         """Whether the labels it rests on have not been revised since."""
         store = self._ledger.store
         return all(revision_of(Ledger(store, part.evaluation)) == part.revision for part in verdict.parts)
+
+
+# The checks of what changed around a monitor: versions of its spec, states of windows, mutes.
+#
+# Every version is checked against the ones before it: that it was allowed, what it does to the evidence, and
+# that its first window was not due when it was made. Nobody can then have chosen a limit after looking at a
+# window that it judges.
+
+def unreadable_versions(ledger: Ledger, there: frozenset[str]) -> Iterator[Difference]:
+    """The versions that cannot be read at all."""
+    for key in sorted(filter(layout.monitor_version.match, there)):
+        read = read_or_say(ledger, key, Amendment)
+        if isinstance(read, Difference):
+            yield read
+
+
+def amendment_differences(ledger: Ledger, versions: Versions, there: frozenset[str]) -> Iterator[Difference]:
+    """What is wrong with the versions after the first."""
+    keys = sorted(filter(layout.monitor_version.match, there))
+    for i, key in enumerate(keys):
+        one = read_or_say(ledger, key, Amendment)
+        if isinstance(one, Difference):
+            yield one
+        elif key != layout.monitor_version(ledger.name, i + 2) or one.number != i + 2:
+            yield Difference(key=key, difference="the versions are not numbered from 2 on")
+        else:
+            yield from (Difference(key=key, difference=said) for said in _of_one(versions, one))
+
+
+def _of_one(versions: Versions, one: Amendment) -> Iterator[str]:
+    before = Versions(versions.all[: one.number - 1])
+    old, asked = before.all[-1], versions.all[one.number - 1].asked
+    try:
+        follows = consequences(before, asked, one.first)
+        window = old.spec.window(one.first)
+    except AssayError as error:
+        yield f"this version is not allowed: {error}"
+        return
+    computed = {
+        "reference": follows.reference, "changed": list(follows.changed), "anew": list(follows.anew),
+        "new_model": follows.new_model,
+    }
+    recorded = codec.plain(one)
+    wrong = list(value_differences({name: recorded[name] for name in computed}, computed))
+    if wrong:
+        yield in_one_sentence(wrong)
+    if one.first < old.first:
+        yield f"its first window is {one.first}, which is before that of version {old.number}, {old.first}"
+    if ended(window, old.spec.settle, one.at):
+        yield f"its first window, {one.first}, was due already when it was made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered:
+    """A kind of record that is numbered within a window, or within the monitor."""
+
+    match: Callable[[str], Sequence[int | str] | None]
+    kind: type[Any]
+    what: str
+    of_window: bool = True
+
+
+_NUMBERED = (
+    _Numbered(match=layout.monitor_opening.match, kind=Opening, what="opening"),
+    _Numbered(match=layout.window_state.match, kind=WindowState, what="state"),
+    _Numbered(match=layout.mute.match, kind=Mute, what="mute", of_window=False),
+)
+
+
+def numbered_differences(ledger: Ledger, versions: Versions, there: frozenset[str]) -> Iterator[Difference]:
+    """What is wrong with openings, states and mutes: each says its number, and none is missing."""
+    for kind in _NUMBERED:
+        numbers: dict[str, list[int]] = {}
+        firsts: dict[str, str] = {}
+        for key in sorted(there):
+            values = kind.match(key)
+            if values is None:
+                continue
+            window, number = str(values[1]) if kind.of_window else "", int(values[-1])
+            numbers.setdefault(window, []).append(number)
+            firsts.setdefault(window, key)
+            record = read_or_say(ledger, key, kind.kind)
+            if isinstance(record, Difference):
+                yield record
+            elif (getattr(record, "window", ""), record.number) != (window, number):
+                of = f" of {record.window}" if kind.of_window else ""
+                yield Difference(key=key, difference=f"says it is {kind.what} {record.number}{of}")
+        for window, found in numbers.items():
+            if kind.of_window:
+                try:
+                    versions.newest.window(window)
+                except AssayError as error:
+                    yield Difference(key=firsts[window], difference=str(error))
+            if found != list(range(1, len(found) + 1)):
+                of = "this window" if kind.of_window else "this monitor"
+                yield Difference(
+                    key=firsts[window], difference=f"the {kind.what}s of {of} are not numbered from 1 on"
+                )
+
+
+# The check of the labels that a monitor's openings claimed of their months.
+#
+# An opening is sealed, and says its month and its labels; so its claim is checked against it.
+
+def claim_differences(
+    ledger: Ledger, there: frozenset[str], changed: Collection[str], vouched: set[str]
+) -> Iterator[Difference]:
+    """Claims that cannot be read or are numbered wrongly, and openings with other labels than claimed.
+
+    changed: keys that do not fit their seals: no claim is checked against such an opening
+    vouched: the keys of the claims that fit their openings are added
+    """
+    claimed: dict[str, tuple[str, Claim]] = {}
+    for key in sorted(filter(layout.month_claim.match, there)):
+        read = read_or_say(ledger, key, Claim)
+        if isinstance(read, Difference):
+            yield read
+        elif key != layout.month_claim(ledger.name, read.month, read.number):
+            yield Difference(key=key, difference=f"says it is claim {read.number} of {read.month}")
+        elif read.number > 1 and layout.month_claim(ledger.name, read.month, read.number - 1) not in there:
+            yield Difference(key=key, difference="the claim before it is missing")
+        else:
+            of = layout.monitor_opening(ledger.name, read.window, read.opening)
+            claimed.setdefault(of, (key, read))
+    for key in sorted(filter(layout.monitor_opening.match, there)):
+        opening = read_or_say(ledger, key, Opening)
+        if key in changed:
+            continue
+        if isinstance(opening, Difference) or opening.evaluation is None or opening.outcomes == "complete":
+            continue   # it bought nothing, or cannot be read, which is said elsewhere
+        if key not in claimed:
+            yield Difference(key=key, difference="no labels of its month were claimed for it")
+            continue
+        where, claim = claimed[key]
+        if (claim.month, claim.labels) != (opening.month, opening.labels):
+            yield Difference(key=where, difference=f"is not what {key} got: {opening.labels} labels")
+        else:
+            vouched.add(where)

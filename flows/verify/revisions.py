@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 
-from assay.evalcore.annotators.decisions import decide, tally_of
-from assay.evalcore.plurals import plural
+from assay.evalcore.annotators.rules import decide, tally_of
+from assay.evalcore.errors import plural
 from assay.flows.people.annotating import own_answers
-from assay.flows.people.labels import label_row
+from assay.flows.people.asked import label_row
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.flows.revisions.look import relabelled, say_the_same
-from assay.flows.revisions.recompute import revised_annotators, revised_estimate
+from assay.flows.revisions.revise import revised_annotators, revised_estimate
 from assay.flows.verify.checking import UNREADABLE, Checking
-from assay.flows.verify.labels import row_differences
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.checks.findings import Integrity
+from assay.flows.verify.rounds import row_differences
+from assay.tasks.ledger import layout
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.findings import Integrity
 from assay.tasks.ledger.revisions import RevisedItem, Revision, read_revisions, with_revision
 from assay.tasks.ledger.rounds.answers import annotators_of, digests_by_item, read_answers
 from assay.tasks.ledger.rounds.labels import Decided

@@ -4,28 +4,38 @@ Each round is recomputed from the rounds before it as they are stored, so one wr
 and not the beginning of a long list. A round that rests on damaged keys ends the recomputation.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 
-from assay.evalcore.evaluation.plan import plan
-from assay.flows.people.annotating import Annotating
-from assay.flows.people.quality import annotators_record
-from assay.flows.record.fold import not_begun, why_stop
+import pyarrow as pa
+
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.rules import Rule, decide
+from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.evaluation.rounds import plan
+from assay.evalcore.evaluation.state import known_labels
+from assay.evalcore.types import Floats
+from assay.flows.people.annotating import Annotating, annotators_record
+from assay.flows.people.asked import gold_answers, label_rows
+from assay.flows.record.fold import Fold, not_begun, why_stop
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import verdict_on
 from assay.flows.verify.checking import UNREADABLE, Checking
-from assay.flows.verify.labels import answer_keys, label_differences, sealed_answer_differences
-from assay.flows.verify.plans import draw_differences, item_differences, people_differences
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.checks.differences import column_differences
-from assay.tasks.ledger.checks.findings import Integrity
-from assay.tasks.ledger.extensions import Extension
-from assay.tasks.ledger.rounds.answers import pack_of, read_answers
+from assay.tasks.ledger import layout
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.ending import Extension
+from assay.tasks.ledger.findings import Integrity, column_differences
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.rounds.answers import pack_of, read_answers, read_posts, removed_on_purpose
 from assay.tasks.ledger.rounds.estimate import read_estimate
-from assay.tasks.ledger.rounds.labels import Decided, named_answers, read_labels
+from assay.tasks.ledger.rounds.labels import Decided, named_answers, read_gold_answers, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_design, read_plan
+from assay.tasks.ledger.seals import sealed_in
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.pool.checked_rows import in_digits, shown_hashes
+from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
+from assay.tasks.spec.evaluation import Spec
 
 
 class RoundsCheck:
@@ -170,3 +180,158 @@ class RoundsCheck:
             })
         except UNREADABLE as error:
             self._check.say_unreadable(error)
+
+
+# The plan of a round recomputed: its draws and items, the gold mixed in, which answers are asked again.
+
+_DRAWN = ("cell", "rank", "ask", "probability")
+
+
+def draw_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
+    """The draws, and the design that the plan carries."""
+    then, now = ({name: getattr(plan, name) for name in _DRAWN} for plan in (stored, computed))
+    yield from column_differences(then, now)
+    for text in column_differences(stored.design.to_columns(), computed.design.to_columns()):
+        yield f"design carried: {text}"
+
+
+def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
+    """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
+    known = known_labels(folded.state)
+    display = opened.spec.pool.display
+    for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
+        asked = bool(planned.plan.ask[t])
+        address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
+        shown = planned.shown[t]
+        inherited = opened.label_beforehand(row.item_id, row.shown_hash) if asked else None
+        to_show = asked and not opened.all_known
+        compared = (
+            ("item_id", planned.item_id[t], row.item_id),
+            ("prediction", _entry(planned.prediction, t), row.prediction),
+            ("probabilities", _row(planned.probabilities, t), row.probabilities),
+            ("predictions", _row(planned.predictions, t), row.predictions),
+            ("by_system", _row(planned.by_system, t), row.by_system),
+            ("judges", _row(planned.judges, t), row.judges),
+            ("score", _entry(planned.scores, t), of_curve(row)),
+            ("cluster", None if planned.clusters is None else planned.clusters[t], row.cluster),
+            ("label", planned.known[t], known.get(address)),
+            ("segments", dict(planned.segments[t]), dict(row.segments)),
+            ("inherited label", planned.inherited.get(t), inherited),
+            ("fields shown", None if shown is None else list(shown), sorted(display) if to_show else None),
+        )
+        for what, stored, computed in compared:
+            if stored != computed:
+                yield f"draw {t}: {what} is {stored!r}, recomputed {computed!r}"
+        if shown and set(shown) == set(display):
+            fields = [pa.array([shown[field]], pa.string()) for field in display]
+            [hashed] = in_digits(shown_hashes(pa.array([row.item_id], pa.string()), fields))
+            if hashed != row.shown_hash:
+                yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
+
+
+def _entry(values: Floats | None, t: int) -> float | None:
+    return None if values is None else float(values[t])
+
+
+def _row(table: Floats | None, t: int) -> tuple[float, ...] | None:
+    return None if table is None else tuple(table[t].tolist())
+
+
+def of_curve(row: FrozenRow) -> float | None:
+    """The score of an item that a plan has to hold."""
+    found = scores_of([row])
+    return None if found is None else float(found[0])
+
+
+def people_differences(
+    opened: Opened, annotating: Annotating, folded: Fold, planned: PlannedRound
+) -> Iterator[str]:
+    """The gold mixed in, and the answers to be asked again."""
+    asked = [planned.item_id[t] for t in planned.to_people()]
+    if planned.gold != (gold := annotating.choose(folded, asked)):
+        yield f"the gold mixed in is {planned.gold!r}, recomputed {gold!r}"
+    if planned.again != annotating.surprises(folded, planned):
+        yield "the answers to be asked again are not those recomputed"
+    alone = opened.spec.desk.again.when == "always"
+    if planned.again_alone != alone:
+        yield f"answers are asked again of a single person: {planned.again_alone}, the spec has {alone}"
+
+
+# The labels of a round recomputed, from the answers they name and by the function that decided them.
+#
+# What a ledger cannot prove is taken from the labels themselves: which answers the desk still had when it was
+# read, and that an item set aside as deleted was gone. That such an item arrived twice, as it must have, is
+# checked.
+
+def label_differences(
+    check: Checking, planned: PlannedRound, decided: Sequence[Decided], rule: Rule
+) -> Iterator[str]:
+    """The labels and the answers to gold that a round was closed with; `rule`: of the round."""
+    ledger, number = check.ledger, planned.number
+    gold = read_gold_answers(ledger, number)
+    named = [digest for one in decided for digest in one.annotations]
+    answers = read_answers(ledger, number, [*named, *(d for several in gold.values() for d in several)])
+    decisions = decide(
+        [planned.item_id[t] for t in planned.to_people()], answers, rule,
+        removed=_removed(ledger, number, decided), asks_twice=check.opened.spec.skipped != "set-aside",
+        early=layout.closing(ledger.name, number) in check.found.keys,
+    )
+    twice = {one.item_id for one in decided if one.askings == 2}
+    computed = label_rows(planned, decisions, answers, twice)
+    if [one.item_id for one in decided] != [one.item_id for one in computed]:
+        yield "the items are not those that were asked, in the order of the plan"
+        return
+    for stored, fresh in zip(decided, computed, strict=True):
+        yield from row_differences(repr(stored.item_id), stored, fresh)
+    yield from order_differences(check.opened.spec, answers)
+    if gold != gold_answers(planned.gold, answers):
+        yield "the answers to gold are not answers about the gold that was mixed in"
+
+
+def order_differences(spec: Spec, answers: Sequence[Annotation]) -> Iterator[str]:
+    """Which of two compared answers was shown as A, drawn again."""
+    pair = spec.labelling.pair if spec.desk.blinds else None
+    if pair is None:
+        return
+    for answer in answers:
+        first, said = pair.order(answer.item_id)[0], answer.raw.get("answer_a")
+        if said != first:
+            yield f"{answer.item_id!r}: {said!r} is said to have been shown as A, but {first!r} was drawn"
+
+
+def row_differences(what: str, stored: Decided, computed: Decided) -> Iterator[str]:
+    """Every field in which two rows about an item differ."""
+    for field in fields(Decided):
+        a, b = getattr(stored, field.name), getattr(computed, field.name)
+        if a != b:
+            yield f"{what}: {field.name} is {a!r}, but its answers give {b!r}"
+
+
+def sealed_answer_differences(check: Checking, number: int, decided: Sequence[Decided]) -> Iterator[str]:
+    """Whether the labels name the answers that the round's seal covers; an open round has none."""
+    name = check.ledger.name
+    seal = layout.seal(name, number)
+    if seal not in check.found.keys or seal in check.found.damaged:
+        return
+    prefix = layout.annotations(name, number)
+    sealed = {key for key in sealed_in(check.ledger.get(seal), seal, name) if key.startswith(prefix)}
+    if sealed != set(answer_keys(check.ledger, number, decided)):
+        yield f"names other answers than {seal} covers"
+
+
+def answer_keys(ledger: Ledger, number: int, decided: Sequence[Decided]) -> Iterator[str]:
+    """The keys of the answers that a round's labels name, of those about gold too."""
+    gold = read_gold_answers(ledger, number)
+    for several in (*(one.annotations for one in decided), *gold.values()):
+        for digest in several:
+            yield layout.annotation(ledger.name, number, digest)
+
+
+def _removed(ledger: Ledger, number: int, decided: Sequence[Decided]) -> set[str]:
+    """Of the items set aside as deleted, those that arrived on the desk twice."""
+    claimed = [one for one in decided if one.reason == "deleted"]
+    posts = read_posts(ledger, number) if claimed else []
+    twice = {
+        asking: removed_on_purpose([post for post in posts if post.asking == asking]) for asking in (1, 2)
+    }
+    return {one.item_id for one in claimed if one.item_id in twice[one.askings or 1]}

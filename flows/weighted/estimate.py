@@ -1,27 +1,29 @@
-"""Estimates that nobody had asked for when the labels were bought. Nothing is written to the ledger."""
+"""Estimates that nobody had asked for when the labels were bought: of new measures, and of an evaluation's
+judges. Nothing is written to the ledger.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.estimate import Estimate
-from assay.evalcore.evaluation.reuse import reuse
-from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
-from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
+from assay.evalcore.evaluation.estimates import reuse
+from assay.evalcore.measures.measure import OutcomeMeasure, Setting
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.plurals import plural
-from assay.evalcore.weighted.estimate import NONE, Labelled, weighted_estimates
-from assay.evalcore.weighted.item_weights import predictions_unreached
-from assay.evalcore.weighted.reach import depends_on, unreached
+from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
+from assay.evalcore.weighted.judges import JudgeFigure, Judges, figures_of_judges, judge_figures
+from assay.evalcore.weighted.sample import predictions_unreached
 from assay.flows.record.opened import Opened
-from assay.flows.weighted.sample import PoolSample
-from assay.tasks.replay.request import measure_of_two_classes
+from assay.flows.record.standing import Standing
+from assay.flows.weighted.sample import PoolSample, read_sample
+from assay.tasks.replay.records import measure_of_two_classes
 from assay.tasks.report.data import EstimateRow
-from assay.tasks.spec.measure_text import named_measure
-from assay.tasks.spec.shortened import shortened
+from assay.tasks.spec.measures import named_measure
+from assay.tasks.spec.strict_yaml import shortened
 from assay.tasks.weighted.columns import files_written_since, predictions_of_column, texts_of
-from assay.tasks.weighted.items import above, equal_to, of_system, with_predictions
+from assay.tasks.weighted.items import above, equal_to, judges_of_pool, of_system, with_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,3 +181,54 @@ def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:
         f"{path} was written since the pool was frozen; of the labelled items it holds what was frozen, but "
         "the column read now may have changed" for path in since
     ]
+
+
+# What an evaluation's labels say of its judges.
+
+def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) -> Judges | None:
+    """The judges by the labels of now; found: the labelled items, if they have weights.
+
+    None without a judge, a label or weights, and where systems are compared: no one of them is the judge.
+    Also None where the first measure is a curve, or intervals are over clusters: nobody knows what a random
+    sample would have needed.
+    """
+    pool, first = opened.spec.pool, opened.spec.measure[0]
+    if standing.known is None or found is None:
+        return None
+    if pool.compared or pool.cluster is not None or of_scores(first.name):
+        return None
+    judges = judges_of_pool(opened.spec, found.rows, found.items, found.kind)
+    if not judges:
+        return None
+    leading = standing.known.estimates[0]
+    told = figures_of_judges(
+        found.kind, found.sample, found.items, judges,
+        first=measure_of(opened, found.kind, first.name, first.settings),
+        variance=0.0 if leading.interval == "exact" else leading.variance,
+        random_labels=leading.price_tag.random_labels if leading.price_tag else None,
+        pool_size=opened.manifest.rows,
+        positive=opened.spec.labels.positive_name, confidence=opened.confidence,
+    )
+    price = leading.price_tag
+    if told.random_labels is None or price is None or price.random_labels is not None:
+        return told
+    # what a random sample needs is said once: where the price cannot be said, nor can what was saved
+    return replace(
+        told, random_labels=None, saved=None, saved_at_most=None, reason=price.random_labels_reason
+    )
+
+
+def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
+    """The figures of each judge, by the labels of now; none where systems are compared or items come in
+    clusters. Raises BadInput where the labelled items have no weights."""
+    spec = opened.spec
+    if spec.pool.compares or spec.pool.cluster is not None:
+        return {}
+    found = read_sample(opened)
+    return {
+        judge.name: judge_figures(
+            found.kind, found.sample, judge, opened.manifest.rows, spec.labels.positive_name,
+            spec.target.confidence, offset=True,
+        )
+        for judge in judges_of_pool(spec, found.rows, found.items, found.kind)
+    }

@@ -1,16 +1,197 @@
-"""Which workers are asked for. Nothing is imported or started until a pool needs them."""
+"""Which workers are asked for: threads and processes of this machine, tasks of Prefect, or a cluster. Nothing
+is imported or started until a pool needs them.
+"""
 
-from collections.abc import Iterator
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
+from contextvars import Context, copy_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
+from typing import Any
 
-from assay.flows.workers.mapped import OnWorkers
-from assay.flows.workers.on_dask import Dask
-from assay.flows.workers.on_prefect import Prefect
-from assay.flows.workers.on_ray import Ray
-from assay.flows.workers.on_this_machine import Processes, Threads
-from assay.flows.workers.protocol import Kind, Workers
-from assay.tasks.freeze_runner import SERIAL, Runner, read_runner
+from assay.evalcore.errors import BadInput, needs
+from assay.flows.workers.clusters import Dask, Ray
+from assay.flows.workers.mapped import Kind, OnWorkers, Promised, Started, TaskRunner, Workers
+from assay.tasks.freeze_runner import SERIAL, SETTING, Runner, read_runner
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
+
+
+class Threads(Kind):
+    """Threads of this process: they share its memory, and take turns where Python is at work."""
+
+    word = "threads"
+    other_processes = False
+
+    def __init__(self, asked: Runner) -> None:
+        self._number = asked.workers or os.cpu_count() or 1
+
+    @contextmanager
+    def started(self) -> Iterator[Started]:
+        """See Workers.started."""
+        pool = ThreadPoolExecutor(self._number, thread_name_prefix="freeze")
+        try:
+            yield Started(pool.submit, ())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    @contextmanager
+    def task_runner(self) -> Iterator[TaskRunner]:
+        """See Kind.task_runner."""
+        from prefect.task_runners import ThreadPoolTaskRunner
+
+        runner: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(self._number)
+        with runner:
+            yield TaskRunner(runner, (), _done)
+
+
+class Processes(Kind):
+    """New processes of this machine, each with memory of its own."""
+
+    word = "processes"
+
+    def __init__(self, asked: Runner) -> None:
+        self._number = asked.workers or os.cpu_count() or 1
+
+    @contextmanager
+    def started(self) -> Iterator[Started]:
+        """See Workers.started."""
+        # fork would copy threads that hold locks: those of Arrow, and of boto3
+        pool = ProcessPoolExecutor(
+            self._number, mp_context=get_context("spawn"), initializer=_in_worker
+        )
+        try:
+            yield Started(pool.submit, (BrokenProcessPool,))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    @contextmanager
+    def task_runner(self) -> Iterator[TaskRunner]:
+        """See Kind.task_runner."""
+        from prefect.task_runners import ProcessPoolTaskRunner
+
+        with ProcessPoolTaskRunner(self._number, initializer=_in_worker) as runner:
+            yield TaskRunner(runner, (BrokenProcessPool,), _done)
+
+
+def _done(future: Any) -> bool:
+    return bool(future.wrapped_future.done())
+
+
+def _in_worker() -> None:
+    """Ctrl-C is for the process that waits for us; if that one is killed, nobody needs us any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_until_alone, daemon=True).start()
+
+
+def _until_alone() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+# Shards as tasks of Prefect, on one of its task runners: its pages show each of them.
+#
+# Every step of a task is told to the API of Prefect, so there has to be one. Without it each process would
+# start a temporary server of its own.
+#
+# A task is given one value that Prefect does not look into, and knows which flow run it belongs to. The
+# arguments of that flow and of the task `freeze-pool` stay where they are: a frame may be among them, or a
+# token.
+
+class Prefect(Workers):
+    """See the top of this module."""
+
+    word = "prefect"
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self.other_processes = kind.other_processes  # type: ignore[misc]
+
+    @contextmanager
+    def started(self) -> Iterator[Started]:
+        """See Workers.started."""
+        with needs("service", f"{SETTING}: tasks of Prefect"):
+            from prefect import task
+            from prefect.cache_policies import NO_CACHE
+            from prefect.settings import PREFECT_API_URL
+
+        if not PREFECT_API_URL.value():
+            raise BadInput(
+                f"{SETTING}: prefect:{self._kind.word} needs the API of a Prefect server, and "
+                f"PREFECT_API_URL is not set; set it, or leave Prefect out: {self._kind.word}"
+            )
+        context = _of_the_flow_run()
+        with self._kind.task_runner() as started:
+
+            def submit(function: Callable[..., Any], work: Any, one: Any) -> Promised:
+                name = _name(work)
+                run = task(
+                    name=name, task_run_name=f"{name}-{getattr(one, 'number', '')}".strip("-"), retries=0,
+                    cache_policy=NO_CACHE, persist_result=False,
+                )(_do)
+                given = {"piece": _Piece(function, work, one)}
+                return _Future(context.run(started.runner.submit, run, given), started)
+
+            yield Started(submit, started.lost)
+
+
+class _Piece:
+    """A function and its arguments, hidden from whoever looks into a task's parameters."""
+
+    __slots__ = ("function", "given")   # no dataclass: Prefect looks into those
+
+    def __init__(self, function: Callable[..., Any], *given: Any) -> None:
+        self.function, self.given = function, given
+
+    def __repr__(self) -> str:
+        return "(not shown)"
+
+
+class _Future:
+    """A future of Prefect, as the others are."""
+
+    def __init__(self, future: Any, runner: TaskRunner) -> None:
+        self._future, self._runner = future, runner
+
+    def result(self) -> Any:
+        """See Promised.result."""
+        return self._future.result()
+
+    def done(self) -> bool:
+        """See Promised.done."""
+        return self._runner.done(self._future)
+
+
+def _do(piece: _Piece) -> Any:
+    return piece.function(*piece.given)
+
+
+def _name(work: Any) -> str:
+    """`freeze-shard`, of FreezeShard."""
+    name = getattr(work, "__name__", type(work).__name__).strip("_")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", name).lower()
+
+
+def _of_the_flow_run() -> Context:
+    """What tasks inherit: the flow run, without its parameters and without the task that is at work here."""
+    from prefect.context import FlowRunContext, TaskRunContext
+
+    def leave_out() -> None:
+        TaskRunContext.__var__.set(None)  # type: ignore[arg-type]
+        flow_run = FlowRunContext.get()
+        if flow_run is not None:
+            FlowRunContext.__var__.set(flow_run.model_copy(update={"parameters": {}}))
+
+    context = copy_context()
+    context.run(leave_out)
+    return context
+
 
 KINDS: dict[str, type[Kind]] = {kind.word: kind for kind in (Threads, Processes, Dask, Ray)}
 

@@ -1,12 +1,21 @@
-"""One thing that people must be told.
+"""One thing that people must be told, and what it says: what moved, from what to what, and where to look.
 
 An alert holds no time and nothing that depends on the machine that raised it, so a process that raises it a
 second time, after a crash or at the same moment, writes the same bytes under the same key.
+
+The alerts of evaluations and of monitors share their words and numbers with reports: intervals are rounded
+outwards, so a message never looks surer than its evidence and never contradicts the verdict it tells of.
 """
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from assay.tasks.ledger import layout
+from assay.tasks.report import EstimateRow, wording
+from assay.tasks.report.history import words
+from assay.tasks.report.history.words import PlaceNews
 from assay.tasks.spec.alerts import KINDS, SEVERITIES, Kind, Severity
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -39,3 +48,234 @@ class Alert:
 def rank(severity: Severity) -> int:
     """0 for the least severe."""
     return SEVERITIES.index(severity)
+
+
+# Alerts of verdicts and of windows.
+
+_TO_DO: dict[Kind, str] = {
+    "breach": (
+        "What to do: look at the labelled items that were predicted wrongly. If labels are wrong, correct "
+        "them on the desk: the window is then judged again. If the model is worse, go back to the last good "
+        "version. A recovery is told by itself."
+    ),
+    "recovery": "What to do: nothing. The breach is over.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureReading:
+    """A measure at one moment."""
+
+    when: str           # "round 4", "the window of 2026-11-20"
+    row: EstimateRow
+
+
+def verdict_alert(
+    *,
+    key: str,
+    kind: Kind,
+    severity: Severity,
+    about: str,
+    now: MeasureReading,
+    before: MeasureReading | None,
+    minimum: float | None,
+    maximum: float | None,
+    notes: Sequence[str] = (),
+    links: Sequence[str] = (),
+    group: str = "",
+) -> Alert:
+    """The alert of a verdict that changed.
+
+    about              the evaluation or monitor, as people know it
+    before             the reading it is compared with; None for a first one
+    minimum, maximum   the limits that the measure must meet
+    notes              further lines: the pool, why it stopped, what would decide
+    """
+    allowed = wording.allowed(minimum, maximum) or "not limited"
+    name = _name(now.row)
+    what = {
+        "breach": f"{name} in breach: {_short(now.row)}, must be {allowed}",
+        "recovery": f"{name} recovered: {_short(now.row)}, must be {allowed}",
+        "inconclusive": f"{name} inconclusive: {_short(now.row)}, must be {allowed}",
+        "failure": f"{name} could not be judged",
+    }[kind]
+    meaning = {
+        "breach": "The whole interval is outside this range.",
+        "recovery": "The whole interval is within this range again.",
+        "inconclusive": "The interval is partly outside this range.",
+        "failure": "",
+    }[kind]
+    lines = _moved(now, before, f" It must be {allowed}. {meaning}".rstrip())
+    return Alert(
+        key=key, kind=kind, severity=severity, subject=f"{about}: {what}",
+        body="\n".join([*lines, *notes]), links=tuple(links), group=group,
+    )
+
+
+def window_alert(
+    *,
+    key: str,
+    kind: Kind,
+    severity: Severity,
+    monitor: str,
+    news: PlaceNews,
+    links: Sequence[str] = (),
+    group: str = "",
+) -> Alert:
+    """The alert of a breach in a window, or of the recovery from one."""
+    lines = [words.what_moved(news), words.how_sure(news)]
+    limits = words.limits_in_words(news.place)
+    if limits:
+        lines.append(f"It must be {limits}.")
+    if len(news.breached) > 1:
+        others = wording.plural(len(news.breached), "window")
+        lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
+    lines += ["", _TO_DO[kind]]
+    evaluations = [part.evaluation for part in news.verdict.parts]
+    lines.append(f"Labels and answers: assay report {evaluations[-1]}. All windows: assay history {monitor}")
+    return Alert(
+        key=key, kind=kind, severity=severity, subject=f"{monitor}: {words.alert_headline(news)}",
+        body="\n".join(lines), links=tuple(links), group=group,
+    )
+
+
+def _moved(now: MeasureReading, before: MeasureReading | None, then: str = "") -> list[str]:
+    """What it is, what it was, and on how many labels that rests."""
+    lines = [f"{_name(now.row)} is {_reading(now)}.{then}"]
+    if before is not None:
+        lines.append(f"Before, it was {_reading(before)}.")
+    return [*lines, f"It rests on {wording.plural(now.row.labels, 'label', 'labels')}."]
+
+
+def _name(row: EstimateRow) -> str:
+    of = f" of {row.of}" if row.of else ""
+    return wording.measure_name(row.measure) + of + (f" in {row.segment}" if row.segment else "")
+
+
+def _short(row: EstimateRow) -> str:
+    if row.value is None:
+        return "undefined"
+    if row.interval == "exact":
+        return f"{wording.value_or_reason(row)} exactly"
+    return wording.value_or_reason(row) + (f" ({wording.interval(row)})" if wording.has_interval(row) else "")
+
+
+def _reading(reading: MeasureReading) -> str:
+    row = reading.row
+    said = wording.value_or_reason(row)
+    if row.interval == "exact":
+        return f"{said} exactly ({reading.when})"
+    if row.lower is None or row.upper is None:
+        return f"{said}, with no interval ({reading.when})"
+    interval = f"{wording.percent(row.confidence)} interval {wording.interval(row)}"
+    return f"{said}, {interval} ({row.interval}; {reading.when})"
+
+
+# Alerts of what lasts: windows without a verdict, and a month whose labels are spent.
+#
+# Their keys hold the day, so each is told once a day for as long as it lasts. A window that joins the others
+# later on the same day is told at once: the key then holds a digest of the windows that joined on that day.
+
+DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small")
+"""Kinds whose keys hold the day: the cooldown does not apply to them."""
+
+_MOST_LISTED = 20
+_WHAT: dict[str, tuple[str, str]] = {    # of one window, and of several
+    "missing": ("is missing", "are missing"),
+    "stale": ("waits for people", "wait for people"),
+    "unlabelled": ("got no labels", "got no labels"),
+    "empty": ("is empty", "are empty"),
+    "small": ("is too small", "are too small"),
+    "failure": ("cannot be worked on", "cannot be worked on"),
+}
+_ENDED: dict[str, str] = {
+    "missing": "has come",
+    "stale": "no longer waits for people",
+    "unlabelled": "is labelled after all",
+    "empty": "is no longer empty",
+    "small": "is no longer too small",
+    "failure": "can be worked on again",
+}
+_REMEDY: dict[str, str] = {
+    "missing": "Put the file in place, or list the days without one under monitor.without "
+               "(`assay amend SPEC`).",
+    "stale": "See the desk's project, or close the round: assay advance EVALUATION --close-round.",
+    "unlabelled": "Raise monitor.monthly_labels (`assay amend SPEC`), and later windows are labelled.",
+    "empty": "If that is as it should be, list such days under monitor.without (`assay amend SPEC`).",
+    "small": "If such windows should be judged, lower monitor.least_items (`assay amend SPEC`).",
+    "failure": "Nothing is lost. Every run tries again, and succeeds once the cause is removed.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingState:
+    """A window that has no verdict, and why."""
+
+    window: str
+    why: str
+    since: datetime
+    until: datetime | None    # how long it is looked at again; None: for as long as it lasts
+
+
+def daily_alert(
+    monitor: str, kind: Kind, severity: Severity, windows: Sequence[StandingState],
+    begun_today: Collection[str], now: datetime,
+) -> Alert:
+    """What is told on one day of the windows in one kind of state; at least one.
+
+    begun_today: those in which it began on this day, also if it has ended since.
+    """
+    key = f"{kind}-{now:%Y%m%d}"
+    if begun_today:
+        key += f"-{layout.digest(' '.join(sorted(begun_today)).encode())[:12]}"
+    names = [one.window for one in windows]
+    if len(names) == 1:
+        subject = f"{monitor}: window {names[0]} {_WHAT[kind][0]}"
+    else:
+        listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        subject = f"{monitor}: {len(names)} windows {_WHAT[kind][1]}: {listed}"
+    lines = [f"{one.window}: {one.why} (since {_time(one.since)})" for one in windows[:_MOST_LISTED]]
+    if len(windows) > _MOST_LISTED:
+        lines.append(f"... and {len(windows) - _MOST_LISTED} more: assay history {monitor}")
+    lines += [_REMEDY[kind], _how_long(windows)]
+    return Alert(
+        key=key, kind=kind, severity=severity, subject=subject, body="\n".join(lines), group=kind,
+    )
+
+
+def ended_alert(
+    monitor: str, kind: Kind, severity: Severity, window: str, number: int, since: datetime, until: datetime
+) -> Alert:
+    """What is told once when no window is left in one kind of state: the recovery that ends its alerts.
+
+    window, number: the last window that left the state, and the record that says so
+    """
+    said = f"window {window} {_ENDED[kind]}"
+    return Alert(
+        key=f"{kind}-ended-{window}-{number:04d}", kind="recovery", severity=severity, group=kind,
+        subject=f"{monitor}: {said}",
+        body=f"{said[0].upper()}{said[1:]}. What was told as {kind} lasted from {_time(since)} to "
+             f"{_time(until)}, and no other window is in that state. All windows: assay history {monitor}",
+    )
+
+
+def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: datetime) -> Alert:
+    """What is told on one day while the month's labels are spent."""
+    return Alert(
+        key=f"spent-{now:%Y%m%d}", kind="spent", severity=severity, group="spent",
+        subject=f"{monitor}: the labels of {month} are spent",
+        body=(
+            f"{wording.plural(labels, 'label', 'labels')} a month may be bought, and all of {month} are "
+            "bought or promised to open evaluations. Windows get no labels, and no verdict, until the month "
+            "ends. To buy more, raise monitor.monthly_labels (`assay amend SPEC`). This is said once a day."
+        ),
+    )
+
+
+def _how_long(windows: Sequence[StandingState]) -> str:
+    until = [one.until for one in windows if one.until is not None]
+    return f"This is said once a day until {_time(max(until))}." if until else "This is said once a day."
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -11,8 +11,11 @@ key ever holds one: what went wrong is told as a status or the kind of an error.
 """
 
 import inspect
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any
 
@@ -21,7 +24,6 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
 from assay.tasks.alerts.pagers import incident, pager_for, post
-from assay.tasks.alerts.quiet import quiet
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
 DEFAULT = "default"
@@ -205,3 +207,37 @@ def payload(alert: Alert, owner: str) -> JsonObject:
 
 def _type_of(alert: Alert) -> str:
     return "success" if alert.kind == "recovery" else _TYPES[alert.severity]
+
+
+# While a channel is told, the libraries that tell it keep their logs to themselves.
+#
+# The address of a chat's webhook is a secret, and urllib3, requests, httpx and Apprise write addresses, paths
+# and payloads into their logs: httpx at INFO already. A filter on each of their loggers drops what they say
+# while this thread is sending; other threads, and other times, are not affected.
+
+_TALKATIVE = (
+    "apprise", "requests", "urllib3", "urllib3.connectionpool", "urllib3.connection", "urllib3.util.retry",
+    "httpx", "httpcore", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy",
+    "asyncio", "markdown", "MARKDOWN",
+)
+_sending: ContextVar[bool] = ContextVar("sending an alert", default=False)
+
+
+class _Silent(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _sending.get()
+
+
+_SILENT = _Silent()   # one object: adding it again to a logger that has it does nothing
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing these libraries say in this context is logged."""
+    for name in _TALKATIVE:
+        logging.getLogger(name).addFilter(_SILENT)
+    token = _sending.set(True)
+    try:
+        yield
+    finally:
+        _sending.reset(token)

@@ -11,9 +11,8 @@ from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Delivery, enter_alert_index
 from assay.tasks.alerts.tries import Settled
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.report import wording
 
 
@@ -29,9 +28,9 @@ class OutboxRow:
 
     def to_json(self) -> JsonObject:
         """Plain values."""
-        channels = {channel: codec.plain(told) for channel, told in self.channels.items()}
+        channels = {channel: record.plain(told) for channel, told in self.channels.items()}
         return {
-            "owner": self.owner, **codec.plain(self.alert), "channels": channels, "waiting": self.waiting,
+            "owner": self.owner, **record.plain(self.alert), "channels": channels, "waiting": self.waiting,
             "muted": self.muted,
         }
 

@@ -28,15 +28,14 @@ from typing import Literal, Protocol
 
 from assay.evalcore.errors import AssayError
 from assay.tasks import events
-from assay.tasks.alerts.alert import Alert, rank
-from assay.tasks.alerts.daily import DAILY
+from assay.tasks.alerts.alert import DAILY, Alert, rank
 from assay.tasks.alerts.tries import Status, claim, read_tries, settle_try, told_before
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.monitoring.mutes import mute_at, read_mutes
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_record, put_record
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.monitors import Mute, mute_at, read_mutes
+from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Severity
 
 __all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbox_index", "raise_alert"]
@@ -125,10 +124,10 @@ def _raise(ledger: Ledger, alert: Alert, now: datetime) -> Literal["raised", "mu
     if mute is not None:
         put_record(ledger, layout.alert_muted(ledger.name, alert.key), Muted(mute=mute.number, at=now))
     if _exists(ledger, layout.alert_muted(ledger.name, alert.key)):   # also by an earlier, broken attempt
-        return "muted" if ledger.put(key, codec.encode(alert)) == codec.encode(alert) else ""
+        return "muted" if ledger.put(key, record.encode(alert)) == record.encode(alert) else ""
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
     enter_alert_index(ledger, alert.key, now)
-    return "raised" if ledger.put(key, codec.encode(alert)) == codec.encode(alert) else ""
+    return "raised" if ledger.put(key, record.encode(alert)) == record.encode(alert) else ""
 
 
 def enter_alert_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
@@ -146,8 +145,8 @@ def outbox_index(store: Store) -> dict[str, list[Waiting]]:
             continue
         owner, alert = values
         try:
-            raised = codec.decode(Raised, store.get(index_key), index_key).raised
-        except (KeyMissing, codec.DamagedRecord):
+            raised = record.decode(Raised, store.get(index_key), index_key).raised
+        except (KeyMissing, record.DamagedRecord):
             raised = None   # settled meanwhile, or written by hand: the alert itself decides
         found.setdefault(owner, []).append(Waiting(owner=owner, key=alert, raised=raised))
     for waiting in found.values():
@@ -278,3 +277,51 @@ def _discard(store: Store, key: str) -> None:
 
 def _too_old(one: Waiting, now: datetime) -> bool:
     return one.raised is not None and now - one.raised > KEEP_TRYING
+
+
+# Alerts that were raised during a mute, and the one that sums them up.
+
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutedAlert:
+    """An alert that nobody was told of."""
+
+    alert: Alert
+    mute: int      # the number of the mute
+
+
+def read_muted(ledger: Ledger) -> list[MutedAlert]:
+    """All of an owner, in the order they were raised."""
+    found = []
+    for key in list(ledger.keys(layout.alerts(ledger.name))):
+        values = layout.alert_muted.match(key)
+        alert = None if values is None else find_record(ledger, layout.alert(*values), Alert)
+        if alert is not None:
+            muted = get_record(ledger, key, Muted)
+            found.append((muted.at, MutedAlert(alert=alert, mute=muted.mute)))
+    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].alert.key))]
+
+
+def summary_alert(
+    monitor: str, ended: Mute, muted: Sequence[MutedAlert], standing: Sequence[Alert], severity: Severity
+) -> Alert:
+    """What is told when a mute has ended.
+
+    muted      at least one
+    standing   alerts of what has not ended, which are told by themselves
+    """
+    number = wording.plural(len(muted), "alert", "alerts")
+    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {ended.reason}"]
+    lines += [f"- {one.alert.subject}" for one in muted[:_MOST_LISTED]]
+    if len(muted) > _MOST_LISTED:
+        lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")
+    if standing:
+        lines.append("Still in breach, and told by itself: " + "; ".join(one.subject for one in standing))
+    else:
+        lines.append("No breach of these still stands.")
+    return Alert(
+        key=f"mute-{ended.number:04d}-ended", kind="muted", severity=severity, group="muted",
+        subject=f"{monitor}: the mute has ended; {number} muted", body="\n".join(lines),
+    )

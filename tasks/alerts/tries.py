@@ -11,9 +11,8 @@ from uuid import uuid4
 
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record, put_record
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import Ledger, get_record, put_record
 
 CLAIM = timedelta(minutes=5)            # longer than any channel may take to send
 FIRST_RETRY = timedelta(seconds=30)     # after the first failure; doubled for each further one, up to
@@ -98,7 +97,7 @@ def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, 
 def claim(ledger: Ledger, key: str, now: datetime) -> bool:
     """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its
     own."""
-    blob = codec.encode(TryClaim(at=now, creator=uuid4().hex))
+    blob = record.encode(TryClaim(at=now, creator=uuid4().hex))
     return ledger.put(key, blob) == blob
 
 

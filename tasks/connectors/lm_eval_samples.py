@@ -15,13 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.tasks.connectors.importer import LogImporter
-from assay.tasks.connectors.json_lines import json_line, json_lines, parsed_object, short_values
-from assay.tasks.connectors.messages import as_text
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.response import Response, Verdict
-from assay.tasks.connectors.unexpected import read_as
+from assay.tasks.connectors.importer import LogImporter, Place, read_as
+from assay.tasks.connectors.log_text import as_text, json_line, json_lines, parsed_object, short_values
+from assay.tasks.connectors.records import Notes, Response, Verdict
 
 _SAMPLE = re.compile(rb'\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:')
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\{')

@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import LogImporter
-from assay.tasks.connectors.json_lines import SHORT, json_lines, parsed_object, short_values
-from assay.tasks.connectors.messages import as_text
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.place import Place
-from assay.tasks.connectors.response import Response, Verdict
+from assay.tasks.connectors.importer import LogImporter, Place
+from assay.tasks.connectors.log_text import SHORT, as_text, json_lines, parsed_object, short_values
+from assay.tasks.connectors.records import Notes, Response, Verdict
 
 _OUTPUT = re.compile(rb'\s*\{\s*("evalId"\s*:|"results"\s*:\s*\{\s*"version"\s*:)')
 _COMPARE = ("equals", "contains", "icontains", "similar", "factuality", "model-graded-factuality")

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import Importer
+from assay.tasks.connectors.importer import Importer, Place, files_below, place_of
 from assay.tasks.connectors.inspect_logs import InspectLogs
 from assay.tasks.connectors.lm_eval_samples import LmEvalSamples
-from assay.tasks.connectors.mlflow.importer import MlflowLogs
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.place import Place, files_below, place_of
+from assay.tasks.connectors.mlflow_logs import MlflowLogs
 from assay.tasks.connectors.promptfoo_output import PromptfooOutput
+from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.saved_datasets import SavedDatasets
 
 IMPORTERS: tuple[Importer, ...] = (

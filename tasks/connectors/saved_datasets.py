@@ -12,10 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import TableImporter
-from assay.tasks.connectors.json_lines import parsed_object
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.place import Place
+from assay.tasks.connectors.importer import Place, TableImporter
+from assay.tasks.connectors.log_text import parsed_object
+from assay.tasks.connectors.records import Notes
 
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 _MEDIA = ("Image", "Audio", "Video", "Pdf")

@@ -1,14 +1,16 @@
-"""Rows of a table to a pool: its columns as they are, and numbers of the rows where none names them."""
+"""Rows of a table to the file of a pool: its columns as they are, and numbers of the rows where none names
+them.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.parquet import write_parquet
-from assay.tasks.connectors.written import Written
+from assay.tasks.connectors.records import Written
 
 ID = "item_id"
 
@@ -49,3 +51,32 @@ def _aligned(
             raise BadInput(f"rows from {done + 1:,} on hold other kinds of values: {error}") from None
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
         done += len(batch)
+
+
+# The file of a pool, there as a whole or not at all.
+
+def refuse_to_replace(to: Path) -> None:
+    """Raises BadInput where something is there already, and for a name that no pool has."""
+    if to.suffix != ".parquet":
+        raise BadInput(f"--to {to}: a pool is written as Parquet; give it a name that ends in .parquet")
+    if to.exists():
+        raise BadInput(f"{to} exists; choose another name, or remove it first")
+    if not to.absolute().parent.is_dir():
+        raise BadInput(f"cannot write {to}: there is no folder {to.parent}; make it first")
+
+
+def write_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, to: Path) -> int:
+    """Write these rows; how many there were. Raises BadInput where the place cannot be written to."""
+    part = to.with_name(f".{to.name}.part")
+    rows = 0
+    try:
+        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        part.rename(to)
+    except OSError as error:
+        raise BadInput(f"cannot write {to}: {error.strerror or error}; choose another place") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return rows

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.randomness import stream
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.reproducible import stream
 from assay.tasks.desks.protocol import Batch, Collected, Desk, HasPlace, Item, SendsHints
 
 FIELDS = ("answer_a", "answer_b")

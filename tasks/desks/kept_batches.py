@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from assay.tasks.desks.digests import digest_of_parts
-from assay.tasks.desks.protocol import Batch
-from assay.tasks.ledger import codec, layout
+from assay.tasks.desks.protocol import Batch, digest_of_parts
+from assay.tasks.ledger import layout
+from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.stores.protocol import Store
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import Field, field_validator
 
-from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.evalcore.annotators.answers.classes import class_answers
-from assay.evalcore.annotators.surprise import CHANCE, MOVES
+from assay.evalcore.annotators.answers import AnswerKind, class_answers
+from assay.evalcore.annotators.checking import CHANCE, MOVES
 from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
 from assay.tasks.desks.protocol import Desk

@@ -2,14 +2,17 @@
 
 A desk takes what is to be asked (`post`) and gives what was answered (`collect`). It decides nothing: how
 answers become labels is adjudication, and when to post again is decided in flows.people (`posts/` keys).
+Flows call it through the effects at the end.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import AssayError, Unreachable
+from assay.tasks.effects.calls import effect, retried
 
 SECRET_HEADER = "X-Assay-Secret"   # noqa: S105 - a header's name
 
@@ -110,3 +113,46 @@ class SendsHints(Desk, Protocol):
         Idempotent; whether anything had to be changed. DeskRefused or DeskUnreachable.
         """
         ...
+
+
+# Calls to a desk, as effects: retried where a repeat is harmless, and never where it is not.
+
+@effect("prepare-desk")
+def prepare_desk(desk: Desk) -> None:
+    """See Desk.prepare."""
+    desk.prepare()
+
+
+@effect("post-items", retries=0)
+def post_items(desk: Desk, batch: Batch, items: Sequence[Item]) -> None:
+    """See Desk.post. One attempt: its reply may be lost, and a second one could make copies."""
+    desk.post(batch, items)
+
+
+@effect("collect-answers")
+def collect_answers(desk: Desk, batch: Batch) -> Collected:
+    """See Desk.collect."""
+    return desk.collect(batch)
+
+
+@effect("request-more-answers")
+def request_more(desk: Desk, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+    """See Desk.request_more."""
+    desk.request_more(batch, item_ids, annotators)
+
+
+@retried
+def missing_items(desk: Desk, batch: Batch) -> list[Item]:
+    """See Desk.missing."""
+    return desk.missing(batch)
+
+
+# Names made of texts: short, safe in keys and file names, and the same in every process.
+
+def digest_of_parts(*parts: str) -> str:
+    """SHA-256 of the parts and their lengths, as 64 hexadecimal digits."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    return hashed.hexdigest()

@@ -1,15 +1,151 @@
-"""All findings about one file or spec."""
+"""All findings about one file or spec, what a pool would cost, and the JSON of both."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from assay.evalcore.forecast.prognosis import Prognosis
-from assay.tasks.doctor.cost import prognosis_json
-from assay.tasks.doctor.finding import Finding
-from assay.tasks.doctor.printed import ExaminationJson, SampleJson
+from typing_extensions import TypedDict
+
+from assay.evalcore.errors import plural
+from assay.evalcore.evaluation.stopping import RULE
+from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis, Suitability
+from assay.evalcore.types import JsonObject
+from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
-from assay.tasks.doctor.summary import NumbersSummary
+from assay.tasks.doctor.summary import FreezeCost, MeasureFinding, NumbersSummary, ScoreSummary
+from assay.tasks.report.forecast import forecast_json, words_of_range
+from assay.tasks.report.price import two_figures
+from assay.tasks.report.printed import ForecastJson
 
+Level = Literal["ok", "warning", "problem"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """`ok`: as it should be. `warning`: usable, with a loss. `problem`: to be remedied before anything."""
+
+    level: Level
+    about: str               # a column, a key of the spec, or one word such as "rows"
+    says: str
+    remedy: str | None = None
+
+    def to_json(self) -> JsonObject:
+        """Plain values."""
+        return {"level": self.level, "about": self.about, "says": self.says, "remedy": self.remedy}
+
+
+def ok(about: str, says: str) -> Finding:
+    """As it should be."""
+    return Finding(level="ok", about=about, says=says)
+
+
+def warning(about: str, says: str, remedy: str) -> Finding:
+    """Usable, with a loss."""
+    return Finding(level="warning", about=about, says=says, remedy=remedy)
+
+
+def problem(about: str, says: str, remedy: str) -> Finding:
+    """It has to be remedied first."""
+    return Finding(level="problem", about=about, says=says, remedy=remedy)
+
+
+# The JSON of an examination: its keys and what they hold.
+
+_From = TypedDict("_From", {"from": float})
+
+
+class ColumnsJson(TypedDict):
+    """Column names by what they hold; null or empty where there is none."""
+
+    id: str | None
+    score: str | None
+    probability: str | None
+    prediction: str | None
+    label: str | None
+    time: list[str]
+    display: list[str]
+    segments: list[str]
+
+
+class CalibrationBinJson(_From):
+    """Items of neighbouring probabilities, from the lowest to the highest."""
+
+    to: float
+    items: int
+    expected: float                  # mean probability
+    observed: float                  # share of positives
+
+
+class CalibrationJson(TypedDict):
+    """Expected and counted positives."""
+
+    expected_positives: float
+    positives: int
+    bins: list[CalibrationBinJson]
+
+
+class BlockJson(TypedDict):
+    """Consecutive rows of one file."""
+
+    file: str
+    first_row: int                   # from 1; the header of a CSV file is not a row
+    rows: int                        # of CSV and JSON Lines, at most
+
+
+class SampleJson(TypedDict):
+    """Which rows were looked at."""
+
+    rows_counted: bool               # false: `rows` is estimated
+    blocks: list[BlockJson]
+
+
+class SummaryPart(TypedDict, total=False):
+    """What the numbers look like; only where they can be used."""
+
+    scores: ScoreSummary
+    calibration: CalibrationJson | None   # null without labels
+    measures: list[MeasureFinding]
+    freeze: FreezeCost
+
+
+class ChosenJson(TypedDict):
+    """The method that auto would take."""
+
+    name: str
+    reason: str
+
+
+class CostJson(ForecastJson):
+    """Labels until a half-width is reached."""
+
+    measure: str
+    random_labels: int | None        # by random sampling; null where the measure often does not exist
+
+
+class PrognosisPart(TypedDict, total=False):
+    """What an evaluation would cost; only where it was forecast."""
+
+    method: ChosenJson
+    forecast: list[CostJson]
+    random_sampling_undefined_at_100_labels: float   # chance that 100 random labels hold no value
+    hidden_positives: HiddenPrice | None             # what excluding them takes; null where none matter
+    methods: list[Suitability]
+
+
+class ExaminationJson(SummaryPart, PrognosisPart):
+    """What was found of a file or a spec."""
+
+    subject: str
+    usable: bool                     # there is no problem, in the rows that were read
+    rows: int                        # of the source
+    rows_read: int
+    sample: SampleJson | None        # null where every row was read
+    columns: ColumnsJson | None      # null for a spec, and where they cannot be read
+    findings: list[Finding]
+    spec: str | None                 # suggested, as YAML
+
+
+# All findings together.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examination:
@@ -55,3 +191,120 @@ class Examination:
             ahead: Any = prognosis_json(self.prognosis)
             told |= ahead
         return told
+
+
+# What a pool would cost, in words and as JSON.
+
+_WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
+
+
+def of_all_rows(ahead: Prognosis, times: float) -> Prognosis:
+    """With the counts of items, found in a sample, as numbers of all rows; times: rows of the source for each
+    of those read. Labels depend on shares alone."""
+    hidden = ahead.hidden
+    if hidden is None:
+        return ahead
+    positives, items = round(times * hidden.positives), round(times * hidden.items)
+    return replace(ahead, hidden=replace(hidden, positives=positives, items=items))
+
+
+def prognosis_json(ahead: Prognosis) -> PrognosisPart:
+    """The keys it adds to an examination."""
+    hidden: Any = None if ahead.hidden is None else asdict(ahead.hidden)
+    methods: Any = [asdict(one) for one in ahead.methods]
+    return {
+        "method": {"name": ahead.method.method, "reason": ahead.method.reason},
+        "forecast": [
+            {"measure": ahead.measure, **forecast_json(cost.forecast), "random_labels": cost.random_labels}
+            for cost in ahead.costs
+        ],
+        "random_sampling_undefined_at_100_labels": round(ahead.undefined_at_100, 4),
+        "hidden_positives": hidden,
+        "methods": methods,
+    }
+
+
+def prognosis_lines(ahead: Prognosis) -> list[str]:
+    """For a terminal: a sentence or two a line, the price first and the method last."""
+    told = [_price(ahead.measure, cost) for cost in ahead.costs]
+    if told:
+        told.append(f"{RULE[0].upper()}{RULE[1:]}: a smaller budget meets none.")
+    if ahead.random_does_as_well:
+        told.append(
+            "A random sample needs no more labels than this method here: consider `method: passive`."
+        )
+    if ahead.undefined_at_100 > _WORTH_SAYING:
+        told.append(
+            f"Of random samples of 100 labels, {ahead.undefined_at_100:.0%} would give no {ahead.measure} at "
+            "all: too few positives are in them."
+        )
+    if ahead.hidden is not None:
+        told.append(_hidden(ahead.measure, ahead.hidden))
+    return [*told, f"The method is {ahead.method.method}."]
+
+
+def _price(measure: str, cost: Cost) -> str:
+    """`f1 to ± 0.05 takes about 420 labels, with 80% chance 300 to 610; a random sample about 1,100.`"""
+    found, goal = cost.forecast, f"{measure} to ± {cost.forecast.goal.half_width:g}"
+    needed = cost.random_labels
+    simple = "" if needed is None else f"; a random sample about {two_figures(needed):,}"
+    if found.labels is None:
+        said = f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple}"
+        return f"{said}. The chance to get there with {found.horizon:,} is {found.share:.0%}."
+    sure = words_of_range(found.low, found.high, found.horizon)
+    return f"{goal} takes about {plural(found.labels, 'label')}, with 80% chance {sure}{simple}."
+
+
+def _hidden(measure: str, price: HiddenPrice) -> str:
+    return (
+        f"{price.positives:,} positives that score like any negative would move {measure} by "
+        f"{price.moved:g}. To show that there are not so many takes about {two_figures(price.labels):,} "
+        f"labels, of items drawn evenly from the {price.items:,} predicted negative."
+    )
+
+
+# What a sample of a source was, and what cannot be told from it.
+
+_REMEDY = "`assay begin` checks every row; --all reads all of them now"
+
+
+def sample_json(portion: Portion) -> SampleJson | None:
+    """None where every row is read."""
+    if portion.complete:
+        return None
+    return {
+        "rows_counted": portion.counted,
+        "blocks": [
+            {"file": portion.files[one.file].path, "first_row": one.first + 1, "rows": one.rows or 0}
+            for one in portion.sample
+        ],
+    }
+
+
+def sample_findings(portion: Portion, read: int) -> Iterator[Finding]:
+    """What was looked at, and what may be wrong all the same; nothing where every row is read."""
+    if portion.complete:
+        return
+    total = portion.total(read)
+    where, rest = _in_text(portion) if not portion.counted else _in_parquet(portion)
+    about = "" if portion.counted else "about "
+    yield warning(
+        "sample",
+        f"{read:,} of {about}{total:,} rows were looked at, {where}. Not looked for in the others: ids that "
+        f"occur more than once, bad values, further classes. Numbers of all rows are estimates{rest}",
+        _REMEDY,
+    )
+
+
+def _in_parquet(portion: Portion) -> tuple[str, str]:
+    blocks = plural(len(portion.sample), "block")
+    files = plural(len({one.file for one in portion.sample}), "file")
+    return f"{blocks} of {files}, spread evenly", ""
+
+
+def _in_text(portion: Portion) -> tuple[str, str]:
+    each, files = portion.sample[0].rows or 0, plural(len(portion.files), "file")
+    return (
+        f"the first {each:,} at most of {len(portion.sample):,} of {files}",
+        ", and mislead where files are sorted by score, class or time",
+    )

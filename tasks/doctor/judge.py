@@ -5,9 +5,8 @@ from collections import Counter
 from math import isfinite
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.doctor.class_names import class_names
-from assay.tasks.doctor.finding import Finding, ok, problem, warning
-from assay.tasks.doctor.numbers import UsableRows, threshold_of
+from assay.tasks.doctor.examination import Finding, ok, problem, warning
+from assay.tasks.doctor.numbers import UsableRows, class_names, threshold_of
 from assay.tasks.doctor.roles import Question, Roles, gives_away
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary

@@ -1,5 +1,7 @@
-"""The usable rows of a source, as arrays for the statistics."""
+"""The usable rows of a source, as arrays for the statistics; and which of two classes is the positive one."""
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,10 +10,114 @@ from scipy.special import expit, logit
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import PoolColumns
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.types import Array, Bools, Floats
-from assay.tasks.doctor.class_names import ClassNames, class_names
-from assay.tasks.doctor.roles import Roles
+from assay.evalcore.types import Array, Bools, Floats, Ints
+from assay.tasks.doctor.roles import Question, Roles
 from assay.tasks.doctor.scan import Scan
+
+# The positive class: as told, else by names, else by what goes with it.
+
+_POSITIVE = ("1", "1.0", "true", "yes", "y", "positive", "pos")
+_NEGATIVE = ("0", "0.0", "false", "no", "n", "negative", "neg")
+_SPELLED = {*_POSITIVE[:3], *_NEGATIVE[:3]}      # what a spec takes for any two classes
+_UNNAMED = ("positive", "negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassNames:
+    """The two classes as predictions and labels write them."""
+
+    predicted: tuple[str, str]           # (positive, negative)
+    labelled: tuple[str, str]            # the same of labels; as predicted, where there are none
+    question: Question | None            # where the positive class was guessed
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """(positive, negative) for a spec: names rather than 1 and 0, of labels rather than predictions."""
+        for pair in (self.labelled, self.predicted):
+            if not {name.lower() for name in pair} <= _SPELLED:
+                return pair
+        return _UNNAMED
+
+
+def class_names(found: Scan, roles: Roles) -> ClassNames:
+    """Of predictions and labels of two classes. Raises BadInput for more of either."""
+    for what, counts in (("predictions", found.predictions), ("labels", found.labels)):
+        if len(counts) > 2:
+            raise BadInput(f"{what} hold {len(counts)} classes")
+    scale = found.score if len(found.score) else found.probability
+    told = (roles.positive or _named_by(roles.probability or roles.score, found), roles.negative)
+    if len(found.prediction_names) == 1 and {*found.prediction_names} < {*found.label_names}:
+        names, codes = found.label_names, found.label      # which class is never predicted, the labels say
+    else:
+        names, codes = found.prediction_names, found.prediction
+    predicted, question = _ordered(names, told, _means(scale, codes, names), "scores")
+    labelled = predicted
+    if found.label_names and not set(found.label_names) <= set(predicted):
+        if len(found.prediction_names):
+            scale = (found.prediction == _place(found.prediction_names, predicted[0])).astype(np.float64)
+        what = "share of positive predictions" if len(found.prediction_names) else "scores"
+        labelled, question = _ordered(
+            found.label_names, told, _means(scale, found.label, found.label_names), what
+        )
+    return ClassNames(predicted=predicted, labelled=labelled, question=question)
+
+
+def _named_by(scale: str | None, found: Scan) -> str | None:
+    """The class that the column's name holds, as in p_spam; None where it holds none or both."""
+    words = re.split(r"[^a-z0-9]+", (scale or "").lower())
+    names = {*found.prediction_names, *found.label_names}
+    named = [name for name in names if name.lower() in words]
+    return named[0] if len(named) == 1 else None
+
+
+def _ordered(
+    names: Sequence[str], told: tuple[str | None, str | None], means: Mapping[str, float], by: str
+) -> tuple[tuple[str, str], Question | None]:
+    """(positive, negative), and a question where nothing but `means` says which is which."""
+    positive = told[0] if told[0] in names or told[1] in names or len(names) == 1 else None
+    positive = positive or next((name for name in sorted(names) if name.lower() in _POSITIVE), None)
+    if positive is None:
+        other = [name for name in names if name.lower() not in _NEGATIVE]
+        if not names:
+            return _UNNAMED, None
+        if not other:
+            return (_opposite(names[0]), names[0]), None
+        if len(other) == 1 < len(names):
+            positive = other[0]
+    if positive is not None:
+        rest = [name for name in names if name != positive]
+        return (positive, rest[0] if rest else told[1] or f"not {positive}"), None
+    first, *rest = sorted(names, key=lambda name: (-means.get(name, 0.0), name))
+    pair = (first, rest[0] if rest else f"not {first}")
+    choices = tuple(sorted(names))
+    why = f" ({first!r} has the higher {by})" if means else ""
+    asks = f"which class is the positive one?{why}"
+    question = Question(option="--positive", asks=asks, taken=first, choices=choices)
+    return pair, question if len(choices) > 1 else None
+
+
+def _opposite(negative: str) -> str:
+    place = _NEGATIVE.index(negative.lower())
+    return _POSITIVE[place]
+
+
+def _means(scale: Floats, codes: Ints, names: Sequence[str]) -> dict[str, float]:
+    """Mean of the scale by class; none where there is no scale."""
+    if not len(scale) or not len(codes):
+        return {}
+    return {name: _mean(scale[codes == i]) for i, name in enumerate(names)}
+
+
+def _mean(values: Floats) -> float:
+    usable: Array = values[np.isfinite(values)]
+    return float(usable.mean()) if len(usable) else 0.0
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name in names else -2
+
+
+# The usable rows of a source, as arrays for the statistics.
 
 _EDGE = 1e-12
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats, Ints
+from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
-from assay.tasks.doctor.sampling.portion import Portion
 from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.shards.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.reader import SourceBatch

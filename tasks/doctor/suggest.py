@@ -7,7 +7,7 @@ from contextlib import suppress
 import yaml
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.doctor.class_names import ClassNames
+from assay.tasks.doctor.numbers import ClassNames
 from assay.tasks.doctor.roles import Question, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.names import trial_name

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.measures.alike import where_alike
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import every
+from assay.evalcore.measures.two_classes import Measure, where_alike
 from assay.evalcore.types import Array
 from assay.tasks.doctor.numbers import UsableRows
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record
+from assay.tasks.ledger.record import Ledger, get_record
 
 OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 PROVENANCE = ("source_file", "source_row")

@@ -1,9 +1,13 @@
 """What a monitor leaves in the ledger, as typed values.
 
-    monitors/<name>/spec.json                              what was asked at first; see `monitoring.versions`
+    monitors/<name>/spec.json                              what was asked at first: version 1
+    monitors/<name>/versions/0002.json                     a version of the spec, from one of its windows on
     monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
+    monitors/<name>/windows/<window>/states/0001.json      what keeps a window from a verdict
+    monitors/<name>/months/<month>/0001.json               labels of a month that an opening has claimed
     monitors/<name>/verdicts/000001.json                   a verdict on a window
-    beside both: their seals                               (tasks.ledger.monitor_seals)
+    monitors/<name>/mutes/0001.json                        when alerts are muted (of an evaluation, too)
+    beside all but claims: their seals                     (tasks.ledger.seals)
 
 Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
 first has decided, and all others use what is there. Predictions of a window that are replaced get a further
@@ -11,20 +15,19 @@ opening. A verdict is reissued, under a further number, where the predictions, t
 changed. Nothing is deleted. The state of a monitor is a fold over these keys and those of its evaluations.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from assay.evalcore.evaluation.stopping import Verdict
-from assay.evalcore.monitoring.recent import RecentMean
+from assay.evalcore.monitoring.earlier_windows import RecentMean
+from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
-from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import put_record, read_records
+from assay.tasks.ledger.record import Ledger, put_record, read_records
 from assay.tasks.ledger.stores.protocol import Store
 
 
@@ -167,3 +170,143 @@ def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> Plac
 def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
     """Window -> the last verdict on it, in the order of the windows' first verdicts."""
     return {verdict.window: verdict for verdict in verdicts}
+
+
+# The labels of a month that openings have claimed.
+#
+# A run that is about to open an evaluation claims its labels first. Claims of a month are numbered, and the
+# process that creates a number first has it, so of two runs at once the second counts what the first one
+# took. The opening that is then written has the labels of its claim. After a crash in between, the next run
+# finds the claim and opens with the same labels.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Labels for one opening."""
+
+    month: str
+    number: int     # over the claims of the month, from 1
+    window: str
+    opening: int    # its number, of the window
+    labels: int
+
+
+def create_claim(ledger: Ledger, claim: Claim) -> Claim:
+    """Put a claim; returns the one under its number."""
+    return put_record(ledger, layout.month_claim(ledger.name, claim.month, claim.number), claim)
+
+
+def read_claims(ledger: Ledger, month: str) -> list[Claim]:
+    """The claims of a month, in order."""
+    return read_records(ledger, layout.month_claims(ledger.name, month), layout.month_claim, Claim)
+
+
+# The versions of a monitor's spec, and the first window that each applies to.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """A version of the spec after the first."""
+
+    number: int                  # from 2
+    first: str                   # the first window that it applies to
+    reference: str               # the window that its windows are compared with
+    spec: Mapping[str, Any]      # in full
+    changed: tuple[str, ...]     # the keys that differ from the version before, such as threshold.min
+    anew: tuple[str, ...]        # the limits whose evidence begins anew with it
+    new_model: bool              # whether reference, evidence and label model all begin anew
+    reason: str                  # as the person said; "" where nothing was said
+    at: datetime                 # when it was made
+    versions: Mapping[str, str]  # of what made it: see `recorded_spec.versions`
+
+
+def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:
+    """Put an amendment; returns the one under its number."""
+    return put_record(ledger, layout.monitor_version(ledger.name, amendment.number), amendment)
+
+
+def read_amendments(ledger: Ledger) -> list[Amendment]:
+    """All of them, in order."""
+    return read_records(ledger, layout.monitor_versions(ledger.name), layout.monitor_version, Amendment)
+
+
+# What keeps a window from a verdict, for as long as it does.
+#
+# A record is written when the state of a window changes, and only then; the last one counts. No record says
+# that nothing was ever wrong.
+
+State = Literal["missing", "empty", "small", "unlabelled", "stale", "failed", "cleared"]
+"""
+    missing      no file came within the grace period
+    empty        its files hold no prediction
+    small        fewer items than the spec asks for
+    unlabelled   the month's labels were spent when it was opened
+    stale        people have not finished within the time that the spec allows
+    failed       the last run could not work on it
+    cleared      none of these any more
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowState:
+    """A change of a window's state."""
+
+    window: str
+    number: int      # over the states of the window, from 1
+    state: State
+    why: str         # in a sentence; "" for cleared
+    files: str       # digest of the files that were looked at; "" where none were
+    at: datetime     # when it was found
+
+
+def create_state(ledger: Ledger, state: WindowState) -> WindowState:
+    """Put a state; returns the one under its number."""
+    return put_record(ledger, layout.window_state(ledger.name, state.window, state.number), state)
+
+
+def read_states(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[WindowState]]:
+    """Window -> its states in order, for every window that has one; keys: where they are listed already."""
+    found: dict[str, list[WindowState]] = {}
+    folder = layout.monitor_windows(ledger.name)
+    for state in read_records(ledger, folder, layout.window_state, WindowState, keys):
+        found.setdefault(state.window, []).append(state)
+    return found
+
+
+def standing_state(states: list[WindowState]) -> WindowState | None:
+    """What is wrong with a window, by its states in order; None if nothing is."""
+    return states[-1] if states and states[-1].state != "cleared" else None
+
+
+# When the alerts of an owner are muted, and why: `<owner>/mutes/0001.json`.
+#
+# The last record counts from the moment it was made: it mutes until a date, or it ends the mute.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mute:
+    """A change of what is muted."""
+
+    number: int               # from 1
+    until: datetime | None    # None: nothing is muted any more
+    reason: str
+    at: datetime              # when it was made
+
+
+def create_mute(ledger: Ledger, mute: Mute) -> Mute:
+    """Put a mute; returns the one under its number."""
+    return put_record(ledger, layout.mute(ledger.name, mute.number), mute)
+
+
+def read_mutes(ledger: Ledger) -> list[Mute]:
+    """All of them, in order."""
+    return read_records(ledger, layout.mutes(ledger.name), layout.mute, Mute)
+
+
+def mute_at(mutes: Sequence[Mute], moment: datetime) -> Mute | None:
+    """The mute in force at a moment, or None."""
+    last = next((mute for mute in reversed(mutes) if mute.at <= moment), None)
+    return last if last is not None and last.until is not None and moment < last.until else None
+
+
+def ended_mutes(mutes: Sequence[Mute], moment: datetime) -> list[Mute]:
+    """The mutes that were in force before a moment, and are not any more."""
+    now = mute_at(mutes, moment)
+    return [mute for mute in mutes if mute.until is not None and mute.at <= moment and mute is not now]

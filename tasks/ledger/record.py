@@ -1,12 +1,212 @@
-"""A record under a key: put once, and validated whenever it is read."""
+"""Records: what one owner keeps under its keys, how a record is written as bytes, and how it is put and read.
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+A record is a frozen dataclass. It is written as JSON with sorted keys, no spaces, floats in their shortest
+exact form and no NaN, or as a row of a Parquet table. It is validated when it is read: each field of its
+type, none missing that has no default, and no other. What does not fit is a `DamagedRecord`, which names the
+key and the field.
 
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.key_pattern import KeyPattern
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing
+Parquet is written with fixed settings; the same library version gives the same bytes. Another version may
+not. So a process that loses a `put` uses the winner's bytes, and versions are compared by their columns.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cache
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NewType, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from assay.tasks.ledger.layout import KeyPattern
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreError
+
+# A ledger: what a store holds of one owner, an evaluation or a monitor.
+#
+# Its keys begin with the owner's name; `tasks.ledger.layout` spells them in full. Functions that act on one
+# evaluation or monitor take its `Ledger`; those that act on a whole store take the `Store`.
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The keys of one owner in a store. It may be empty: making one reads and writes nothing."""
+
+    store: Store
+    name: str     # of an evaluation, or of a monitor as `layout.monitor` spells it
+
+    def get(self, key: str) -> bytes:
+        """See Store.get. Keys are in full, here and below."""
+        return self.store.get(key)
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        """See Store.put."""
+        return self.store.put(key, blob)
+
+    def exists(self, key: str) -> bool:
+        """See Store.exists."""
+        return self.store.exists(key)
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """See Store.keys."""
+        return self.store.keys(prefix)
+
+
+# Records as bytes: one way to write a value, so that equal values are equal bytes, and one way to read it.
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from _typeshed import DataclassInstance
+
+_Decoded = TypeVar("Record")
+_IN_OUR_WORDS = {"missing": "is missing", "unexpected_keyword_argument": "is not a field of this record"}
+
+
+class DamagedRecord(StoreError):
+    """A key of the ledger holds bytes that are not what was ever written there."""
+
+
+def damaged(key: str, what: str) -> DamagedRecord:
+    """The error for a key that holds something else than it must."""
+    return DamagedRecord(f"{key}: {what}; restore this key from a copy of the ledger")
+
+
+def encode(record: "DataclassInstance") -> bytes:
+    """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here."""
+    return to_json(asdict(record))
+
+
+def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
+    """The record in the bytes of a key. Raises DamagedRecord."""
+    try:
+        record = _adapter(kind, strict=True).validate_json(blob)
+    except ValidationError as error:
+        raise damaged(key, _what_is_wrong(error)) from None
+    return record
+
+
+def from_rows(kind: type[_Decoded], rows: Any, key: str) -> _Decoded:
+    """The records that rows of a table make, whose columns were found to be of their types already.
+
+    Raises DamagedRecord.
+    """
+    try:
+        record = _adapter(kind, strict=False).validate_python(rows)
+    except ValidationError as error:
+        raise damaged(key, _what_is_wrong(error)) from None
+    return record
+
+
+def plain(record: "DataclassInstance") -> Any:
+    """The JSON value that a record is written as."""
+    return json.loads(encode(record))
+
+
+def to_json(value: Any) -> bytes:
+    """Canonical JSON. Raises ValueError for NaN and infinities."""
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_time
+    )
+    return text.encode() + b"\n"
+
+
+def from_json(blob: bytes, key: str) -> Any:
+    """Any JSON value, unchecked. Raises DamagedRecord."""
+    try:
+        return json.loads(blob)
+    except ValueError as error:
+        raise damaged(key, f"not JSON ({error})") from None
+
+
+def to_parquet(
+    columns: Mapping[str, Any], schema: "pa.Schema | None" = None, attached: Mapping[str, str] | None = None
+) -> bytes:
+    """A table of these columns (lists or arrays), with text attached to the file.
+
+    Without a schema the columns are NumPy arrays, and their types are those of the table.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(dict(columns), schema=schema)
+    sink = BytesIO()
+    with pq.ParquetWriter(
+        sink, table.schema,
+        version="2.6", data_page_version="1.0", compression="zstd", compression_level=3,
+        use_dictionary=False, write_statistics=False, store_schema=False,
+    ) as writer:
+        writer.write_table(table, row_group_size=1 << 20)
+        if attached:
+            writer.add_key_value_metadata(dict(attached))
+    return sink.getvalue()
+
+
+def from_parquet(
+    blob: bytes, key: str, schema: "pa.Schema | None" = None
+) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """The columns of a table as lists, and the attached text. Raises DamagedRecord.
+
+    With a schema, the table has exactly its columns, of its types, and nulls only where it allows them.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # pq.read_table takes five times as long
+        table = pq.ParquetFile(pa.BufferReader(blob)).read(use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(key, f"not a Parquet file ({error})") from None
+    attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    if schema is not None:
+        _check_columns(table, schema, key)
+    return table.to_pydict(), attached
+
+
+def attached_text(attached: Mapping[str, str], name: str, key: str) -> bytes:
+    """One text that is attached to a table. Raises DamagedRecord if it is not there."""
+    if name not in attached:
+        raise damaged(key, f"nothing is attached as {name}")
+    return attached[name].encode()
+
+
+def _check_columns(table: "pa.Table", schema: "pa.Schema", key: str) -> None:
+    if table.column_names != schema.names:
+        raise damaged(key, f"its columns are {', '.join(table.column_names)}, not {', '.join(schema.names)}")
+    for field in schema:
+        column = table.column(field.name)
+        if column.type != field.type:
+            raise damaged(key, f"{field.name}: {column.type} instead of {field.type}")
+        if column.null_count and not field.nullable:
+            raise damaged(key, f"{field.name}: a value is missing")
+
+
+def _adapter(kind: type[_Decoded], *, strict: bool) -> TypeAdapter[_Decoded]:
+    hashable: Any = kind
+    return _built(hashable, strict)
+
+
+@cache
+def _built(kind: Any, strict: bool) -> TypeAdapter[Any]:
+    # a new type takes the settings, which a dataclass of the core cannot carry, and hands them down
+    settled = NewType("settled", kind)  # type: ignore[valid-newtype]
+    return TypeAdapter(settled, config=ConfigDict(extra="forbid", strict=strict, allow_inf_nan=False))
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    """The first thing that does not fit, with its place in the record."""
+    first, *more = error.errors(include_url=False)
+    place = ".".join(map(str, first["loc"]))
+    said = _IN_OUR_WORDS.get(first["type"]) or first["msg"][:1].lower() + first["msg"][1:]
+    others = f" (and {len(more)} more)" if more else ""
+    return f"{place}: {said}{others}" if place else f"{said}{others}"
+
+
+def _time(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is no value of the ledger")
+
+
+# A record under a key: put once, and validated whenever it is read.
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -16,18 +216,18 @@ Record = TypeVar("Record", bound="DataclassInstance")
 
 def put_record(ledger: Ledger, key: str, record: Record) -> Record:
     """Put a record; returns the one under the key, which another process may have put first."""
-    return codec.decode(type(record), ledger.put(key, codec.encode(record)), key)
+    return decode(type(record), ledger.put(key, encode(record)), key)
 
 
 def get_record(ledger: Ledger, key: str, kind: type[Record]) -> Record:
     """The record under a key. Raises KeyMissing, or DamagedRecord."""
-    return codec.decode(kind, ledger.get(key), key)
+    return decode(kind, ledger.get(key), key)
 
 
 def find_record(ledger: Ledger, key: str, kind: type[Record]) -> Record | None:
     """The record under a key, or None. Raises DamagedRecord."""
     blob = find_bytes(ledger, key)
-    return None if blob is None else codec.decode(kind, blob, key)
+    return None if blob is None else decode(kind, blob, key)
 
 
 def read_records(

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.tasks.effects.calls import effect
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes, find_record, put_record
+from assay.tasks.ledger import layout
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, decode_estimate, find_estimate
 from assay.tasks.ledger.rounds.labels import Decided, columns_of_decided, fields_of_decided
 

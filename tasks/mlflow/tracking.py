@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from assay.evalcore.errors import AssayError, BadInput, needs
-from assay.tasks.addresses import refuse_secrets
+from assay.tasks.secrets import refuse_secrets
 
 FROM_ENVIRONMENT = "env"
 _SECONDS = 10.0      # until a server must have answered, with anything

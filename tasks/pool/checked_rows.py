@@ -12,6 +12,8 @@ Messages count rows from 1; the header of a CSV file is not a row.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +23,90 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger.manifest import CLUSTER
-from assay.tasks.pool.column_kinds import ColumnKind, ColumnKinds
 from assay.tasks.pool.predictions.kinds import predictions_of
-from assay.tasks.pool.shown import SHOWN_HASH, shown_hashes
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
+
+# A hash of what people see of an item, so that another question under an old id is found out.
+#
+# What is hashed are the lengths of the id and of each shown text in bytes (32 bits, little-endian), and then
+# their UTF-8, in the order of the spec. No two rows give the same bytes. The hash is BLAKE2b, of 128 bits:
+# whoever changes a source on purpose must not be able to keep it. Parts hold its 16 bytes; elsewhere it
+# is written in hexadecimal digits.
+
+_BYTES = 16
+
+
+SHOWN_HASH = pa.binary(_BYTES)    # the type of a column of them
+# An empty value between two: made of a Python value, it would import pandas.
+_NOTHING = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
+
+
+def shown_hashes(ids: pa.StringArray, shown: Sequence[pa.StringArray]) -> pa.FixedSizeBinaryArray:
+    """For each of n rows, a 128-bit hash of its id and shown texts."""
+    if not len(ids):
+        return pa.nulls(0, SHOWN_HASH)
+    texts = [ids, *shown]
+    lengths = np.stack([lengths_of(text) for text in texts], axis=1).astype("<u4")
+    width = lengths.shape[1] * lengths.itemsize
+    heads = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(ids), [None, pa.py_buffer(lengths)])
+    # 64-bit offsets: a batch of long texts may hold more than 2 GB
+    whole = [column.cast(pa.large_binary()) for column in (heads, *texts)]
+    rows = pc.binary_join_element_wise(*whole, _NOTHING)
+    _, offsets, joined = rows.buffers()
+    ends, each = np.frombuffer(offsets, "<i8", len(ids) + 1, 8 * rows.offset).tolist(), joined.to_pybytes()
+    digests = b"".join([
+        blake2b(each[start:end], digest_size=_BYTES).digest() for start, end in pairwise(ends)
+    ])
+    return pa.FixedSizeBinaryArray.from_buffers(SHOWN_HASH, len(ids), [None, pa.py_buffer(digests)])
+
+
+def in_digits(hashes: pa.FixedSizeBinaryArray) -> list[str]:
+    """Hashes as hexadecimal digits."""
+    return [one.hex() for one in hashes.to_pylist()]
+
+
+# One kind of values in each column, over all files: numbers here and texts there would be two readings.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnKind:
+    """What a column holds from some row on."""
+
+    column: str
+    kind: Kind
+    file: int    # index into the source's files
+    row: int     # in that file, from 0
+
+
+class ColumnKinds:
+    """The kind of each column, as the first rows with a value have it."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        """`paths`: the source's files, to be named in errors."""
+        self._paths = paths
+        self._first: dict[str, ColumnKind] = {}
+        self._refused: list[ColumnKind] = []
+
+    @property
+    def found(self) -> tuple[ColumnKind, ...]:
+        """One for each column that had a value, and the one that was refused."""
+        return (*self._first.values(), *self._refused)
+
+    def add(self, found: ColumnKind) -> None:
+        """Note what some rows hold. Raises BadInput where it differs from the rows before."""
+        first = self._first.setdefault(found.column, found)
+        if first.kind != found.kind:
+            self._refused.append(found)
+            raise BadInput(
+                f"{self._paths[found.file]}: column {found.column!r} holds {found.kind} values from row "
+                f"{found.row + 1} on, but {first.kind} values before ({self._paths[first.file]}); write the "
+                "column with one type throughout"
+            )
+
+
+# The check of each row.
 
 MOST_LISTED = 5
 _LONGEST = 1000                     # characters of an id or of a segment's value

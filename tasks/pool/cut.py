@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.manifest import Manifest, PartitionEntry, partition_digest
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.pool.cutting.cell_rows import CellRows
-from assay.tasks.pool.cutting.frozen_shards import shards_of
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.cutting.score_runs import StoredRun
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.cutting.scores import StoredRun
+from assay.tasks.pool.frozen import shards_of
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.kinds import predictions_of
@@ -37,7 +36,7 @@ def cut_pool(
         map_over=map_over if len(shards) > 1 else one_after_the_other, kept=True,
         score_runs=score_runs,
     ))
-    text = codec.to_json(cut.to_json())
+    text = record.to_json(cut.to_json())
     digest = partition_digest(text, rows.starts, rows.pieces)
     store.put(layout.partition_starts(spec.name, digest), rows.starts)
     store.put(layout.partition(spec.name, digest), text)
@@ -61,8 +60,8 @@ def cut_again(
 def load_partition(spec: Spec, store: Store, manifest: Manifest) -> FrozenCut:
     """The partition that was made when the pool was frozen."""
     key = layout.partition(manifest.evaluation, manifest.partition.digest)
-    data = codec.from_json(store.get(key), key)
+    data = record.from_json(store.get(key), key)
     try:
         return predictions_of(spec).cut_from_json(data)
     except (KeyError, TypeError, ValueError) as error:
-        raise codec.damaged(key, f"not a partition ({type(error).__name__})") from None
+        raise record.damaged(key, f"not a partition ({type(error).__name__})") from None

@@ -29,7 +29,7 @@ import numpy as np
 
 from assay.evalcore.errors import needs
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.randomness import stream
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats, Ints
 
 POSITIVE, NEGATIVE = "match", "no match"

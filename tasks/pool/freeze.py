@@ -19,24 +19,48 @@ the other kinds of predictions and cuts hold of a row.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.two_classes import where_alike
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FileRead, FilesRead, Manifest, SourceEntry, load_manifest
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import put_record
+from assay.tasks.ledger.record import Ledger, put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.frozen import pool_digest
-from assay.tasks.pool.given_elsewhere import freeze_given_elsewhere
 from assay.tasks.pool.gold import freeze_gold
+from assay.tasks.pool.inherited import freeze_given_elsewhere
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
-from assay.tasks.pool.predictions.known_answers import refuse_known_answers
-from assay.tasks.pool.shards.together import FrozenRows
+from assay.tasks.pool.shards.work import FrozenRows
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
+
+
+def refuse_known_answers(spec: Spec, predicted: Sequence[int]) -> None:
+    """Refuse to buy labels where every item is predicted the same and that decides every measure.
+
+    predicted   rows by predicted class: negative, positive
+
+    A window of a monitor is let through: what it holds is what there was. Raises BadInput.
+    """
+    if spec.of_monitor or spec.labels.outcome is not None or spec.pool.systems or all(predicted):
+        return
+    known = [(measure, where_alike(measure, int(predicted[1] > 0))) for measure in spec.measures]
+    if any(one.exists and one.value is None for _, one in known):
+        return
+    said = ", ".join(
+        f"{measure.name} is {one.value:g} wherever it exists" if one.value is not None
+        else f"{measure.name} does not exist" for measure, one in known
+    )
+    name = spec.labels.offered[0 if predicted[1] else 1]
+    raise BadInput(
+        f"pool: every item is predicted {name!r}, so no label is needed: {said}; check the predictions "
+        "and the threshold, or ask for another measure, such as accuracy"
+    )
+
 
 _log = logging.getLogger("assay.pool")
 

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Floats, Ints
 from assay.tasks.arrow import ends_of, lengths_of, missing_of, numbers_of
-from assay.tasks.ledger import codec, open_reader
+from assay.tasks.ledger import open_reader, record
 from assay.tasks.ledger.manifest import (
     BY_SYSTEM,
     CLUSTER,
@@ -155,7 +155,7 @@ def part_digests(table: pa.Table) -> tuple[str, str]:
     """
     columns = {name: _column_digest(table.column(name).combine_chunks()) for name in table.column_names}
     whole, told = (
-        hashlib.sha256(codec.to_json({
+        hashlib.sha256(record.to_json({
             "rows": table.num_rows,
             "columns": [[name, digest] for name, digest in columns.items() if name not in left_out],
         })).hexdigest()
@@ -166,7 +166,7 @@ def part_digests(table: pa.Table) -> tuple[str, str]:
 
 def pool_digest(parts: Sequence[str]) -> str:
     """SHA-256 over the digests of the parts without provenance, in order."""
-    return hashlib.sha256(codec.to_json(list(parts))).hexdigest()
+    return hashlib.sha256(record.to_json(list(parts))).hexdigest()
 
 
 def checked_digest(table: pa.Table, key: str, said: FrozenPart) -> str:
@@ -176,7 +176,7 @@ def checked_digest(table: pa.Table, key: str, said: FrozenPart) -> str:
     """
     whole, told = part_digests(table)
     if table.num_rows != said.rows or whole != said.digest:
-        raise codec.damaged(key, "its values are not the ones in the manifest")
+        raise record.damaged(key, "its values are not the ones in the manifest")
     return told
 
 
@@ -193,7 +193,7 @@ def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> p
     try:
         return read_part_file(pa.BufferReader(store.get(key)), columns)
     except NotAPart as error:
-        raise codec.damaged(key, str(error)) from None
+        raise record.damaged(key, str(error)) from None
 
 
 def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
@@ -206,7 +206,7 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
         try:
             return read_rows_of(stream, rows)
         except NotAPart as error:
-            raise codec.damaged(key, str(error)) from None
+            raise record.damaged(key, str(error)) from None
 
 
 def _column_digest(column: pa.Array) -> str:
@@ -239,3 +239,41 @@ def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> memoryview:
     width = chunk.type.byte_width
     buffer = chunk.buffers()[1]
     return memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width]
+
+
+# Shards of a frozen pool: runs of whole parts, the units in which it is cut.
+#
+# Where they begin follows from the parts alone, never from how many workers there are. About a million rows
+# make a shard.
+
+SHARD_PARTS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenShard:
+    """Some parts that follow each other."""
+
+    number: int
+    part_keys: tuple[str, ...]
+    first_row: int                # over the whole pool, from 0
+    rows: int
+    known: bytes | None = None    # label of each row, one signed byte, -1: in a cell; None: all are in cells
+
+    def tables(self, store: Store, columns: Sequence[str]) -> Iterator[tuple[pa.Table, Ints | None]]:
+        """Its parts with these columns, one at a time, and the labels (n,) known of the rows of each."""
+        known = None if self.known is None else np.frombuffer(self.known, np.int8).astype(np.int64)
+        start = 0
+        for part in frozen_parts(store, self.part_keys, columns):
+            yield part, None if known is None else known[start : start + part.num_rows]
+            start += part.num_rows
+
+
+def shards_of(part_keys: Sequence[str], part_rows: Sequence[int]) -> tuple[FrozenShard, ...]:
+    """The shards of a frozen pool; part_rows: the rows of each part."""
+    shards: list[FrozenShard] = []
+    first = 0
+    for i in range(0, len(part_keys), SHARD_PARTS):
+        rows, keys = sum(part_rows[i : i + SHARD_PARTS]), tuple(part_keys[i : i + SHARD_PARTS])
+        shards.append(FrozenShard(number=len(shards), part_keys=keys, first_row=first, rows=rows))
+        first += rows
+    return tuple(shards)

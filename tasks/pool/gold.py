@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.sources.labelled_rows import labelled_rows
+from assay.tasks.sources.known_labels import labelled_rows
 from assay.tasks.spec.evaluation import Spec
 
 MOST_ITEMS = 100_000
@@ -64,7 +64,7 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
                 raise BadInput(f"{where} has more than {MOST_ITEMS:,} rows; take a sample")
     if not found:
         raise BadInput(f"{where} has no rows; give some, or drop desk.gold")
-    blob = codec.encode(GoldItems(items=tuple(found[item_id] for item_id in sorted(found))))
+    blob = record.encode(GoldItems(items=tuple(found[item_id] for item_id in sorted(found))))
     digest = layout.digest(blob)
     store.put(layout.gold(spec.name, digest), blob)
     return digest
@@ -77,5 +77,5 @@ def load_gold(ledger: Ledger, digest: str | None) -> dict[str, GoldItem]:
     key = layout.gold(ledger.name, digest)
     blob = ledger.get(key)
     if layout.digest(blob) != digest:
-        raise codec.damaged(key, "not what its name says")
-    return {item.item_id: item for item in codec.decode(GoldItems, blob, key).items}
+        raise record.damaged(key, "not what its name says")
+    return {item.item_id: item for item in record.decode(GoldItems, blob, key).items}

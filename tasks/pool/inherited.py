@@ -5,32 +5,38 @@
 
 They are copied when the evaluation begins, with the discount applied, and the manifest names the copy: what
 becomes of the other evaluation later changes nothing here. What the other one had inherited itself comes
-along, worth less, until it is worth nothing (evalcore.monitoring.inheritance).
+along, worth less, until it is worth nothing (evalcore.monitoring.earlier_windows).
 
 They are used twice. The label model starts from all of them. And an item that is drawn again under the same
 id and shows people exactly what it showed before keeps its label: nobody is asked twice. An item that shows
 nothing cannot be told from another of the same id, and is asked.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited
-from assay.tasks.ledger import codec, layout
+from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.beginning import read_spec
 from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import read_spec
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
+from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.index import PoolIndex
+from assay.tasks.sources.known_labels import exported_labels, labelled_rows
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.goals import WarmStart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,9 +132,9 @@ def _closed_rounds(ledger: Ledger) -> list[list[Decided]]:
 
 def read_inherited(store: Store, key: str) -> list[InheritedLabel]:
     """The inherited labels under a key. DamagedRecord when its bytes are no such file."""
-    columns, _ = codec.from_parquet(store.get(key), key, _schema())
+    columns, _ = record.from_parquet(store.get(key), key, _schema())
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return codec.from_rows(list[InheritedLabel], rows, key)
+    return record.from_rows(list[InheritedLabel], rows, key)
 
 
 def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
@@ -148,7 +154,7 @@ def reusable(rows: Sequence[InheritedLabel]) -> Mapping[tuple[str, str], int]:
 
 def _encode(rows: Sequence[InheritedLabel]) -> bytes:
     columns = {name: [getattr(row, name) for row in rows] for name in _schema().names}
-    return codec.to_parquet(columns, _schema())
+    return record.to_parquet(columns, _schema())
 
 
 @cache
@@ -163,3 +169,73 @@ def _schema() -> "pa.Schema":
         pa.field("label", pa.int8(), nullable=False),
         pa.field("weight", pa.float64(), nullable=False),
     ])
+
+
+# Labels that were given elsewhere, as evidence of where to look: `warm_start.source` and `.label_studio`.
+#
+# Nobody knows how their items were chosen: they may be those that somebody found interesting. So they are in
+# no estimate. The label model starts from them, each worth the discount, and steers the draws of a method
+# whose estimates rest on its own draws alone (the capability `draws_alone`). An item that is drawn is asked,
+# whatever was said of it elsewhere.
+#
+# They are joined to the frozen pool by id, and written as labels of an earlier evaluation are (tasks.pool
+# .inherited); the manifest names the copy.
+
+_log = logging.getLogger("assay.begin")
+
+
+def freeze_given_elsewhere(spec: Spec, store: Store, part_keys: Sequence[str]) -> str | None:
+    """Read the labels, join them with the frozen items and put them into the ledger; their digest.
+
+    None where the spec names no such labels. Raises BadInput for a file that cannot be read, for an item with
+    two different labels, and where no label is of an item of the pool.
+    """
+    start = spec.warm_start
+    if start is None or start.evaluation is not None:
+        return None
+    labels = given_labels(spec, start)
+    rows = _joined(spec, store, part_keys, labels, start.discount)
+    if not rows:
+        raise BadInput(
+            f"warm_start.{start.key}: {start.file}: none of its {plural(len(labels), 'label')} is of an item "
+            f"of the pool; its ids must be those of pool.id ({spec.pool.id})"
+        )
+    _log.info("%s: of %d labels given elsewhere, %d are of the pool", spec.name, len(labels), len(rows))
+    return put_inherited(store, spec.name, rows)
+
+
+def given_labels(spec: Spec, start: WarmStart) -> Mapping[str, int]:
+    """Item -> 0 or 1, from the file that `start` names. Raises BadInput for a file that cannot be used."""
+    answers, codes = spec.labels.answers, spec.labels.codes
+    id_column = start.id or spec.pool.id
+    if start.label_studio is not None:
+        found = exported_labels(start.label_studio, id_column, answers, key="warm_start.label_studio")
+        return {item_id: codes[name] for item_id, name in found.items()}
+    labels: dict[str, int] = {}
+    for batch in labelled_rows(start.file, id_column, start.label, answers, key="warm_start.source"):
+        for item_id, name in zip(*(column.to_pylist() for column in batch.columns[:2]), strict=True):
+            if item_id is None or name is None:
+                continue
+            if labels.setdefault(item_id, codes[name]) != codes[name]:
+                raise BadInput(
+                    f"warm_start.source: {start.file}: item {item_id!r} has two different labels; keep the "
+                    "one that holds"
+                )
+    return labels
+
+
+def _joined(
+    spec: Spec, store: Store, part_keys: Sequence[str], labels: Mapping[str, int], discount: float
+) -> list[InheritedLabel]:
+    """The labelled items of the pool, by id."""
+    found, ids = [], pa.array(labels, pa.string())
+    for part in frozen_parts(store, part_keys, ["item_id", "score", "prediction"]):
+        there = part.filter(pc.is_in(part.column("item_id"), value_set=ids))
+        for item_id, score, prediction in zip(
+            *(there.column(name).to_pylist() for name in ("item_id", "score", "prediction")), strict=True
+        ):
+            found.append(InheritedLabel(
+                item_id=item_id, shown_hash=None, score=score, prediction=int(prediction),
+                label=labels[item_id], weight=discount,
+            ))
+    return sorted(found, key=lambda one: one.item_id)

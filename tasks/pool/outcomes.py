@@ -8,7 +8,7 @@ outcomes are complete.
 
 An item whose outcome is known is never asked and is part of no sample, because what arrived is not a random
 part of what will. Its row is left out of the cells, and its loss is added to the estimate exactly
-(evalcore.measures.known_items). Where the outcome of every item is known there is nothing to sample: all are
+(evalcore.measures.two_classes). Where the outcome of every item is known there is nothing to sample: all are
 put into one round, and the estimate is exact.
 """
 
@@ -17,10 +17,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.frozen import frozen_parts
-from assay.tasks.sources.labelled_rows import labelled_rows
+from assay.tasks.sources.known_labels import labelled_rows
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def freeze_outcomes(spec: Spec, store: Store, part_keys: Sequence[str]) -> str |
         rest = spec.labels.codes[asked.otherwise]
         found = dict.fromkeys(ids, rest) | found
     columns = {"item_id": sorted(found), "label": [found[item_id] for item_id in sorted(found)]}
-    blob = codec.to_parquet(columns, _schema())
+    blob = record.to_parquet(columns, _schema())
     digest = layout.digest(blob)
     store.put(layout.outcomes(spec.name, digest), blob)
     return digest
@@ -78,7 +78,7 @@ def read_outcomes(store: Store, key: str | None) -> Mapping[str, int]:
     """Item -> label, of the outcomes under a key; nothing without one."""
     if key is None:
         return {}
-    columns, _ = codec.from_parquet(store.get(key), key, _schema())
+    columns, _ = record.from_parquet(store.get(key), key, _schema())
     return dict(zip(columns["item_id"], columns["label"], strict=True))
 
 

@@ -9,13 +9,11 @@ checkout, a copy, or the same predictions in another format are the same pool.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.plurals import plural
+from assay.evalcore.errors import BadInput, plural
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.beginning import read_begun
 from assay.tasks.ledger.manifest import FilesRead, Manifest
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_record
-from assay.tasks.ledger.times import read_begun
+from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import in_parts, part_digests, pool_digest
 from assay.tasks.pool.mapping import one_after_the_other

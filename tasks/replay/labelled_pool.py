@@ -22,16 +22,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.special import expit, logit
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.types import Floats
-from assay.tasks.replay.classes import as_classes
-from assay.tasks.replay.columns import chances, check_ids, numbers, one_array
-from assay.tasks.sources.column_names import column_names
+from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.sources.files.listing import is_local
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.values import as_numbers, as_text
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -123,3 +122,119 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
     if "score" in columns:
         return numbers(path, "score", columns["score"]), probability
     return np.asarray(logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
+
+
+# Predictions and labels of a labelled pool as 0 and 1, whatever words they are written in.
+
+_SPELLINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+
+
+def as_classes(
+    path: str, columns: Mapping[str, pa.Array], score: Floats | None, positive: str | None
+) -> dict[str, Ints]:
+    """Every column (N,) as 0 and 1; all columns are written in the same words, `prediction` among them.
+
+    score (N,): of two class names, the positive one is predicted at the higher scores, unless `positive`
+    names it; None where there are none.  Raises BadInput for gaps, for more than two classes, and where the
+    scores do not tell.
+    """
+    text = {name: words(path, name, column) for name, column in columns.items()}
+    known = sorted({word for column in text.values() for word in np.unique(column).tolist()})
+    if positive is None and all(word.lower() in _SPELLINGS for word in known):
+        codes = np.array([_SPELLINGS[word.lower()] for word in known], np.int64)
+    else:
+        if len(known) > 2:
+            raise BadInput(
+                f"{path}: {' and '.join(map(repr, text))} hold {len(known)} classes ({_listed(known)}); "
+                "replay compares two: write 1 for the class in question and 0 for the rest"
+            )
+        chosen = positive if positive is not None else _higher_scored(path, text["prediction"], score)
+        if chosen not in known:
+            raise BadInput(f"{path}: no prediction or label is {chosen!r}; they hold {_listed(known)}")
+        codes = np.array([int(word == chosen) for word in known], np.int64)
+    return {name: codes[np.searchsorted(known, column)] for name, column in text.items()}
+
+
+def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
+    """The class that is predicted at the higher scores."""
+    classes = np.unique(predicted)
+    if score is None:
+        raise BadInput(
+            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and no score tells which class "
+            "is the positive one; name it with --positive, or write 1 for it and 0 for the other"
+        )
+    means = [score[predicted == c].mean() for c in classes]
+    if len(classes) != 2 or means[0] == means[1]:
+        raise BadInput(
+            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and the scores do not tell "
+            "which class is the positive one; write 1 for it and 0 for the other"
+        )
+    return str(classes[int(np.argmax(means))])
+
+
+def _listed(words: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(repr(word) for word in words[:most])
+    return shown if len(words) <= most else f"{shown}, ..."
+
+
+# Columns of a labelled pool as arrays, every value checked; errors name the file, the column, the rows.
+
+def one_array(chunks: Sequence[pa.Array]) -> pa.Array:
+    """The chunks of a column as one array: text where their types differ, and never a dictionary."""
+    if len({str(chunk.type) for chunk in chunks}) > 1:
+        chunks = [as_text(chunk) for chunk in chunks]
+    joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
+    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
+
+
+def numbers(path: str, name: str, values: pa.Array) -> Floats:
+    """A column of finite numbers."""
+    found, good = as_numbers(values)
+    bad = ~good | ~np.isfinite(found)
+    if bad.any():
+        first = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
+        shown = "is empty" if first is None else f"holds {first!r}, which is not a finite number"
+        raise BadInput(f"{path}, column {name!r}: row {_rows(bad)} {shown}; every item needs a number")
+    return found
+
+
+def chances(path: str, name: str, values: pa.Array) -> Floats:
+    """A column of numbers between 0 and 1."""
+    chance = numbers(path, name, values)
+    outside = ~((chance >= 0) & (chance <= 1))
+    if outside.any():
+        first = chance[np.argmax(outside)]
+        remedy = "; if these are scores, call the column 'score'" if name == "probability" else ""
+        raise BadInput(
+            f"{path}, column {name!r}: row {_rows(outside)}: {first:g} is not between 0 and 1{remedy}"
+        )
+    return chance
+
+
+def words(path: str, name: str, values: pa.Array) -> Array:
+    """A column of text without gaps."""
+    text = as_text(values)
+    if text.null_count:
+        empty = np.asarray(text.is_null())
+        raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
+    return np.array(text.to_pylist(), dtype=np.str_)
+
+
+def check_ids(path: str, values: pa.Array) -> None:
+    """Raise BadInput unless every item has an id of its own."""
+    ids = as_text(values)
+    if ids.null_count:
+        empty = np.asarray(ids.is_null())
+        raise BadInput(f"{path}, column 'item_id': empty in row {_rows(empty)}; give every item an id")
+    if pc.count_distinct(ids).as_py() < len(ids):
+        counts = ids.value_counts()
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))[0].as_py()["values"]
+        rows = _rows(np.asarray(pc.equal(ids, twice)))
+        raise BadInput(f"{path}, column 'item_id': {twice!r} is in rows {rows}; each item may occur once")
+
+
+def _rows(bad: Array, most: int = 3) -> str:
+    """The first of these rows as people count them, from 1."""
+    where = np.flatnonzero(bad)
+    shown = ", ".join(str(i + 1) for i in where[:most])
+    return shown if len(where) <= most else f"{shown} and {len(where) - most} more"

@@ -8,22 +8,28 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import OutcomeMeasure, Setting
+from assay.evalcore.measures.registry import needs_grid, of_scores, outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import AnyMethod
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.registry import method, methods_that
-from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import needs_grid, of_scores, outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import outcome_method_for
+from assay.evalcore.methods.any_outcome.registry import outcome_method_for
+from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.outcomes.score_grid import grids
-from assay.evalcore.replay.oracle import CELLS_OF, Oracle, oracles
+from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepare
 from assay.evalcore.types import Floats
-from assay.tasks.replay.request import ReplayRequest, measure_of_two_classes
-from assay.tasks.replay.result import OracleBudget, OracleLabels, OracleResult, name_of
-from assay.tasks.spec.measure_text import named_measure
+from assay.tasks.replay.records import (
+    OracleBudget,
+    OracleLabels,
+    OracleResult,
+    ReplayRequest,
+    measure_of_two_classes,
+    name_of,
+)
+from assay.tasks.spec.measures import named_measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

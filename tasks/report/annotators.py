@@ -1,10 +1,11 @@
 """How the people who label do, in words: agreement, gold, errors, and the estimates without those errors.
 
-People appear under names made for the report (`tasks.report.pseudonyms`).
+People appear under names made for the report, so that nobody can look them up at the desk.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from assay.evalcore.annotators.agreement import Agreement, Spread
 from assay.evalcore.annotators.correction import Corrected
@@ -161,3 +162,19 @@ def _corrected(corrected: Corrected, naive: EstimateRow | None) -> CorrectedLine
 def _ends(found: Agreement | Corrected, places: int | None = None) -> str:
     known = found.lower is not None
     return wording.ends_in_words(found.value, found.lower, found.upper, places=places) if known else "–"
+
+
+# Names made for the report. A name is a digest of the desk's name of the person and of the evaluation's own
+# random word, so the same person has one name in an evaluation and another one in the next.
+
+def pseudonymous(quality: AnnotatorQuality, salt: str) -> AnnotatorQuality:
+    """The same with everybody's name replaced, and in the order of the new names."""
+    def name(annotator: str) -> str:
+        return "person-" + sha256(f"{len(salt)}:{salt}:{annotator}".encode()).hexdigest()[:8]
+
+    people = [replace(person, annotator=name(person.annotator)) for person in quality.people]
+    return replace(
+        quality,
+        people=tuple(sorted(people, key=lambda person: person.annotator)),
+        agreement=tuple(replace(a, between=tuple(name(who) for who in a.between)) for a in quality.agreement),
+    )

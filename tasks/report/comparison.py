@@ -1,20 +1,72 @@
-"""Systems that are compared, in words: which is better by the first measure, and what is open.
+"""Systems that are compared: which is better by the first measure, and what is open.
 
 A difference is judged by its simultaneous interval: the intervals of all systems hold together, so with many
 systems none is called better by chance more often than the confidence says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from assay.evalcore.evaluation.estimate import Comparison
 from assay.tasks.report import wording
 from assay.tasks.report.data import ComparedSystems, EstimateRow, ReportData, of_what
-from assay.tasks.report.figures.forest import forest_figure
-from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.machine import estimate_json
-from assay.tasks.report.pairs import PairTable, pair_table, pairs_in_words
 from assay.tasks.report.printed import ComparedJson
+from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened_name
+
+# Every pair of systems, in words and as a table: row minus column.
+
+_MOST_NAMED = 5
+_MIRRORED: Mapping[str, str] = {"better": "worse", "worse": "better"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTable:
+    """The differences of one measure: a row and a column for each system."""
+
+    systems: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[str]]]   # system -> a cell for each system
+
+
+def pair_table(systems: Sequence[str], found: Sequence[tuple[EstimateRow, Comparison]]) -> PairTable | None:
+    """None where the measure has several numbers, which do not fit into one cell."""
+    if any(row.class_name is not None for row, _ in found):
+        return None
+    cells = {(row.system, row.versus): _pair_cell(row, c.verdict, 1) for row, c in found}
+    cells |= {
+        (row.versus, row.system): _pair_cell(row, _MIRRORED.get(c.verdict, c.verdict), -1) for row, c in found
+    }
+    return PairTable(
+        systems=systems, rows=[(one, [cells.get((one, other), "") for other in systems]) for one in systems]
+    )
+
+
+def pairs_in_words(found: Sequence[tuple[EstimateRow, Comparison]]) -> str:
+    """`Of 66 pairs compared by F1, 40 are decided and 26 are open. a is better than 9 others, ...`"""
+    open_ones = sum(c.verdict == "open" for _, c in found)
+    decided, name = len(found) - open_ones, wording.measure_name(found[0][0].measure)
+    said = [f"Of {len(found)} pairs compared by {name}, {decided} {'is' if decided == 1 else 'are'} decided "
+            f"and {open_ones} {'is' if open_ones == 1 else 'are'} open."]
+    wins: dict[str, int] = {}
+    for row, c in found:
+        winner = {"better": row.system, "worse": row.versus}.get(c.verdict)
+        if winner is not None:
+            wins[winner] = wins.get(winner, 0) + 1
+    most = sorted(wins.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NAMED]
+    if most:
+        told = ", ".join(f"{system} {'is ' if i == 0 else ''}better than {wording.plural(n, 'other')}"
+                         for i, (system, n) in enumerate(most))
+        said.append(told + ".")
+    return " ".join(said)
+
+
+def _pair_cell(row: EstimateRow, verdict: str, sign: int) -> str:
+    if row.value is None:
+        return "undefined"
+    return f"{wording.number(sign * row.value, wording.digits_for(row))} {verdict}"
+
 
 _MOST_TOLD = 3   # systems that are told of in a sentence each
 _WORDS = {
@@ -247,3 +299,63 @@ def _ends(row: EstimateRow, c: Comparison) -> str:
         return ""
     ends = (c.lower, c.upper) if (row.value or 0) > 0 else (-c.upper, -c.lower)
     return f" ({wording.percent(row.confidence)} interval {wording.ends_in_words(row.value, *ends)})"
+
+
+# The figure: the first measure of each system, and its difference from the baseline's, with intervals.
+
+_LONGEST = 24   # characters of a name
+
+
+def forest_figure(
+    levels: Sequence[EstimateRow], differences: Sequence[tuple[EstimateRow, Comparison]], baseline: str
+) -> Picture:
+    """Two panels: every system, and every difference; a thin line is the simultaneous interval."""
+    height = 1.1 + 0.28 * max(len(levels), len(differences))
+    return picture(
+        partial(_draw_forest, levels, differences, baseline), (7.2, height), _forest_in_words(differences),
+        style={"font.size": 8.5, "axes.labelsize": 9}, narrow=2 * height,
+    )
+
+
+def _draw_forest(
+    levels: Sequence[EstimateRow], differences: Sequence[tuple[EstimateRow, Comparison]], baseline: str,
+    figure: Any,
+) -> None:
+    left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
+    name = wording.measure_name(levels[0].measure)
+    _forest_panel(left, levels, [_forest_name(row) for row in levels])
+    left.set_xlabel(name)
+    rows = [row for row, _ in differences]
+    for y, (_, c) in enumerate(differences):
+        if c.lower is not None and c.upper is not None:
+            right.plot([c.lower, c.upper], [y, y], color=SOFT, linewidth=1.0, solid_capstyle="butt")
+    _forest_panel(right, rows, [_forest_name(row) for row in rows])
+    right.axvline(0, color=LIMIT, linewidth=1.0, dashes=(3, 2))
+    right.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
+
+
+def _forest_panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for y, row in enumerate(rows):
+        if row.lower is not None and row.upper is not None:
+            ax.plot([row.lower, row.upper], [y, y], color=BAND, linewidth=6, solid_capstyle="butt", zorder=1)
+        if row.value is not None:
+            ax.plot([row.value], [y], marker="o", markersize=4.2, color=LINE, zorder=3)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.grid(axis="x")
+
+
+def _forest_name(row: EstimateRow) -> str:
+    parts = [shortened_name(part, _LONGEST) for part in (row.system, row.class_name) if part]
+    return ", ".join(parts)
+
+
+def _forest_in_words(differences: Sequence[tuple[EstimateRow, Comparison]]) -> str:
+    """The figure in words."""
+    told = "; ".join(
+        f"{row.of} {wording.in_short(row.value, row.lower, row.upper)}" for row, _ in differences
+    )
+    return f"Differences of {wording.measure_name(differences[0][0].measure)}: {told}."

@@ -18,10 +18,8 @@ from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.weighted.judges import Judges
-from assay.evalcore.weighted.reliability import ReliabilityBin
-from assay.evalcore.weighted.score_axis import ScoreBin
-from assay.evalcore.weighted.wrong_predictions import WrongPredictions
+from assay.evalcore.weighted.judges import Judges, ReliabilityBin
+from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
 from assay.tasks.ledger.rounds.estimate import Ends
 
 StateName = Literal["waiting", "open", "finished"]
@@ -213,7 +211,7 @@ class ReportData:
     outcomes: int | None = None                  # items whose label came by itself; None without a source
     known_before: int = 0                        # labels that were not bought
     undecided: int = 0                           # items people could not decide
-    annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.pseudonyms
+    annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.annotators
     unanswered: int = 0                          # items whose round was closed before they were answered
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     extensions: Sequence[ExtensionRow] = ()      # more labels that it was given after it had finished

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions
+from assay.evalcore.weighted.sample import LabelledItem, WrongPredictions
 from assay.tasks.report import wording
 
 _LONGEST = 240    # characters of an item that are shown

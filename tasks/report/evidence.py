@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.tasks.desks.folder.csv_cells import to_cell, write_table
-from assay.tasks.ledger import codec
+from assay.tasks.ledger import record
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)    # the first a zip archive can say
 
@@ -112,7 +112,7 @@ def evidence_zip(evidence: EvidencePack) -> bytes:
     facts = {**evidence.facts, "exposure": exposure_counts(evidence.exposures)}
     files = {
         "README.txt": _README.format(evaluation=evidence.evaluation).encode(),
-        "evidence.json": codec.to_json(facts),
+        "evidence.json": record.to_json(facts),
         "draws.csv": _draws(evidence.draws),
         "exposure.csv": _exposures(evidence.exposures),
         "revisions.csv": _revised(evidence.revised),

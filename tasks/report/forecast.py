@@ -4,11 +4,11 @@ from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
+from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.stopping import MIN_LABELS, RULE, least_budget
 from assay.evalcore.forecast.audit import AuditPrice
-from assay.evalcore.forecast.goals import Forecast, Goal
-from assay.evalcore.forecast.outlook import Outlook
-from assay.evalcore.plurals import plural
+from assay.evalcore.forecast.labels_needed import Outlook
+from assay.evalcore.forecast.play import Forecast, Goal
 from assay.tasks.report import wording
 from assay.tasks.report.price import two_figures
 from assay.tasks.report.printed import ForecastJson, OutlookJson

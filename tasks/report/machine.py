@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.types import JsonObject
-from assay.tasks.ledger.codec import plain
+from assay.tasks.ledger.record import plain
 from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, RoundRow
 from assay.tasks.report.printed import (
     EstimateJson,

@@ -1,15 +1,21 @@
-"""What a page shows of one kind of outcome beside the estimates: a figure, a table, or both."""
+"""What a page shows of one kind of outcome beside the estimates: a figure, a table, or both.
+
+Numbers are shown as labels against predictions, tags as a table with a line for each, preferences as
+shares of win, loss and tie.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
+from typing import Any
+
+import numpy as np
 
 from assay.tasks.report import wording
+from assay.tasks.report.convergence import whole_pool_rows
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.convergence import whole_pool_rows
-from assay.tasks.report.figures.picture import Picture
-from assay.tasks.report.figures.points import label_against_prediction
-from assay.tasks.report.figures.shares import share_bars
+from assay.tasks.report.rendering import BAND, INK, LIMIT, LINE, SOFT, Picture, is_narrow, picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +95,66 @@ def scales_alike(data: ReportData) -> bool:
         return True
     ends = {wording.measure_bounds(row.measure, data.outcome)[1] for row in whole_pool_rows(data)}
     return len(ends) == 1 and bool(data.outcome.parts or isfinite(ends.pop()))
+
+
+# Numbers: what was predicted against what people said, and the errors.
+
+def label_against_prediction(pairs: Sequence[tuple[float, float]]) -> Picture:
+    """Two panels: label against prediction, with the line of equality; error against prediction."""
+    return picture(partial(_draw_points, pairs), (7.2, 3.4), _points_in_words(pairs), narrow=5.6)
+
+
+def _draw_points(pairs: Sequence[tuple[float, float]], figure: Any) -> None:
+    left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
+    f, y = np.array(pairs).T
+    ends = [float(min(f.min(), y.min())), float(max(f.max(), y.max()))]
+    left.plot(ends, ends, color=SOFT, linewidth=1, dashes=(4, 3))
+    dots: Any = {"linestyle": "none", "marker": "o", "markersize": 3.2, "color": LINE, "alpha": 0.7,
+                 "markeredgewidth": 0}
+    left.plot(f, y, **dots)
+    left.set_xlabel("prediction")
+    left.set_ylabel("label")
+    right.axhline(0, color=SOFT, linewidth=1, dashes=(4, 3))
+    right.plot(f, f - y, **dots)
+    worst = int(np.abs(f - y).argmax())
+    right.plot(f[worst], (f - y)[worst], linestyle="none", marker="o", markersize=7, markerfacecolor="none",
+               markeredgecolor=LIMIT)
+    right.set_xlabel("prediction")
+    right.set_ylabel("prediction minus label")
+    for ax in (left, right):
+        ax.grid(axis="y")
+
+
+def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
+    f, y = np.array(pairs).T
+    worst = int(np.abs(f - y).argmax())
+    error, predicted, said = (wording.limit_number(float(x[worst])) for x in (f - y, f, y))
+    return (
+        f"Prediction and label of {wording.plural(len(f), 'labelled item')}. The largest error is {error}, "
+        f"where {predicted} was predicted and the label is {said}."
+    )
+
+
+# Preferences: the shares of win, loss and tie as bars with their intervals.
+
+def share_bars(rows: Sequence[EstimateRow]) -> Picture:
+    """A bar for each outcome."""
+    told = "; ".join(
+        f"{row.class_name}: {wording.in_short(row.value, row.lower, row.upper)}" for row in rows
+    )
+    return picture(partial(_draw_shares, rows), (6.4, 0.6 + 0.5 * len(rows)), f"Shares of the pool. {told}.")
+
+
+def _draw_shares(rows: Sequence[EstimateRow], figure: Any) -> None:
+    ax = figure.subplots()
+    places = range(len(rows))
+    ax.barh(places, [row.value or 0.0 for row in rows], height=0.6, color=BAND)
+    for place, row in zip(places, rows, strict=True):
+        if row.lower is not None and row.upper is not None:
+            ax.plot([row.lower, row.upper], [place, place], color=INK, linewidth=1.6)
+            ax.plot([row.lower, row.upper], [place, place], linestyle="none", marker="|", color=INK)
+    ax.set_yticks(places, [row.class_name or "" for row in rows])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the pool")
+    ax.grid(axis="x")

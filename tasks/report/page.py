@@ -10,23 +10,21 @@ from functools import partial
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
+from assay.tasks.report.confusion_matrix import confusion_matrix
+from assay.tasks.report.convergence import estimate_against_labels, small_multiples, whole_pool_rows
 from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.errors_found import errors_in_words
-from assay.tasks.report.figures.bars import scale_of_bars
-from assay.tasks.report.figures.confusion_matrix import confusion_matrix
-from assay.tasks.report.figures.convergence import estimate_against_labels, small_multiples, whole_pool_rows
-from assay.tasks.report.figures.curves import curves
-from assay.tasks.report.figures.reliability import reliability_diagram
-from assay.tasks.report.figures.score_axis import labels_by_score
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
 from assay.tasks.report.judges import judges_in_words
 from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.outcomes import outcome_section, scales_alike
 from assay.tasks.report.rendering import render
+from assay.tasks.report.score_figures import curves, labels_by_score, reliability_diagram
 from assay.tasks.report.table_lines import (
     price_line,
     random_sampling_line,
+    scale_of_bars,
     segment_tables,
     table_line,
     truth_lines,

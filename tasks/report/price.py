@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
-from assay.evalcore.recalibration.diagnostics import (
+from assay.evalcore.recalibration.reporting import (
     AGREE,
     BROKEN_SCORE,
     DISAGREE,

@@ -13,9 +13,8 @@ from assay.evalcore.evaluation.estimate import Band, Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
-from assay.evalcore.weighted.judges import Judges
-from assay.evalcore.weighted.reliability import ReliabilityBin
-from assay.evalcore.weighted.score_axis import ScoreBin
+from assay.evalcore.weighted.judges import Judges, ReliabilityBin
+from assay.evalcore.weighted.sample import ScoreBin
 from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report.data import ExtensionRow, Moved, StateName
 

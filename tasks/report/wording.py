@@ -10,12 +10,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 from typing import Any
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.registry import named
-from assay.evalcore.outcome_measures.base import Asked, MeasureFamily
-from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND
+from assay.evalcore.errors import (
+    BadInput,  # the templates use it too
+)
+from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
 
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
@@ -44,7 +44,7 @@ def measure_bounds(name: str, outcome: OutcomeKind | None) -> tuple[float, float
     """The smallest and the largest value of a measure; infinite where it has none."""
     if outcome is None:
         return named(name).bounds
-    return _family(name, outcome)[0].make(Asked(kind=outcome, pool_size=1)).bounds
+    return _family(name, outcome)[0].make(AskedMeasure(kind=outcome, pool_size=1)).bounds
 
 
 def _family(name: str, outcome: OutcomeKind | None = None) -> tuple[MeasureFamily, str]:

@@ -10,24 +10,43 @@ fetched later. The column `row number` is in every file: it names the items of o
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.addresses import refuse_secrets
-from assay.tasks.sources.csv_rows import csv_batches, dialect
-from assay.tasks.sources.file_columns import file_columns
+from assay.tasks.secrets import refuse_secrets
+from assay.tasks.sources.csv_rows import csv_batches, dialect, header
 from assay.tasks.sources.files.listing import file_at, list_files
-from assay.tasks.sources.files.names import Format, format_of
-from assay.tasks.sources.files.protocol import SourceFile, changed_while_read
-from assay.tasks.sources.jsonl_rows import jsonl_batches
+from assay.tasks.sources.files.names import ROW_NUMBER, Format, format_of, partition_columns
+from assay.tasks.sources.files.protocol import SourceFile, changed_while_read, unreadable
+from assay.tasks.sources.jsonl_rows import first_keys, jsonl_batches
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet.picked import picked_batches
-from assay.tasks.sources.parquet.slices import sliced_batches
-from assay.tasks.sources.partition_columns import ROW_NUMBER, partition_columns
-from assay.tasks.sources.values import as_text
+from assay.tasks.sources.parquet.picked import picked_batches, sliced_batches
+from assay.tasks.sources.parquet.rows import leaves
+from assay.tasks.sources.values import Kind, as_text, kind
+
+# The columns that a file itself has, without reading it all.
+
+def file_columns(file: SourceFile, format: Format) -> list[str]:
+    """In the file's own order; of JSON Lines, the keys of the first rows; of Parquet, a structure's fields
+    as `structure.field`. Raises BadInput if it cannot be read."""
+    if format == "parquet":
+        return leaves(parquet_schema(file))
+    return header(file) if format == "csv" else first_keys(file)
+
+
+def parquet_schema(file: SourceFile) -> pa.Schema:
+    """The types of a Parquet file's columns. Raises BadInput if it cannot be read."""
+    try:
+        with closing(file.open(1 << 16)) as stream:
+            return pq.ParquetFile(stream, pre_buffer=False).schema_arrow
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
+
 
 _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
@@ -183,3 +202,30 @@ def _one_type(chunks: list[pa.Array]) -> pa.Array:
     if len({chunk.type for chunk in chunks}) > 1:  # batches of one JSONL file may differ
         chunks = [as_text(chunk) for chunk in chunks]
     return pa.concat_arrays(chunks)
+
+
+# The columns a source has, in its own order, and what kind of values they hold, without reading it all.
+
+def column_names(source: Source) -> list[str]:
+    """Of its first file, then those that its folders' names tell; for JSON Lines, the keys of its first rows.
+
+    Raises BadInput if it cannot be read.
+    """
+    file = source.files[0]
+    return list(dict.fromkeys([*file_columns(file, source.format), *partition_columns(file.path)]))
+
+
+def column_kinds(source: Source) -> dict[str, Kind]:
+    """Column -> kind of value, of its first file. Raises BadInput if it cannot be read.
+
+    As Parquet declares it, and as the first rows of JSON Lines have it; a CSV file holds text alone.
+    """
+    file = source.files[0]
+    if source.format == "parquet":
+        return {field.name: kind(field.type) for field in parquet_schema(file)}
+    names = file_columns(file, source.format)
+    if source.format == "csv":
+        return dict.fromkeys(names, "text")
+    with closing(jsonl_batches(file, names)) as batches:
+        first = next(batches, None)
+    return {} if first is None else {field.name: kind(field.type) for field in first[1].schema}

@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.evalcore.annotators.answers.base import RuleName
+from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
-from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
-from assay.evalcore.outcome_measures.registry import of_scores
-from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.pool.patterns import MOST_SYSTEMS
+from assay.evalcore.measures.registry import of_scores
+from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.two_classes.registry import METHODS, is_auto, method, methods_that
+from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
-from assay.tasks.sources.partition_columns import ROW_NUMBER
-from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget, Limit, Target
+from assay.tasks.sources.files.names import ROW_NUMBER
+from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import contradictions_of_outcome
-from assay.tasks.spec.outcomes import Outcomes
+from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
-from assay.tasks.spec.question import MeasureChoice
 
 MOST_KNOWN = 100   # classes of outcomes that come by themselves
 

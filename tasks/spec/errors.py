@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.labels.kinds import LABEL_FORMS
-from assay.tasks.spec.shortened import shortened, with_a_gap
+from assay.tasks.spec.strict_yaml import shortened, with_a_gap
 
 _MOST_LISTED = 30
 _TAGGED = {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}

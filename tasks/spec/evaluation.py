@@ -7,8 +7,8 @@ are relative to the current directory, as for any other tool, and are recorded a
 What goes into the ledger is `to_json`: every choice made explicit, defaults included, no `store` and no
 `freeze_runner`. They say where the record is kept and who freezes the pool, not what was asked: the same
 evaluation on a folder and on S3 is the same evaluation, and a ledger that was copied elsewhere is still its
-own. Choices that were not
-made are left out too, so an optional key added by a later version does not change the digest of old specs.
+own. Choices that were not made are left out too, so an optional key added by a later version does not change
+the digest of old specs.
 """
 
 import hashlib
@@ -17,18 +17,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from assay.evalcore.annotators.answers.base import RuleName
+from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.choice import Choice
-from assay.evalcore.methods.registry import auto, is_auto, method
-from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.choice import Choice
+from assay.evalcore.methods.two_classes.registry import auto, is_auto, method
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
@@ -36,7 +36,6 @@ from assay.tasks.freeze_runner import RUNNERS, FreezeRunner
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
-from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import (
     contradictions,
     contradictions_of_outcomes,
@@ -48,16 +47,49 @@ from assay.tasks.spec.consistency import (
     unreachable,
 )
 from assay.tasks.spec.errors import refusal
-from assay.tasks.spec.goals import Budget, Limit, Target
+from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
-from assay.tasks.spec.outcomes import Outcomes
-from assay.tasks.spec.people import Adjudication, Deadline, Guidelines, Question
-from assay.tasks.spec.pool import Pool
-from assay.tasks.spec.question import Drive, MeasureChoices, asks_for_curves
+from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_curves
+from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
-from assay.tasks.spec.systems import compares
 from assay.tasks.spec.template import spec_template
+
+# How the answers of people are waited for and made labels of, in a spec.
+
+def _one_line(text: str) -> str:
+    if len(text.splitlines()) > 1 or not text.strip():
+        raise wrong("is not one line of text; what takes more lines belongs under `guidelines`")
+    return text.strip()
+
+
+def _some_text(text: str) -> str:
+    if not text.strip():
+        raise wrong("is empty; leave it out")
+    return text
+
+
+Question = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
+Guidelines = Annotated[str, Field(max_length=20_000), AfterValidator(_some_text)]
+
+
+class Deadline(Part):
+    """How long a round waits for people."""
+
+    round_hours: float = Field(gt=0, allow_inf_nan=False, description="hours from the first post of a round")
+    then: Literal["close", "wait"] = Field(
+        default="close",
+        description="close: with what is answered, the rest weighted for; wait: and say it is overdue",
+    )
+
+
+class Adjudication(Part):
+    """How labels are made of answers."""
+
+    rule: RuleName = Field(
+        description="majority (a tie goes to one person more) or dawid-skene; of numbers median or mean"
+    )
+
 
 __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 

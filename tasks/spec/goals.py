@@ -1,12 +1,19 @@
-"""What an evaluation is to reach, in a spec: precision within a budget, and the limit of its verdict."""
+"""What an evaluation is to reach, in a spec, and how: precision within a budget, the limit of its verdict,
+how items are chosen, and the labels that are there without asking.
+"""
 
 from math import ceil
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.types import JsonObject
-from assay.tasks.schema import Finite, Part, wrong
+from assay.tasks.schema import Column, Finite, Location, Part, wrong
 
 
 class Target(Part):
@@ -76,3 +83,84 @@ class Limit(Part):
         if self.min is not None and self.max is not None and self.min > self.max:
             raise wrong(f"`min` {self.min:g} is above `max` {self.max:g}: nothing could pass")
         return self
+
+
+# How items are chosen, in a spec: the method, and labels it starts from.
+
+class WarmStart(Part):
+    """Labels that the label model starts from: of an earlier evaluation, or given elsewhere."""
+
+    evaluation: str | None = Field(
+        default=None, min_length=1, description="name of an evaluation in the same store"
+    )
+    source: Location | None = Field(
+        default=None, description="or a file, folder or glob of labels given elsewhere; the pool's, too"
+    )
+    label_studio: Location | None = Field(
+        default=None, description="or a project that Label Studio exported as JSON"
+    )
+    id: Column | None = Field(
+        default=None, description="the column of `source`, or the field of a task's data, that names an item;"
+                                  " the pool's id column unless said"
+    )
+    label: Column = Field(
+        default="label", description="the label column of `source`: class names, 0/1 or booleans"
+    )
+    discount: float = Field(default=0.5, gt=0, le=1, description="what one of these labels is worth")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        every = {
+            "evaluation": self.evaluation, "source": self.source, "label_studio": self.label_studio
+        }
+        named = " and ".join(key for key, value in every.items() if value is not None)
+        if named not in every:
+            raise wrong(f"takes one of {', '.join(every)}, and this has {named or 'none'}")
+        return self
+
+    @property
+    def key(self) -> str:
+        """Which of the three it names."""
+        if self.evaluation is not None:
+            return "evaluation"
+        return "source" if self.source is not None else "label_studio"
+
+    @property
+    def file(self) -> str:
+        """Where labels given elsewhere are; empty for those of an evaluation."""
+        return self.source or self.label_studio or ""
+
+
+def _known(name: str) -> str:
+    """A method of any kind of labels; which of them can do these is checked with the labels."""
+    try:
+        outcome_method(name)
+    except (UnknownName, BadInput) as of_any:
+        if name.partition(":")[0] in OUTCOME_METHODS and name.partition(":")[0] not in METHODS:
+            raise wrong(str(of_any)) from None
+        try:
+            method(name)
+        except UnknownName as error:
+            raise wrong(str(error)) from None
+    return name
+
+
+MethodName = Annotated[str, AfterValidator(_known)]
+
+
+# `outcomes` in a spec: labels that come by themselves, after a delay.
+
+class Outcomes(Part):
+    """Where outcomes arrive, and what an item without one is."""
+
+    source: Location = Field(description="a file, folder or glob of outcomes, as they arrive")
+    id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
+    label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
+    complete_after_days: float | None = Field(
+        default=None, ge=0, le=3660,
+        description="in a monitor: so long after a window's end all its outcomes have arrived",
+    )
+    otherwise: str | None = Field(
+        default=None, min_length=1,
+        description="the class of an item without an outcome; in a monitor once they are complete",
+    )

@@ -21,19 +21,30 @@ from pydantic import Field, Strict, ValidationError, field_validator, model_vali
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.registry import AUTO, auto_in_monitors, is_auto, method, with_single_draws
-from assay.evalcore.monitoring.calendar import Kind, Window, length_of_windows, window_named
-from assay.evalcore.monitoring.days_off import DaysOff, days_off
-from assay.evalcore.monitoring.lifetime import HORIZON, Test
-from assay.evalcore.monitoring.multiplicity import Correction
+from assay.evalcore.methods.any_outcome.registry import drawn_one_at_a_time as outcome_with_single_draws
+from assay.evalcore.methods.two_classes.registry import (
+    AUTO,
+    auto_in_monitors,
+    is_auto,
+    method,
+    with_single_draws,
+)
+from assay.evalcore.monitoring.calendar import (
+    DaysOff,
+    Kind,
+    Window,
+    days_off,
+    length_of_windows,
+    window_named,
+)
 from assay.evalcore.monitoring.signals import LEAST_WINDOWS
-from assay.evalcore.outcome_methods.registry import with_single_draws as outcome_with_single_draws
+from assay.evalcore.monitoring.verdicts import HORIZON, Correction, Test
 from assay.tasks.schema import Part, wrong
 from assay.tasks.spec.alerts import window_links
-from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.labels.watchable import unwatchable, unwatched_systems
+from assay.tasks.spec.goals import MethodName
+from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems
 from assay.tasks.spec.strict_yaml import read_yaml
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up

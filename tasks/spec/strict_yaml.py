@@ -13,6 +13,7 @@ strictyaml refuses {a: b}, which specs are written with.
 """
 
 import re
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,26 @@ import yaml
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
-from assay.tasks.spec.shortened import shortened
+
+# Values of a spec in messages: short, whatever somebody wrote there, and without writing all of it first.
+
+_LONGEST_VALUE = 60
+_LONGEST_SENTENCE, _EITHER_SIDE = 1000, 300
+_short = reprlib.Repr()
+_short.maxlevel = 3
+_short.maxdict = _short.maxlist = _short.maxtuple = _short.maxset = 12
+
+
+def shortened(value: Any) -> str:
+    """`repr` of a value, cut after 60 characters."""
+    text = repr(value[:_LONGEST_VALUE]) if isinstance(value, str) else _short.repr(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def with_a_gap(text: str) -> str:
+    """A sentence of a message, without its middle where it repeats something very long."""
+    return text if len(text) <= _LONGEST_SENTENCE else f"{text[:_EITHER_SIDE]} ... {text[-_EITHER_SIDE:]}"
+
 
 _LONGEST = 1_000_000      # characters of a file
 _MOST_VALUES = 10_000

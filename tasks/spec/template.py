@@ -1,4 +1,6 @@
-"""The commented spec that `assay init` writes. It loads as it stands; a test holds it to that."""
+"""The commented specs that `assay init` writes, of an evaluation and of a monitor. They load as they stand; a
+test holds them to that.
+"""
 
 from textwrap import fill
 
@@ -6,7 +8,7 @@ from assay.evalcore.measures.registry import spellings
 from assay.tasks.desks.registry import DESK_KINDS
 
 _WIDTH = 100         # of the comment that lists the measures
-_TEMPLATE = """\
+_SPEC_TEMPLATE = """\
 # An evaluation, as Assay reads it. `assay begin` checks it against your data before anything is posted.
 # Paths are relative to the directory you run assay in. Secrets never go here: use the environment.
 
@@ -86,4 +88,83 @@ def spec_template() -> str:
         ", ".join(spellings()) + ";", width=_WIDTH, initial_indent="# ", subsequent_indent="# "
     )
     desks = "\n# ".join(f"desk: {kind.example}" for kind in DESK_KINDS.values())
-    return _TEMPLATE.replace("@MEASURES@", measures).replace("<desks>", desks)
+    return _SPEC_TEMPLATE.replace("@MEASURES@", measures).replace("<desks>", desks)
+
+
+# The commented spec of a monitor that `assay init --monitor` writes.
+
+_MONITOR_TEMPLATE = """\
+# A monitor, as Assay reads it: an evaluation's spec, with a window of time in its source and a `monitor:`
+# section. Every window becomes an evaluation of its own, named <monitor>-<window>.
+#   assay monitor THIS_FILE           schedules it on the Prefect server at PREFECT_API_URL
+#   assay monitor THIS_FILE --once    does what is due now, here
+#   assay history my-first-monitor    the windows, their verdicts, and what they cost
+# Secrets never go here: use the environment.
+
+name: my-first-monitor           # letters, digits, dots, dashes, underscores; at most 70
+
+pool:
+  # {date} is a day; or {year}, {year} and {month}, {year} and {week}, {week_start}, {date} and {hour}
+  # Sweeps and the receiver read it too, from a folder of their own: give an absolute path, or s3://
+  source: predictions/dt={date}/*.parquet
+  id: item_id                    # an item that comes again and shows the same keeps its label
+  score: score                   # any real number, higher is more positive; and/or:
+  # probability: p_match         # chance of the positive class, 0 to 1
+  prediction: prediction         # class names as below, 0/1 or true/false
+  display: [name_a, name_b]      # the only columns people see
+  segments: []                   # judged beside the whole, corrected for their number
+
+# model_version: "1"             # another one begins reference and evidence anew (assay amend)
+labels: {positive: match, negative: "no match"}
+measure: f1                      # or a list; the first is watched
+
+target: {half_width: 0.05, confidence: 0.95}     # of one window: stop when it is met,
+budget: {labels: 200}                            # and never ask for more items than this in one batch
+batch_size: 25
+method: auto                     # recalibrated; docs/monitoring.md says which methods a monitor can use
+
+desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
+# desk: {kind: simulated, labels: "labels/dt={date}.csv"}
+
+# Labels that come by themselves, after a delay (docs/monitoring.md); an item without one is then "no match".
+# outcomes: {source: chargebacks.csv, id: item_id, label: label, complete_after_days: 30, otherwise: no match}
+
+# store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given
+# freeze_runner: processes:4     # who reads and freezes windows of millions of rows
+
+limit: {min: 0.80}               # the floor; and/or monitor.drop
+# alerts:                        # who is told of a breach; addresses are secrets and live in the environment
+#   channels: [{name: ops, env: ASSAY_ALERT_OPS}]
+#   report_url: "https://reports.example.com/{monitor}/windows/{window}.html"
+
+monitor:
+  first: "2026-11-20"            # the first window
+  schedule: {cron: "0 6 * * *"}  # when to look; or {every_minutes: 60}
+  settle_hours: 2                # wait so long after a window's end for its predictions
+  # grace_hours: 24              # and call it missing when none came so long after that
+  # timezone: "Europe/Berlin"    # where a day begins at midnight; UTC unless said
+  # without: [saturday, sunday, "2026-12-25"]   # windows that the stream does not have
+  # least_items: 20              # a window of fewer predictions gets no verdict
+  # stale_days: 7                # people should have finished a window by then
+  late_days: 7                   # and reissue it when they change within so many days
+  monthly_labels: 2000           # the most labels to buy in a calendar month, all windows together
+  quiet_labels: 50               # a window without a signal gets at least so many; another the full budget
+  follow_ups: 2                  # further batches for a window that stays inconclusive
+  error_rate: 0.05               # chance of a false breach in `horizon` windows
+  # drop: {by: 0.03}             # worse than the first window by more than this; or, than those before:
+  # drop: {by: 0.03, than: previous, windows: 4}
+  # horizon: 200
+  # test: e-detector             # or e-process, alpha-spending, cusum
+  # carry_over: 0.5              # what a label of the window before is worth to the label model
+  # recent: 4                    # windows whose mean is shown, and says how many labels would decide
+  # sizing: fixed                # a window without a signal always gets quiet_labels
+  # signal_rate: 0.01            # chance that an ordinary window raises a signal
+  # signal_windows: 5            # earlier windows without which none is raised
+
+seed: 7                          # fixes every random choice
+"""
+
+
+def monitor_template() -> str:
+    """A commented spec of a monitor, ready to be edited."""
+    return _MONITOR_TEMPLATE

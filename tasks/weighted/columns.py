@@ -13,8 +13,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FilesRead, Manifest
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_record
+from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import FrozenRow, frozen_row
 from assay.tasks.sources.files.listing import file_at

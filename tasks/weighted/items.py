@@ -1,12 +1,14 @@
-"""Frozen rows as the core of any outcome takes them."""
+"""Labelled rows of the frozen pool as the core takes them: as items of any outcome, and with their judges."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Bools
+from assay.evalcore.types import Bools, Floats
+from assay.evalcore.weighted.judges import Judge
 from assay.tasks.pool.frozen import (
     FrozenRow,
     judges_of,
@@ -15,6 +17,7 @@ from assay.tasks.pool.frozen import (
     probabilities_by_system,
     probabilities_of,
 )
+from assay.tasks.spec.evaluation import Spec
 
 
 def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
@@ -58,3 +61,40 @@ def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> lis
 def equal_to(values: Sequence[str] | None, value: str, *, n: int) -> Bools:
     """(n,) whether each item has this value; all of them where there are no values."""
     return np.ones(n, np.bool_) if values is None else np.array([one == value for one in values], np.bool_)
+
+
+# The judges of an evaluation: the columns of its pool that guess what people will say.
+
+def _most_probable(p: Floats) -> Floats:
+    return np.asarray(p.argmax(axis=1), np.float64)
+
+
+# the outcome that probabilities (n, K) name, where it is not the most probable class
+_NAMED: Mapping[str, Callable[[Floats], Floats]] = {
+    "tags": lambda p: np.asarray((p >= 0.5) @ 2.0 ** np.arange(p.shape[1])),
+}
+
+
+def judges_of_pool(
+    spec: Spec, rows: Sequence[FrozenRow], items: Items, kind: OutcomeKind
+) -> tuple[Judge, ...]:
+    """The judges the spec names, then the pool's probabilities, or the score with the prediction that follows
+    from it; () without any."""
+    named = () if items.judge is None else tuple(
+        Judge(name=name, codes=said, phi=kind.phi(said))
+        for name, said in zip(spec.pool.judges, items.judge.T, strict=True)
+    )
+    if items.probability is not None:
+        codes = _NAMED.get(kind.name, _most_probable)(items.probability)
+        return (*named, Judge(name=_name(spec), codes=codes, phi=items.probability))
+    if spec.pool.score is None:
+        return named
+    positive = np.array([row.probability for row in rows], np.float64)
+    return (*named, Judge(
+        name=spec.pool.score, codes=items.prediction[:, 0], phi=np.stack([1 - positive, positive], axis=1)
+    ))
+
+
+def _name(spec: Spec) -> str:
+    given = spec.pool.probability
+    return given if isinstance(given, str) else "probability"

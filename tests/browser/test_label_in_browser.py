@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from services.s3 import S3Server
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.protocol import Batch, Item
 
 pytest.importorskip("playwright", reason="playwright is not installed")

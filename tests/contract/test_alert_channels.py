@@ -11,7 +11,7 @@ from services.receivers import mail_server, webhook_receiver
 
 from assay.tasks.alerts.channels import BlockChannel, open_channels
 from assay.tasks.alerts.outbox import NotDelivered, deliver_due, outbox_index, raise_alert
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.alerts import Alerts
 

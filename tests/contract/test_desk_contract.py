@@ -20,9 +20,7 @@ from services.desk_worlds import (
 )
 
 from assay.evalcore.annotators.adjudication import adjudicate
-from assay.evalcore.annotators.answers.classes import class_answers
-from assay.evalcore.annotators.answers.numbers import NumberAnswers
-from assay.evalcore.annotators.answers.tags import TagAnswers
+from assay.evalcore.annotators.answers import NumberAnswers, TagAnswers, class_answers
 from assay.tasks.desks.blind import FIELDS, BlindDesk, BlindPair
 from assay.tasks.desks.protocol import Batch, Desk, Item
 from assay.tasks.ledger.stores.memory import MemoryStore

@@ -12,13 +12,13 @@ from doubles.specs import a_spec
 from assay.evalcore.errors import Unreachable
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
+from assay.flows.workers.chosen import Processes, Threads
+from assay.flows.workers.clusters import Dask
 from assay.flows.workers.mapped import OnWorkers
-from assay.flows.workers.on_dask import Dask
-from assay.flows.workers.on_this_machine import Processes, Threads
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import open_store
 from assay.tasks.pool import freeze
-from assay.tasks.pool.cutting import frozen_shards
+from assay.tasks.pool import frozen as frozen_shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting

@@ -12,12 +12,12 @@ from services.faulty_proxy import Fault, FaultyProxy, commit_late, drop_reply, f
 from services.label_studio_people import Person, choice_result, new_person
 
 from assay.evalcore.annotators.adjudication import adjudicate
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
 from assay.tasks.ledger.stores.memory import MemoryStore

@@ -8,10 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from assay.tasks.desks.label_studio.local import installation
-from assay.tasks.desks.label_studio.local.installation import install
-from assay.tasks.desks.label_studio.local.process import LocalLabelStudioError
-from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+from assay.tasks.desks.label_studio import local
+from assay.tasks.desks.label_studio.local import LocalLabelStudio, LocalLabelStudioError, install
 
 
 def whoami(server: LocalLabelStudio, token: str) -> int:
@@ -46,7 +44,7 @@ def test_it_listens_on_this_machine_only(label_studio: LocalLabelStudio):
 
 
 def test_in_a_checkout_the_pins_and_hashes_are_found():
-    assert "--hash=sha256:" in installation.REQUIREMENTS.read_text()
+    assert "--hash=sha256:" in local.REQUIREMENTS.read_text()
 
 
 def test_a_failed_installation_says_why_and_does_not_count_as_one(
@@ -54,7 +52,7 @@ def test_a_failed_installation_says_why_and_does_not_count_as_one(
 ):
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("label-studio ===\n")
-    monkeypatch.setattr(installation, "REQUIREMENTS", wanted)
+    monkeypatch.setattr(local, "REQUIREMENTS", wanted)
     for _ in range(2):
         with pytest.raises(LocalLabelStudioError, match=r"could not install label-studio .*the end of"):
             install(tmp_path / "cache")

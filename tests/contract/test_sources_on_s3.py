@@ -11,7 +11,7 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.pool.cut import load_partition

@@ -23,7 +23,7 @@ from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import SECRET_HEADER
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.ending import read_ending
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -178,7 +178,7 @@ def test_health_is_told_on_a_port_of_its_own(monkeypatch):
         assert httpx.get(f"{address}/health").json() == {"status": "up"}
         assert httpx.get(f"{address}/label-studio/spam").status_code == 404
         assert httpx.post(f"{address}/label-studio/spam", headers=SIGNED).status_code == 501
-        monkeypatch.setattr("assay.flows.listen.health.STANDS_STILL", 0.0)
+        monkeypatch.setattr("assay.flows.listen.receiver.STANDS_STILL", 0.0)
         assert httpx.get(f"{address}/health").status_code == 503
 
 

@@ -30,7 +30,7 @@ def assert_fits(name: str, value: Any) -> None:
 
 @cache
 def _validator(name: str) -> Draft202012Validator:
-    from assay.flows.cli.printed.schemas import schema_named
+    from assay.flows.cli.schemas import schema_named
 
     schema = schema_named(name)
     Draft202012Validator.check_schema(schema)

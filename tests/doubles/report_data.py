@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.tasks.report import EstimateRow, PoolSummary, ReportData, RoundRow
 
 REASON = "among the labels so far, no item is positive or predicted positive"

@@ -3,10 +3,10 @@
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundPlan
-from assay.evalcore.evaluation.labelled_round import LabelledRound
+from assay.evalcore.evaluation.rounds import LabelledRound
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.annotators.adjudication import Votes
 
 
 def votes_from(rows: Sequence[Sequence[int | None]], n_classes: int = 2) -> Votes:

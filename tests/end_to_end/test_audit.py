@@ -10,12 +10,12 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import begin
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_design
 
 

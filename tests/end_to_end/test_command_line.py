@@ -10,11 +10,11 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.flows.cli import commands
+from assay.flows.cli import main
 from assay.flows.cli.main import run_command_line
 from assay.tasks.ledger import open_store
 
-COMMANDS = sorted(commands.COMMANDS)
+COMMANDS = sorted(main.COMMANDS)
 ROOT = Path(__file__).parents[2]
 KEYS = {
     "evaluation", "state", "waiting_for", "stopped_by", "verdict", "labels", "rounds", "revision",
@@ -141,7 +141,7 @@ def test_run_says_what_the_spec_of_a_monitor_is(desk):
 
 def test_interrupted_runs_say_how_to_resume(desk, monkeypatch):
     desk.spec(desk={"kind": "folder", "path": "labelling"})
-    monkeypatch.setattr("assay.flows.evaluation.drive.drive.__kwdefaults__", {
+    monkeypatch.setattr("assay.flows.evaluation.advance.drive.__kwdefaults__", {
         **_defaults(), "sleep": _interrupt,
     })
     code, out, err = desk.assay("run", "small.yaml")
@@ -155,7 +155,7 @@ def _interrupt(_seconds):
 
 
 def _defaults():
-    from assay.flows.evaluation.drive import drive
+    from assay.flows.evaluation.advance import drive
 
     return dict(drive.__kwdefaults__)
 

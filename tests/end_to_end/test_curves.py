@@ -14,7 +14,7 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report.machine import contract

@@ -13,7 +13,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.flows.cli.main import run_command_line
 from assay.flows.doctor import examine as examination
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
-from assay.tasks.doctor.sampling import portion
+from assay.tasks.doctor import portion
 from assay.tasks.spec.evaluation import load_spec
 
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.evalcore.methods.registry import auto
+from assay.evalcore.methods.two_classes.registry import auto
 from assay.flows.cli.main import run_command_line
 
 AUTO = "auto:depth=8"   # settings of the tree, whose forecasts are quick

@@ -174,7 +174,7 @@ def test_assay_is_imported_from_a_folder_with_modules_of_those_names(run, instal
 
 def test_every_command_has_its_help_without_any_extra(run, theirs):
     every = (
-        "from assay.flows.cli.commands import COMMANDS\n"
+        "from assay.flows.cli.main import COMMANDS\n"
         "from assay.flows.cli.main import run_command_line\n"
         "for name in COMMANDS: assert run_command_line([name, '--help']) == 0, name\n"
         "assert run_command_line(['--version']) == 0\n"

@@ -9,7 +9,7 @@ from services.receivers import webhook_receiver
 from assay.evalcore.errors import BadInput
 from assay.flows.monitor.deployment import NotDeployed, deploy_monitor
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.monitor import MonitorSpec
 from deployments import automations

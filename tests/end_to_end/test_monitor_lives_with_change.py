@@ -8,23 +8,22 @@ from doubles.channels import FakeChannel
 from doubles.stream import a_monitor, after, monitor_data, write_stream
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.delivery import deliver
+from assay.flows.alerts import deliver
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
-from assay.flows.monitor.changes.amend import amend
-from assay.flows.monitor.changes.mute import mute, unmute
 from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.mute import mute, unmute
 from assay.flows.monitor.opening import open_window
-from assay.flows.monitor.registry import MonitorNameTaken, open_monitor, register
 from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import MonitorNameTaken, amend, open_monitor, register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import deliver_due, outbox_index
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -58,7 +57,7 @@ def rows(store):
 
 def alerts(store):
     keys = [key for key in store.keys(layout.alerts(MONITOR)) if layout.alert.match(key)]
-    return {key.rsplit("/", 1)[1].removesuffix(".json"): codec.decode(Alert, store.get(key), key)
+    return {key.rsplit("/", 1)[1].removesuffix(".json"): record.decode(Alert, store.get(key), key)
             for key in keys}
 
 
@@ -162,7 +161,7 @@ def test_of_two_amendments_at_the_same_moment_one_is_refused(tmp_path, monkeypat
     before = open_monitor(store, "stream")
     one, other = a_monitor(tmp_path, error_rate=0.01), a_monitor(tmp_path, error_rate=0.02)
     made = amend(store, one, now=after(1))
-    monkeypatch.setattr("assay.flows.monitor.changes.amend.open_monitor", lambda *_: before)
+    monkeypatch.setattr("assay.flows.monitor.versions.open_monitor", lambda *_: before)
     with pytest.raises(BadInput, match="somebody else made version 2 at the same moment"):
         amend(store, other, now=after(1))
     assert amend(store, one, now=after(1)) == made
@@ -183,7 +182,7 @@ def test_verify_finds_a_version_that_was_made_after_looking(tmp_path):
             if layout.parse_key(other).kind.template.endswith(".seal.json"):
                 continue
             blob = store.get(other)
-            copy.put(other, json.dumps(codec.plain(made) | change).encode() if other == key else blob)
+            copy.put(other, json.dumps(record.plain(made) | change).encode() if other == key else blob)
         return {d.key: d.difference for d in verify_monitor(copy, "stream").differences}
 
     assert forged() == {}

@@ -18,15 +18,14 @@ from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.opening import open_window
-from assay.flows.monitor.registry import MonitorNameTaken, UnknownMonitor, open_monitor, register
 from assay.flows.monitor.run import read_run
-from assay.flows.monitor.tick import tick
-from assay.flows.monitor.waking import window_of
+from assay.flows.monitor.tick import tick, window_of
+from assay.flows.monitor.versions import MonitorNameTaken, UnknownMonitor, open_monitor, register
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit

@@ -8,8 +8,8 @@ from doubles.pools import pools_folder
 from doubles.stream import after
 
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 

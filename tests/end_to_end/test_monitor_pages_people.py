@@ -7,16 +7,16 @@ import pytest
 from doubles.stream import FIRST, after, monitor_data, write_stream
 from services.receivers import mail_server, webhook_receiver
 
-from assay.flows.alerts.delivery import deliver
-from assay.flows.monitor.registry import register
+from assay.flows.alerts import deliver
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.monitors import read_verdicts
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import wording
 from assay.tasks.spec.monitor import MonitorSpec

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 from doubles.stream import FIRST, after, monitor_data
 
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
-from assay.flows.workers.on_this_machine import Threads
+from assay.flows.monitor.versions import register
+from assay.flows.workers.chosen import Threads
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting

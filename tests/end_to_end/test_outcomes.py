@@ -12,15 +12,15 @@ from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore

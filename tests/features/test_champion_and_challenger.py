@@ -9,13 +9,13 @@ from doubles.stream_of_systems import a_monitor_of_systems, write_systems
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.alerts.listing import outbox_rows
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.report.history.table import history_parquet
 

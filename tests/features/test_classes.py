@@ -11,18 +11,17 @@ import pytest
 from doubles.classes import NAMES, spec_of_classes, write_pool
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precision_score
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.flows.cli.main import run_command_line
-from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.advance import Patience, advance, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.caller.desk import CallerDesk
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds.annotators import read_annotators
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.rounds.estimate import read_annotators
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import render_report

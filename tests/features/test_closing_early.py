@@ -8,15 +8,13 @@ from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.advance import NoRoundToClose, advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.early import NoRoundToClose
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
-from assay.tasks.ledger.rounds.closing import read_closing
-from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.labels import read_closing, read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 

@@ -7,13 +7,13 @@ from doubles.stream import a_monitor, after, monitor_data, write_stream
 
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.checkpoints.monitor import RUN, find_kept, write_kept
+from assay.tasks.ledger.checkpoints import RECORDS_OF_RUN, find_kept, write_kept
 from assay.tasks.ledger.monitors import read_verdicts
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 from benchmarks.ledger_cost.watched import Watched
@@ -107,8 +107,8 @@ def test_records_of_many_windows_lie_in_runs_that_are_not_written_again():
     store = MemoryStore()
     ledger = Ledger(store, NAME)
     store.put(layout.spec(NAME), b"{}")
-    records = {layout.monitor_opening(NAME, f"w{n:05d}", 1): b"%d" % n for n in range(4 * RUN)}
-    for many in (RUN, 3 * RUN, 4 * RUN):
+    records = {layout.monitor_opening(NAME, f"w{n:05d}", 1): b"%d" % n for n in range(4 * RECORDS_OF_RUN)}
+    for many in (RECORDS_OF_RUN, 3 * RECORDS_OF_RUN, 4 * RECORDS_OF_RUN):
         some = dict(list(records.items())[:many])
         entries = find_kept(ledger)
         before = {key for key in entries.keys if "/run-" in key}
@@ -116,7 +116,7 @@ def test_records_of_many_windows_lie_in_runs_that_are_not_written_again():
         found = find_kept(ledger)
         assert found.newest.records == some
         assert before <= found.keys
-        assert len(found.newest.rest) < 2 * RUN
+        assert len(found.newest.rest) < 2 * RECORDS_OF_RUN
 
 
 def test_a_checkpoint_that_was_thrown_away_meanwhile_is_not_put_back(settled):

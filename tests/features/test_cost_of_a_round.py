@@ -4,11 +4,10 @@ import pytest
 from doubles.counted_store import CountedStore
 from doubles.world import World
 
-from assay.evalcore import history
+from assay.evalcore.evaluation import state
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.checkpoints import values
+from assay.tasks.ledger import checkpoint_values, layout
 
 LABELS = 2   # a round
 SIX_ROUNDS = {
@@ -24,7 +23,7 @@ def short_runs(monkeypatch):
 
 
 def _cut_after(rounds, monkeypatch):
-    for module in (history, values):
+    for module in (state, checkpoint_values):
         monkeypatch.setattr(module, "RUN", rounds)
 
 

@@ -5,14 +5,13 @@ from doubles.counted_store import CountedStore
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
-from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.adjudication import Annotation
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import Collected
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.checkpoints import looks
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger import checkpoints, layout, record
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.rounds.labels import read_labels
 
@@ -198,7 +197,7 @@ def test_what_becomes_of_what_is_kept_changes_no_revision(two_rounds, read_in_fu
 
 
 def test_rounds_are_kept_in_several_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(looks, "RUN", 2)
+    monkeypatch.setattr(checkpoints, "RUN", 2)
     world = Slow(tmp_path, rounds=5)
     world.look()
     assert [layout.looked_at.match(key)[1] for key in world.kept()] == [2, 4, 6]
@@ -236,7 +235,7 @@ def test_a_round_is_not_kept_while_an_item_may_still_be_asked_again(tmp_path):
     number, item = 1, world.item()
     skip = Annotation(item_id=item, annotation_id="earlier", annotator="person-0", kind="skip", label=None,
                       updated_at="")
-    blob = codec.encode(skip)
+    blob = record.encode(skip)
     world.store.put(layout.annotation("small", number, layout.digest(blob)), blob)
     assert world.rounds_read() == world.rounds_read() == [1]
     set_aside = Slow(tmp_path / "set-aside", rounds=1, skipped="set-aside")

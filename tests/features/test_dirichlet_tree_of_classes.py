@@ -8,13 +8,13 @@ from doubles.classes import spec_of_classes, write_pool
 from doubles.outcomes import spec_of, write_pairs
 
 from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.record.fold import fold, not_begun
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.checkpoints.values import read_value, written_value
+from assay.tasks.ledger.checkpoint_values import read_value, written_value
 from assay.tasks.report import render_report
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore

@@ -10,20 +10,20 @@ from doubles.history import opening
 from doubles.world import World
 
 import assay
-from assay.evalcore.evaluation.extending import confidence_after
+from assay.evalcore.evaluation.stopping import confidence_after
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.extend import CannotExtend, extend
+from assay.flows.evaluation.finish import CannotExtend, extend
 from assay.flows.record.finished import standings
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import extend_command, more_labels, report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import codec, layout, open_store
-from assay.tasks.ledger.ending import open_evaluations
-from assay.tasks.ledger.extensions import read_extensions
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.ending import open_evaluations, read_extensions
 from assay.tasks.ledger.monitors import create_opening
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.report import sentences
 from assay.tasks.report.machine import contract
 from assay.tasks.report.page import report_html
@@ -110,7 +110,7 @@ def test_of_two_requests_at_once_one_stands(finished, monkeypatch):
     more(meanwhile, 9)
     key = layout.extension("small", 1)
     monkeypatch.setattr(
-        "assay.flows.evaluation.extend.enter_index",
+        "assay.flows.evaluation.finish.enter_index",
         lambda ledger: ledger.put(key, meanwhile.store.get(key)),
     )
     with pytest.raises(CannotExtend, match="somebody else extended evaluation 'small' to 9 labels"):

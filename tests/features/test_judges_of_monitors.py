@@ -6,8 +6,8 @@ from doubles.stream import after
 from doubles.stream_of_classes import a_monitor_of_classes, write_classes
 
 from assay.flows.cli.main import run_command_line
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger.stores.local import LocalStore
 
 

@@ -11,8 +11,8 @@ from doubles.small_pool import spec_json, write_small_pool
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.evaluation import Spec
 

@@ -6,7 +6,7 @@ import pytest
 from doubles.counted_store import CountedStore
 from doubles.world import World
 
-from assay.flows.alerts.delivery import outbox_of_all
+from assay.flows.alerts import outbox_of_all
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.finished import finished_since, standings

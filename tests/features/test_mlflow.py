@@ -86,7 +86,7 @@ def test_a_running_evaluation_goes_on_in_the_same_run_until_it_has_finished(
     assert run.data.tags["assay.state"] in ("open", "waiting")
     assert "<title>small" in report_of(client, first["run_id"])
 
-    monkeypatch.setattr("assay.flows.publish.evaluation.render_report", short_report)
+    monkeypatch.setattr("assay.flows.publish.render_report", short_report)
     while len(items := evaluation.ask()):
         evaluation.tell({item: known[item] for item in items["item_id"]})
     result = evaluation.result
@@ -127,7 +127,7 @@ def test_a_result_goes_into_the_active_run_or_its_own(place, client, monkeypatch
         found.ask()
         return found.tell(truth)
 
-    monkeypatch.setattr("assay.flows.publish.evaluation.render_report", short_report)
+    monkeypatch.setattr("assay.flows.publish.render_report", short_report)
     mlflow.set_tracking_uri(URI)
     one, other = judged("one"), judged("other")
     with mlflow.start_run() as active:

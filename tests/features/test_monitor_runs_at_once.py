@@ -9,14 +9,13 @@ from services.ledger_record import record_of
 
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.opening import left_this_month, open_window
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import read_run
-from assay.flows.monitor.tick import tick
-from assay.flows.monitor.waking import judge_window_of
+from assay.flows.monitor.tick import judge_window_of, tick
+from assay.flows.monitor.versions import register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.monitors import read_openings
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 from benchmarks.recovery.crowds import answer_all

@@ -13,12 +13,11 @@ from doubles.stream_of_classes import classes_data
 from sklearn.metrics import f1_score, mean_squared_error, r2_score
 
 from assay.flows.cli.main import run_command_line
-from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.advance import Patience, advance, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
@@ -26,9 +25,9 @@ from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.desks.blind import BlindPair
 from assay.tasks.desks.caller.desk import CallerDesk
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds.annotators import read_annotators
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.answers import stored_answers
+from assay.tasks.ledger.rounds.estimate import read_annotators
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report import render_report
 from assay.tasks.spec.evaluation import Spec

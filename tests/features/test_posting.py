@@ -9,10 +9,10 @@ from doubles.world import World
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.rounds.answers import read_posts
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.rounds.posts import read_posts
 
 TEN_MINUTES = timedelta(minutes=10)
 

@@ -15,12 +15,11 @@ from doubles.stream import monitor_data, write_stream
 from doubles.systems import spec_of_systems, write_models
 
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.flows.cli.commands import COMMANDS
-from assay.flows.cli.main import run_command_line
-from assay.flows.cli.printed.schemas import FORMS
-from assay.flows.demo.run import Demo
+from assay.flows.cli.main import COMMANDS, run_command_line
+from assay.flows.cli.schemas import FORMS
+from assay.flows.demo import Demo
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
@@ -30,8 +29,7 @@ from assay.tasks.mlflow.runs import Published
 from assay.tasks.report import ReportFiles
 from assay.tasks.report.machine import report_json
 from assay.tasks.spec.evaluation import Spec, with_limit
-from assay.tasks.spec.monitor_template import monitor_template
-from assay.tasks.spec.template import spec_template
+from assay.tasks.spec.template import monitor_template, spec_template
 
 STORE = ("--store", "ledger")
 CALLS = {
@@ -131,8 +129,8 @@ def called(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     monkeypatch.setattr("assay.flows.monitor.deployment.deploy_monitor", lambda spec, url: "assay-monitor/x")
-    monkeypatch.setattr("assay.flows.demo.run.run_demo", a_short_demo)
-    monkeypatch.setattr("assay.flows.publish.mlflow.to_mlflow", lambda *_, **how: A_RUN)
+    monkeypatch.setattr("assay.flows.demo.run_demo", a_short_demo)
+    monkeypatch.setattr("assay.flows.publish.to_mlflow", lambda *_, **how: A_RUN)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite://")
     monkeypatch.setattr("assay.tasks.report.write_report", lambda data, folder: files_in(folder))
 

@@ -17,10 +17,9 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
-from assay.tasks.ledger.rounds.closing import read_closing
-from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
+from assay.tasks.ledger.rounds.labels import read_closing, read_gold_answers, read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report import render_report

@@ -18,12 +18,11 @@ from sklearn.metrics import (
 )
 
 from assay.flows.cli.main import run_command_line
-from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.advance import Patience, advance, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore

@@ -13,7 +13,7 @@ from doubles.world import World
 
 from assay.flows.evaluation.begin import begin
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.stores.memory import MemoryStore
 

@@ -7,7 +7,7 @@ import pytest
 from doubles import classes, outcomes, small_pool
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import close_round
+from assay.evalcore.evaluation.rounds import close_round
 from assay.evalcore.evaluation.state import begin as start
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin

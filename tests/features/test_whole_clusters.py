@@ -10,10 +10,10 @@ import yaml
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
@@ -135,6 +135,6 @@ def test_what_is_refused(tmp_path, changes, message):
 
 def test_too_many_clusters_are_refused_when_the_pool_is_frozen(tmp_path, monkeypatch):
     write(tmp_path)
-    monkeypatch.setattr("assay.evalcore.outcome_methods.whole_clusters.method.MOST_CLUSTERS", 10)
+    monkeypatch.setattr("assay.evalcore.methods.any_outcome.whole_clusters.MOST_CLUSTERS", 10)
     with pytest.raises(BadInput, match="takes up to 10 clusters, and the pool has 30; leave `method` out"):
         run(tmp_path)

@@ -16,7 +16,7 @@ import numpy as np
 from assay.evalcore.monitoring.sizing import lies_beyond
 from assay.flows.monitor.history import read_monitor_history
 from assay.tasks.ledger.monitors import WindowVerdict
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.protocol import Store

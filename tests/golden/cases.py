@@ -17,17 +17,17 @@ from doubles.stream import after, monitor_data, write_stream
 from golden.answers import of_evaluation, of_history
 from golden.kinds import cases_of_kinds
 
-from assay.evalcore.methods.registry import METHODS, method_names
-from assay.evalcore.methods.registry import method as find
-from assay.flows.demo.run import run_demo
+from assay.evalcore.methods.two_classes.registry import METHODS, method_names
+from assay.evalcore.methods.two_classes.registry import method as find
+from assay.flows.demo import run_demo
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.request import ReplayRequest
+from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec

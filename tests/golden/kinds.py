@@ -19,11 +19,11 @@ from doubles.stream_of_systems import a_monitor_of_systems, write_systems
 from golden.answers import of_evaluation, of_history
 
 import assay
-from assay.evalcore.outcome_methods.registry import METHODS
+from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec

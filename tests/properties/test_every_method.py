@@ -5,17 +5,16 @@ from doubles.pools import synthetic_pool
 from doubles.world import World
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import begin as start
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.methods.two_classes.registry import method, method_names
+from assay.evalcore.replay.run import replay, summarise
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.checkpoints.values import read_value, written_value
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.checkpoint_values import read_value, written_value
 
 NAMES = [name for name in method_names() if name != "auto"]
 

@@ -12,7 +12,7 @@ from doubles.specs import spec_data
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.outcomes.codes import UNDECIDED
+from assay.evalcore.methods.two_classes.registry import method, method_names
+from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 
 METHODS = [name for name in method_names() if name != "auto"]

@@ -10,17 +10,15 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.codes import LARGEST
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.outcomes.preferences import preferences
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool

@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
-from assay.evalcore.evaluation.reuse import joint_region, reuse
+from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
-from assay.evalcore.outcomes.codes import UNDECIDED
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 
 VARIANTS = [

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.verdicts import raise_failure
+from assay.flows.alerts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import UnknownEvaluation, utc_now
 from assay.flows.verify.beside import check_beside
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.checks.integrity import check_integrity
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.integrity import check_integrity
 from assay.tasks.ledger.manifest import load_manifest, partition_digest
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.estimate import read_estimate, write_estimate
 from assay.tasks.ledger.rounds.labels import read_labels, write_labels
 from assay.tasks.ledger.rounds.plan import read_plan, write_design, write_plan
@@ -230,9 +230,9 @@ def test_what_every_evaluation_has_is_missed(finished, key):
     ("small/alerts/round-0002-breach.sent/chat.json",
      b'{"at":"2026-11-22T00:00:00+00:00","status":"sent","why":""}\n'),
     ("small/alerts/round-0002-breach.json",
-     codec.encode(Alert(key="round-0002-breach", severity="warning", kind="breach", subject="s", body="b"))),
+     record.encode(Alert(key="round-0002-breach", severity="warning", kind="breach", subject="s", body="b"))),
     ("small/alerts/failure-1.json",
-     codec.encode(Alert(key="failure-2", severity="warning", kind="failure", subject="s", body="b"))),
+     record.encode(Alert(key="failure-2", severity="warning", kind="failure", subject="s", body="b"))),
     ("small/alerts/failure-1.json", b"{}"),
 ])
 def test_what_does_not_belong_beside_the_evidence_is_named(finished, key, blob):
@@ -260,7 +260,7 @@ def test_a_lost_identity_stops_the_evaluation_and_is_not_made_again(tmp_path, ro
     for again in (False, True):
         if again:
             begin(store, world.spec)
-        with pytest.raises(codec.DamagedRecord, match=r"small/identity\.json: is missing; restore this key"):
+        with pytest.raises(record.DamagedRecord, match=r"small/identity\.json: is missing; restore this key"):
             advance(store, "small")
     assert not store.exists("small/identity.json")
 
@@ -521,9 +521,9 @@ def test_other_methods_targets_and_a_pool_labelled_to_the_end_verify(tmp_path, c
 
 
 def test_other_versions_are_a_note(finished):
-    spec = codec.from_json(finished["small/spec.json"], "spec")
+    spec = record.from_json(finished["small/spec.json"], "spec")
     spec["versions"]["numpy"] = "1.0.0"
-    ledger = resealed(finished | {"small/spec.json": codec.to_json(spec)})
+    ledger = resealed(finished | {"small/spec.json": record.to_json(spec)})
     result = verify(store_of(ledger), "small")
     assert result.verified
     assert "numpy 1.0.0 then" in result.notes[0]

@@ -6,10 +6,9 @@ import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.stream import a_monitor, after, write_stream
 
-from assay.flows.monitor.changes.amend import amend
-from assay.flows.monitor.changes.mute import mute
-from assay.flows.monitor.registry import register
+from assay.flows.monitor.mute import mute
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import amend, register
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 _BESIDE = ("times.json", "identity.json", "sources.json")

@@ -12,8 +12,7 @@ from typing import Protocol
 
 from services.label_studio_people import Person
 
-from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import AnswerKind, class_answers
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.api import LabelStudioApi

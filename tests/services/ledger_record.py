@@ -12,8 +12,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.checks.differences import value_differences
+from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.findings import value_differences
 from assay.tasks.ledger.stores.protocol import Store
 
 _BESIDE = re.compile(r"(.+/)?(identity|sources|seal)\.json|.+/posts/.+")

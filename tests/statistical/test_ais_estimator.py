@@ -11,10 +11,9 @@ from assay.evalcore.design.proposal import relevant_cells, variance_minimising
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.pool import prepare
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.run import replay, summarise
 
 FALSE_ALARM = 1e-6  # chance that correct code would fail on a fresh seed
 Z = norm.isf(FALSE_ALARM / 2)

@@ -7,16 +7,15 @@ import pytest
 from scipy.stats import binom, norm
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.audit import audit_price, excluded
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.allocation import pivotal
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.recalibration.planning import pivotal
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import prepare
+from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 F1 = measure("f1")

@@ -10,9 +10,9 @@ from doubles.pools import real_pool
 from scipy.stats import binom
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool as family
-from assay.evalcore.replay.prepared import prepared
+from assay.evalcore.replay.pool import prepared
 from assay.evalcore.replay.run import run_block
 
 pytestmark = pytest.mark.statistical

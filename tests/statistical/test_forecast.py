@@ -8,18 +8,16 @@ from doubles.pools import synthetic_pool
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.forecast.goals import Goal
 from assay.evalcore.forecast.labels_needed import forecast
-from assay.evalcore.forecast.worlds import plausible_worlds
+from assay.evalcore.forecast.play import Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.run import replay
+from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 

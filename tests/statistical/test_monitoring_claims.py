@@ -8,13 +8,19 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom
 
-from assay.evalcore.design.draws import first_draws, simulate_each, simulate_labels
-from assay.evalcore.design.one_at_a_time import draw_one_at_a_time, stands_for, weights
+from assay.evalcore.design.draws import (
+    draw_one_at_a_time,
+    first_draws,
+    simulate_each,
+    simulate_labels,
+    stands_for,
+    weights,
+)
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method, with_single_draws
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, mixed, worth
-from assay.evalcore.monitoring.lifetime import Life, Promise, step
+from assay.evalcore.monitoring.verdicts import Life, Promise, step
 from assay.evalcore.replay.pool import LabelledPool, prepare
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

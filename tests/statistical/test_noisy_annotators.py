@@ -11,10 +11,10 @@ from assay.evalcore.annotators.correction import corrected
 from assay.evalcore.annotators.error_rates import error_rates
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method
-from assay.evalcore.randomness import stream
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail with a fresh seed
 ERROR = 0.05

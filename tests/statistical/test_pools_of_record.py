@@ -11,9 +11,8 @@ from doubles.pools import real_pool
 from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.replay.run import replay, summarise
 
 Z = norm.isf(1e-6)
 BUDGETS = [100, 300, 1000]

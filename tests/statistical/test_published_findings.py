@@ -21,12 +21,11 @@ from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import confidence_region
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.pool import LabelledPool, prepare
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.run import replay, summarise
 
 pytestmark = pytest.mark.statistical
 Z = norm.isf(1e-6)

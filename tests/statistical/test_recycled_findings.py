@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.evalcore.recycled.printed import recycle_for_precision, uniform_sample
-from assay.evalcore.recycled.rates import precisions
-from assay.evalcore.recycled.samples import Overlaps, plan_recycled
+from assay.evalcore.recycled import Overlaps, plan_recycled, precisions
+from assay.evalcore.recycled_as_printed import recycle_for_precision, uniform_sample
 
 Z = norm.isf(1e-6)
 

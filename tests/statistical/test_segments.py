@@ -7,18 +7,15 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import binom, norm
 
-from assay.evalcore.evaluation.by_segment import segment_rows
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
-from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
+from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
+from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition, count_by_segment
-from assay.evalcore.recalibration.configurations import CONFIGURATIONS
+from assay.evalcore.recalibration.prior import CONFIGURATIONS
 
 Z = norm.isf(1e-6 / 2)
 

@@ -8,12 +8,11 @@ from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
-from assay.evalcore.outcomes.codes import UNDECIDED
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 
 Z = norm.isf(1e-6 / 2)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.evalcore.estimators.single_trial import single_trial
+from assay.evalcore.estimators.importance import single_trial
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Floats
 from benchmarks.reproduce.low_shot.data import F1, Named

@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.methods.base import Method, draw_round
-from assay.evalcore.methods.low_shot.acis import Acis
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.acis import Acis
+from assay.evalcore.methods.two_classes.base import Method, draw_round
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats, Ints
 from assay.evalcore.weighted.other_models import shared_estimates
 from benchmarks.reproduce.low_shot.data import F1, Named

@@ -12,14 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.response import Plain, Response, Verdict
-from assay.tasks.connectors.responses.columns import ID, divides, plain_name, type_of, unlike
-from assay.tasks.connectors.responses.draft import Draft
-from assay.tasks.connectors.responses.ids import Ids
-from assay.tasks.connectors.responses.spool import Spool
-from assay.tasks.connectors.responses.survey import FEW, Survey, question_of
-from assay.tasks.connectors.responses.verdict_columns import VerdictColumns
+from assay.tasks.connectors.records import Notes, Plain, Response, Verdict
+from assay.tasks.connectors.responses.columns import ID, Draft, Ids, divides, plain_name, type_of, unlike
+from assay.tasks.connectors.responses.survey import FEW, Spool, Survey, question_of
+from assay.tasks.connectors.responses.verdicts import VerdictColumns
 
 _TIE = "tie"
 

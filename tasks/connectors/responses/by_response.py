@@ -5,15 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.response import Plain
-from assay.tasks.connectors.responses.columns import ID, divides, judge_names, plain_name, type_of, unlike
-from assay.tasks.connectors.responses.draft import Draft
-from assay.tasks.connectors.responses.ids import Ids
-from assay.tasks.connectors.responses.spool import Spool
-from assay.tasks.connectors.responses.survey import FEW, Survey
-from assay.tasks.connectors.responses.verdict_columns import VerdictColumns
-from assay.tasks.connectors.responses.verdicts import NOBODY_SAID
+from assay.tasks.connectors.records import Notes, Plain
+from assay.tasks.connectors.responses.columns import (
+    ID,
+    Draft,
+    Ids,
+    divides,
+    judge_names,
+    plain_name,
+    type_of,
+    unlike,
+)
+from assay.tasks.connectors.responses.survey import FEW, Spool, Survey
+from assay.tasks.connectors.responses.verdicts import NOBODY_SAID, VerdictColumns
 
 TEXTS = ("question", "response", "choice", "reference")
 SHOWN = ("question", "response", "reference")

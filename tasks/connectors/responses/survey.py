@@ -1,10 +1,18 @@
-"""What all responses of an import are like: counted while they are read, so that columns can be chosen."""
+"""The first pass over responses: what they are like, so that columns can be chosen.
 
+It keeps them on the disk for the second pass, which writes the pool.
+"""
+
+import json
+import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
+from types import TracebackType
+from typing import BinaryIO
 
-from assay.tasks.connectors.response import Plain, Response, Verdict
+from assay.tasks.connectors.records import Plain, Response, Verdict
 
 FEW = 20                # different values that a segment, or a response that is a choice, may have
 SHORT = 40              # characters of such a response
@@ -123,3 +131,43 @@ def question_of(response: Response) -> tuple[str, ...]:
 
 def _short(parts: tuple[str, ...]) -> int:
     return int.from_bytes(blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+# Responses on the disk, between the pass that looks at them and the one that writes the pool.
+
+class Spool:
+    """A temporary file, a response a line."""
+
+    def __init__(self) -> None:
+        self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, response: Response) -> None:
+        """Keep a response."""
+        # half a surrogate pair is legal JSON and no text: "\\ud800" becomes a question mark
+        line = json.dumps(asdict(response), ensure_ascii=False).encode("utf-8", "replace")
+        self._file.write(line + b"\n")
+
+    def at(self, place: int) -> Response:
+        """The response that was added there."""
+        self._file.seek(place)
+        return Response(**json.loads(self._file.readline()))
+
+    def __iter__(self) -> Iterator[Response]:
+        """All of them, as they were added."""
+        return (response for _, response in self.places())
+
+    def places(self) -> Iterator[tuple[int, Response]]:
+        """The same, each with its place. Nothing else may be read meanwhile."""
+        self._file.seek(0)
+        place = 0
+        for line in self._file:
+            yield place, Response(**json.loads(line))
+            place += len(line)

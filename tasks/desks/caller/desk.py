@@ -18,13 +18,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.kept_batches import KeptBatches
-from assay.tasks.desks.protocol import Batch, Collected, Item
-from assay.tasks.ledger import codec, layout
+from assay.tasks.desks.protocol import Batch, Collected, Item, digest_of_parts
+from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.stores.protocol import Store
 
 _DESK = "caller"   # in the keys of what it keeps
@@ -202,7 +201,7 @@ class CallerDesk:
         """(item, person) -> what that person said last."""
         said: dict[tuple[str, str], _Said] = {}
         for key in self._store.keys(layout.desk_tellings(_DESK, self._evaluation, round, asking)):
-            told = codec.decode(_Told, self._store.get(key), key)
+            told = record.decode(_Told, self._store.get(key), key)
             for item_id, label in told.answers.items():
                 said[item_id, told.person] = _Said(label, told.at)
         return said
@@ -217,7 +216,7 @@ class CallerDesk:
         if not new:
             return
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
-        blob = codec.encode(_Told(person=person, at=at, answers=new))
+        blob = record.encode(_Told(person=person, at=at, answers=new))
         place = _DESK, self._evaluation, round, asking
         number = len(list(self._store.keys(layout.desk_tellings(*place)))) + 1
         while self._store.put(layout.desk_telling(*place, number), blob) != blob:

@@ -15,11 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.tasks.desks.digests import digest_of_parts
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import AnswerKind
 from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell, whole_lines
-from assay.tasks.desks.protocol import Batch
+from assay.tasks.desks.protocol import Batch, digest_of_parts
 
 MOST_ANSWERS = 200   # rows of a file for each item of its round: of so many people
 _NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}

@@ -29,15 +29,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
+from uuid import uuid4
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.tasks.desks.digests import digest_of_parts
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import AnswerKind
 from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
 from assay.tasks.desks.folder.csv_cells import OURS, read_rows, write_rows
-from assay.tasks.desks.folder.exclusive_file import create_exclusively, replace_with
-from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item
-from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING
+from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item, digest_of_parts
+from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
 
 ANSWERS = "answers"
 MARK = "EVALUATION.txt"
@@ -259,3 +258,38 @@ def _stem(batch: Batch) -> str:
 
 def _digest_of(items: Sequence[Item]) -> str:
     return digest_of_parts(*sorted(item.item_id for item in items))[:16]
+
+
+# Files that appear whole or not at all: created once, or put in place of what was there.
+
+def create_exclusively(path: Path, blob: bytes) -> bool:
+    """Create the file with all of its content, durably; False if the name is taken. OSError otherwise.
+
+    Written under another name, then linked: a link fails if the name exists, where a rename would overwrite.
+    """
+    temporary = _write_beside(path, blob)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    flush_folder(path.parent)
+    return True
+
+
+def replace_with(path: Path, blob: bytes) -> None:
+    """Put a file with this content under the name, in place of what was there. OSError."""
+    os.replace(_write_beside(path, blob), path)
+    flush_folder(path.parent)
+
+
+def _write_beside(path: Path, blob: bytes) -> Path:
+    """The content under another name in the same folder, on the disk; readable by whom new files are."""
+    temporary = path.with_name(f".writing-{uuid4().hex}")
+    try:
+        write_durably(temporary, blob, read_only=False)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary

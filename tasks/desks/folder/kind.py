@@ -7,7 +7,7 @@ from pydantic import Field
 
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.protocol import Desk, DeskRefused
-from assay.tasks.folders import in_the_way_of
+from assay.tasks.operating_system import in_the_way_of
 from assay.tasks.schema import FilePath
 
 

@@ -26,8 +26,8 @@ from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
 from assay.tasks.desks.protocol import AmbiguousPost, DeskUnreachable
-from assay.tasks.effects.retrying import retrying
-from assay.tasks.quiet_libraries import quiet_libraries
+from assay.tasks.effects.calls import retrying
+from assay.tasks.secrets import quiet_libraries
 
 PAGE_SIZE = 200
 PROJECT_PAGE_SIZE = 100

@@ -1,4 +1,4 @@
-"""The Label Studio project of an evaluation: found by its mark, or created.
+"""The Label Studio project of an evaluation: found by its mark, or created; and the webhook that it calls.
 
 The mark is a digest of the evaluation's name and identity. It is at the end of the title and in the
 description; people may change one of them, and the project is found by the other. Two processes that find no
@@ -10,13 +10,12 @@ answers are read from every project with the mark and items are posted to the lo
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from assay.tasks.desks.digests import digest_of_parts
 from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import Field, shown_fields
 from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable, Item
+from assay.tasks.desks.protocol import SECRET_HEADER, DeskRefused, DeskUnreachable, Item, digest_of_parts
 
 _TITLE_LENGTH = 50   # Label Studio's limit
 _IN_TITLE = 10       # digits of the mark
@@ -177,3 +176,44 @@ def _instruction(guidelines: str | None) -> str:
     """The guidelines as HTML: escaped, a paragraph for each line."""
     lines = [line.strip() for line in (guidelines or "").splitlines()]
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line)
+
+
+# Asking Label Studio to tell us that somebody answered: a webhook of one project, registered once.
+#
+# It is a hint: if one is lost, the next sweep does the work. Label Studio makes one attempt with a timeout of
+# a second, during the annotator's own request, and signs nothing. So no answer is sent with it
+# (`send_payload` is off), only a header with a secret. Every member of the project can read the secret in the
+# project's settings; it keeps strangers out, and can be used for nothing but to ask for an advance.
+
+ACTIONS = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED", "TASKS_DELETED"]
+
+
+def ensure_webhook(api: LabelStudioApi, projects: Sequence[int], url: str, secret: str) -> bool:
+    """Make these projects send hints to `url`; whether anything had to be changed.
+
+    Registered for the address already: only a secret that was changed since is renewed. Raises DeskRefused if
+    Label Studio does not take the address, and DeskUnreachable if it is away.
+    """
+    headers = {SECRET_HEADER: secret}
+    changed = False
+    for project in projects:
+        found = [hook for hook in api.webhooks(project) if hook.get("url") == url]
+        current = found[0] if found else None
+        if current is not None and current.get("headers") == headers and current.get("is_active"):
+            continue
+        wanted = {
+            "url": url, "headers": headers, "send_payload": False, "send_for_all_actions": False,
+            "is_active": True, "actions": ACTIONS,
+        }
+        try:
+            if current is None:
+                api.change("POST", "api/webhooks/", {**wanted, "project": project})
+            else:
+                api.change("PATCH", f"api/webhooks/{int(current['id'])}/", wanted)
+        except DeskRefused as error:
+            raise DeskRefused(
+                f"{error}. Label Studio refuses webhooks to loopback and private addresses unless it is "
+                "started with LABEL_STUDIO_SSRF_PROTECTION_ENABLED=false"
+            ) from None
+        changed = True
+    return changed

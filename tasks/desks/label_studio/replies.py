@@ -12,8 +12,8 @@ from urllib.parse import quote
 import httpx
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.addresses import refuse_secrets
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+from assay.tasks.secrets import refuse_secrets
 
 TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
 LONGEST_ASKED = 60.0   # seconds, of a pause the server itself asks for (Retry-After)

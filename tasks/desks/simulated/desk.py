@@ -29,15 +29,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import BadInput
-from assay.evalcore.randomness import stream
+from assay.evalcore.reproducible import stream
 from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch, Collected, Item
 from assay.tasks.desks.simulated.errors import SimulatedErrors, says
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.sources.labelled_rows import labelled_rows
+from assay.tasks.sources.known_labels import labelled_rows
 
 Says = Callable[[str, np.random.Generator], str]   # what a person says where this is true
 _OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time

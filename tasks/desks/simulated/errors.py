@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.answers import AnswerKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

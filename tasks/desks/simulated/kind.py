@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict, model_validator
 
-from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.answers import AnswerKind
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.desks.simulated.errors import SimulatedErrors, says

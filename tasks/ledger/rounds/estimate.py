@@ -1,4 +1,5 @@
-"""What is known after a round: `rounds/0001/estimate.json`, the estimates and what stopping depends on.
+"""What is known after a round: `rounds/0001/estimate.json`, the estimates and what stopping depends on, and
+`rounds/0001/annotators.json`, how the people who label do.
 
 The estimates reissued with revised labels (`tasks.ledger.revisions`) are the same record.
 """
@@ -7,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
+from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import Estimate, withheld
 from assay.evalcore.evaluation.stopping import Look
-from assay.evalcore.evaluation.unfound import withheld
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def _width(estimate: Estimate) -> float:
 def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
     """Put the estimates of a closed round; returns those under the key."""
     key = layout.estimate(ledger.name, estimate.round)
-    return decode_estimate(ledger.put(key, codec.encode(estimate)), key)
+    return decode_estimate(ledger.put(key, record.encode(estimate)), key)
 
 
 def read_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
@@ -90,7 +90,7 @@ def find_estimate(ledger: Ledger, key: str) -> RoundEstimate | None:
 
 def decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     """The estimates in the bytes of an estimate.json, as they are reported. Raises DamagedRecord."""
-    known = codec.decode(RoundEstimate, blob, key)
+    known = record.decode(RoundEstimate, blob, key)
     if known.positives is None:
         return known
     positives = known.positives
@@ -99,3 +99,17 @@ def decode_estimate(blob: bytes, key: str) -> RoundEstimate:
         for several in (known.estimates, known.segments, known.systems)
     )
     return replace(known, estimates=estimates, segments=segments, systems=systems)
+
+
+# How the people who label do: `rounds/0001/annotators.json`, where there is something to say.
+#
+# Revisions have a record of the same kind (`tasks.ledger.revisions`).
+
+def write_annotators(ledger: Ledger, quality: AnnotatorQuality) -> AnnotatorQuality:
+    """Put how people did up to a round; returns the record under the key."""
+    return put_record(ledger, layout.annotators(ledger.name, quality.round), quality)
+
+
+def read_annotators(ledger: Ledger, number: int) -> AnnotatorQuality | None:
+    """How people did up to a round, or None."""
+    return find_record(ledger, layout.annotators(ledger.name, number), AnnotatorQuality)

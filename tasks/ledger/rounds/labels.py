@@ -12,20 +12,50 @@ Attached text: gold item -> digests of the answers about it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
-from assay.evalcore.types import Bools, Floats
-from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes
+from assay.evalcore.design.round import ClosedDraws
+from assay.evalcore.evaluation.rounds import LabelledRound, Segments
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
+from assay.evalcore.types import Bools, Floats, Ints
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.protocol import KeyMissing
+
+# The decision to close a round although items are unanswered: `rounds/0001/closing.json`.
+#
+# Written before the labels, so that after a crash the next process closes the round too, and kept because it
+# is the reason why the round's labels have gaps. It says why, and no more: who decided first may not matter.
+
+Why = Literal["deadline", "request"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """That a round is closed early."""
+
+    why: Why
+
+
+@effect("close-early")
+def decide_to_close(ledger: Ledger, round: int, why: Why) -> Why:
+    """Put the decision; returns the reason under the key."""
+    return put_record(ledger, layout.closing(ledger.name, round), Closing(why=why)).why
+
+
+def read_closing(ledger: Ledger, round: int) -> Why | None:
+    """Why the round is closed early, or None if it is not."""
+    closing = find_record(ledger, layout.closing(ledger.name, round), Closing)
+    return None if closing is None else closing.why
+
+
+# The labels of a round.
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,8 +123,8 @@ def write_labels(
     """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it."""
     key = layout.labels(ledger.name, number)
     named = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
-    attached = {_GOLD: codec.to_json(named).decode()}
-    return _decode(ledger.put(key, codec.to_parquet(columns_of_decided(decided), _schema(), attached)), key)
+    attached = {_GOLD: record.to_json(named).decode()}
+    return _decode(ledger.put(key, record.to_parquet(columns_of_decided(decided), _schema(), attached)), key)
 
 
 def read_labels(ledger: Ledger, number: int) -> list[Decided] | None:
@@ -120,8 +150,8 @@ def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]
     blob = find_bytes(ledger, key)
     if blob is None:
         return {}
-    _, attached = codec.from_parquet(blob, key, _schema())
-    return codec.decode(dict[str, tuple[str, ...]], codec.attached_text(attached, _GOLD, key), key)
+    _, attached = record.from_parquet(blob, key, _schema())
+    return record.decode(dict[str, tuple[str, ...]], record.attached_text(attached, _GOLD, key), key)
 
 
 def named_answers(ledger: Ledger, number: int) -> set[str]:
@@ -143,7 +173,7 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats
     ):
         label = new.get((cell, rank)) if known is None else known
         if label is None:
-            raise codec.DamagedRecord(
+            raise record.DamagedRecord(
                 f"round {planned.number}: labels.parquet has no row for item {planned.item_id[t]!r}, "
                 "which plan.parquet asks; restore both from a copy of the ledger"
             )
@@ -174,6 +204,58 @@ def _schema() -> "pa.Schema":
 
 
 def _decode(blob: bytes, key: str) -> list[Decided]:
-    columns, _ = codec.from_parquet(blob, key, _schema())
+    columns, _ = record.from_parquet(blob, key, _schema())
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return codec.from_rows(list[Decided], rows, key)
+    return record.from_rows(list[Decided], rows, key)
+
+
+# A closed round as the ledger holds it: what was planned, what its items were closed with, the labels.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClosedRound:
+    """A round and the labels of its draws as codes, some of which stand for none."""
+
+    planned: PlannedRound
+    labels: Floats  # (T,) see `evalcore.outcomes.base`
+    decided: Sequence[Decided] | None = None   # what it was closed with; None: in brief
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether it was closed with items unanswered."""
+        return bool((self.labels == UNANSWERED).any())
+
+    def in_brief(self) -> "ClosedRound":
+        """Without what people saw and what each item was closed with: what a checkpoint keeps."""
+        if self.decided is None:
+            return self
+        planned = replace(self.planned, shown=[None] * len(self.planned.item_id))
+        return ClosedRound(planned=planned, labels=self.labels)
+
+    def answered(self, share: Floats | None = None, now: Floats | None = None) -> ClosedDraws:
+        """As an evaluation takes it.
+
+        share (T,): see `ClosedDraws`; now (T,): the codes of now, where they were revised since.
+        """
+        return ClosedDraws(
+            plan=self.planned.plan, items=self.planned.items, share=share,
+            code=self.labels if now is None else now, seen=None if now is None else self.labels,
+        )
+
+    def labelled(self, segments: Segments, before: Any = None) -> LabelledRound:
+        """The draws, one by one; segments: the columns of the pool and their values; before: see there."""
+        return LabelledRound(
+            plan=self.planned.plan,
+            code=self.labels,
+            items=self.planned.items,
+            new=np.array([label is None for label in self.planned.known], np.bool_),
+            segment=self.places(segments),
+            before=before,
+        )
+
+    def places(self, segments: Segments) -> dict[str, Ints]:
+        """Column -> (T,) which of the column's values each draw's item has, counted from 0."""
+        index = {column: {value: i for i, value in enumerate(values)} for column, values in segments.items()}
+        return {
+            column: np.array([of[item[column]] for item in self.planned.segments], np.int64)
+            for column, of in index.items()
+        }

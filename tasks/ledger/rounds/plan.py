@@ -7,7 +7,7 @@
                     first), by_system (what each gives each class) and judges (codes of what each says),
                     score and cluster. Attached text: the
                     design, and which gold items and surprising answers people are asked about besides
-    design.parquet  one row per cell (tasks.ledger.rounds.designs)
+    design.parquet  one row per cell (`design_from` reads it)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
 the two keys, or two writers with different library versions, cannot pair a plan with another's probabilities.
@@ -15,21 +15,36 @@ the two keys, or two writers with different library versions, cannot pair a plan
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assay.evalcore.design.round import RoundPlan
+from assay.evalcore.design.round import AnyDesign, Design, RoundPlan
+from assay.evalcore.methods.any_outcome.state import OutcomeDesign
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes
-from assay.tasks.ledger.rounds.designs import design_from
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import Ledger, find_bytes
+
+# the column that only designs of this kind have -> how they are read
+_KINDS: Mapping[str, Callable[[Mapping[str, ArrayLike]], AnyDesign]] = {
+    "p_unlabelled": Design.from_columns,
+    "inclusion": OutcomeDesign.from_columns,
+}
+
+
+def design_from(columns: Mapping[str, ArrayLike]) -> AnyDesign:
+    """A design from its columns. Raises KeyError where they are of no design."""
+    for column, read in _KINDS.items():
+        if column in columns:
+            return read(columns)
+    raise KeyError(" or ".join(_KINDS))
+
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,10 +142,10 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
         _DESIGN: base64.b64encode(_encode_design(plan.design)).decode(),
-        _BESIDES: codec.encode(besides).decode(),
+        _BESIDES: record.encode(besides).decode(),
     }
     key = layout.plan(ledger.name, planned.number)
-    return _decode(ledger.put(key, codec.to_parquet(columns, _schema(), attached)), key, planned.number)
+    return _decode(ledger.put(key, record.to_parquet(columns, _schema(), attached)), key, planned.number)
 
 
 def read_plan(ledger: Ledger, number: int) -> PlannedRound | None:
@@ -177,33 +192,33 @@ def _schema() -> "pa.Schema":
 
 
 def _encode_design(design: Any) -> bytes:
-    return codec.to_parquet({name: np.asarray(values) for name, values in design.to_columns().items()})
+    return record.to_parquet({name: np.asarray(values) for name, values in design.to_columns().items()})
 
 
 def _decode_design(blob: bytes, key: str) -> Any:
-    columns, _ = codec.from_parquet(blob, key)
+    columns, _ = record.from_parquet(blob, key)
     try:
         design = design_from(columns)
         known = set(design.to_columns())
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise codec.damaged(key, f"not a design ({type(error).__name__}: {error})") from None
+        raise record.damaged(key, f"not a design ({type(error).__name__}: {error})") from None
     if known != set(columns):
-        raise codec.damaged(key, f"not columns of a design: {', '.join(sorted(set(columns) - known))}")
+        raise record.damaged(key, f"not columns of a design: {', '.join(sorted(set(columns) - known))}")
     return design
 
 
 def _text(value: Mapping[str, str]) -> str:
-    return codec.to_json(dict(value)).decode().rstrip("\n")
+    return record.to_json(dict(value)).decode().rstrip("\n")
 
 
 def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
-    columns, attached = codec.from_parquet(blob, key, _schema())
+    columns, attached = record.from_parquet(blob, key, _schema())
     try:
-        design_blob = base64.b64decode(codec.attached_text(attached, _DESIGN, key), validate=True)
+        design_blob = base64.b64decode(record.attached_text(attached, _DESIGN, key), validate=True)
     except binascii.Error as error:
-        raise codec.damaged(key, f"{_DESIGN}: {error}") from None
+        raise record.damaged(key, f"{_DESIGN}: {error}") from None
     design = _decode_design(design_blob, key)
-    besides = codec.decode(_Besides, codec.attached_text(attached, _BESIDES, key), key)
+    besides = record.decode(_Besides, record.attached_text(attached, _BESIDES, key), key)
     plan = RoundPlan(
         design=design,
         cell=np.array(columns["cell"], np.int64),
@@ -218,9 +233,9 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         item_id=columns["item_id"],
         prediction=_whole(columns["prediction"], "prediction", key),
         known=columns["label"],
-        segments=[codec.decode(dict[str, str], text.encode(), key) for text in columns["segments"]],
+        segments=[record.decode(dict[str, str], text.encode(), key) for text in columns["segments"]],
         shown=[
-            None if text is None else codec.decode(dict[str, str], text.encode(), key)
+            None if text is None else record.decode(dict[str, str], text.encode(), key)
             for text in columns["shown"]
         ],
         inherited={t: y for t, y in enumerate(columns["inherited"]) if y is not None},
@@ -247,5 +262,5 @@ def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
     if not given:
         return None
     if len(given) < len(rows) or len({np.size(row) for row in given}) > 1:
-        raise codec.damaged(key, f"{what}: of some draws, or of different lengths")
+        raise record.damaged(key, f"{what}: of some draws, or of different lengths")
     return np.array(given, np.float64)

@@ -23,7 +23,11 @@ from stat import S_ISREG
 from typing import BinaryIO
 
 from assay.evalcore.errors import AssayError, BadInput
-from assay.tasks.ledger.stores.key_check import (
+from assay.tasks.ledger.stores.protocol import (
+    BadKey,
+    KeyMissing,
+    StoreError,
+    StoreUnreachable,
     check_discardable,
     check_folder,
     check_key,
@@ -32,7 +36,6 @@ from assay.tasks.ledger.stores.key_check import (
     is_discardable,
     is_key,
 )
-from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, StoreError, StoreUnreachable
 from assay.tasks.operating_system import AS_BYTES, NOT_WAITING, flush_folder, write_durably
 
 LEFTOVER_SECONDS = 24 * 3600  # no writer takes this long: an older temporary file was left by a crash

@@ -1,31 +1,113 @@
-"""Cells of a positive and a negative class, cut by shard, whatever the strata are (`placing`).
+"""Cells of a positive and a negative class, cut by shard, whatever the strata are (`Placing`).
 
 Every shard assigns its rows, counts and adds them up by cell, and writes which rows its cells hold. Sums are
 made of the rows of a shard in order, and of the shards in order: the same bits, whoever does which shard.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.methods.base import Method
-from assay.evalcore.pool.cell_sums import CellSums, keys_of
-from assay.evalcore.pool.ordered_scores import OrderedScores
-from assay.evalcore.pool.partition import Partition, count_by_segment, decision_boundary
-from assay.evalcore.pool.partition_kinds import without_features
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.pool.cells import CellSums, keys_of
+from assay.evalcore.pool.feature_strata import FeatureCut
+from assay.evalcore.pool.partition import (
+    Partition,
+    count_by_segment,
+    decision_boundary,
+    pattern_of,
+    without_features,
+)
+from assay.evalcore.pool.strata import OrderedScores, StratumFinder
+from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.stores.travelling import Travelling
-from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
-from assay.tasks.pool.cutting.frozen_shards import FrozenShard
-from assay.tasks.pool.cutting.placing import ByFeatures, ByScore, BySystems, Placing
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.cutting.score_runs import RunOfShard, ScoreRun
-from assay.tasks.pool.cutting.scores_by_shard import held_at_once, ordered_scores
+from assay.tasks.ledger.stores.opening import Travelling
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut, cell_rows, piece_of, put_piece
+from assay.tasks.pool.cutting.scores import RunOfShard, ScoreRun, held_at_once, ordered_scores
+from assay.tasks.pool.frozen import FrozenShard
+
+# Which stratum a row is in: by its score, by what further systems predict of it, or by its features.
+#
+# A rule is made once and travels to workers. The stratum of a row follows from the row alone.
+
+Finder = Callable[[pa.Table], Ints]     # the stratum (n,) of each row of some
+
+
+class Placing(Protocol):
+    """A rule."""
+
+    @property
+    def n_strata(self) -> int:
+        """Strata there may be."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """What it looks at beside score, probability and prediction."""
+        ...
+
+    def finder(self) -> Finder:
+        """What applies it to the rows of a shard."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByScore:
+    """Strata between edges."""
+
+    edges: Floats
+    columns: Sequence[str] = ()
+
+    @property
+    def n_strata(self) -> int:
+        """See Placing."""
+        return len(self.edges) + 1
+
+    def finder(self) -> Finder:
+        """See Placing."""
+        strata = StratumFinder(self.edges)
+        return lambda table: strata.of(numbers_of(table.column("score")))
+
+
+@dataclass(frozen=True, slots=True)
+class BySystems:
+    """Items of which the further systems predict the same make a stratum."""
+
+    columns: Sequence[str]
+
+    @property
+    def n_strata(self) -> int:
+        """See Placing."""
+        return 1 << len(self.columns)
+
+    def finder(self) -> Finder:
+        """See Placing."""
+        return lambda table: pattern_of(_stacked(table, self.columns))[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByFeatures:
+    """The leaves of a cut by features."""
+
+    columns: Sequence[str]
+    cut: FeatureCut
+    n_strata: int
+
+    def finder(self) -> Finder:
+        """See Placing."""
+        return lambda table: self.cut.leaves(_stacked(table, self.columns))
+
+
+def _stacked(table: pa.Table, columns: Sequence[str]) -> Array:
+    return np.stack([numbers_of(table.column(name)) for name in columns], axis=1)
+
+
+# The cut.
 
 NUMBERS = ("score", "probability", "prediction")
 SAMPLE = 1 << 20    # rows, or a few more, that a cut by features is grown from: all of a pool of one shard

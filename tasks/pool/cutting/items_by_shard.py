@@ -12,18 +12,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory
+from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory
 from assay.evalcore.types import Floats, Ints
+from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.ledger.stores.travelling import Travelling
-from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
-from assay.tasks.pool.cutting.frozen_shards import FrozenShard
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.cutting.score_runs import rising
-from assay.tasks.pool.cutting.scores_by_shard import ordered_scores
-from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut, cell_rows, piece_of, put_piece
+from assay.tasks.pool.cutting.scores import ordered_scores, rising
+from assay.tasks.pool.frozen import FrozenShard, frozen_parts
 
 B = TypeVar("B")
 

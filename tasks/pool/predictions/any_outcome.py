@@ -11,17 +11,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.types import Array
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.monitoring.profile import Beside, Profile, expected_of, scores_like, with_what_is_beside
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
-from assay.tasks.pool.cutting.cell_rows import CellRows
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.predictions.gathered_items import PACKED, OutcomeCut, cut_items, outcome_kind_of
-from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
-from assay.tasks.pool.predictions.packed import packed
-from assay.tasks.pool.predictions.protocol import Predictions, Reading, Watching
-from assay.tasks.pool.predictions.watched_items import WatchedItems
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.predictions.gathered import (
+    PACKED,
+    OutcomeCut,
+    RowsSoFar,
+    cut_items,
+    outcome_kind_of,
+    packed,
+)
+from assay.tasks.pool.predictions.protocol import (
+    PredictionCounts,
+    Predictions,
+    Reading,
+    Watching,
+    rows_by_part,
+)
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -126,3 +137,47 @@ def probability_in(rows: Reading, name: str) -> Array:
     rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
                 "a probability is; correct the column, or leave pool.probability out")
     return numbers
+
+
+# The predictions of a window of any kind of outcome, read for its profile.
+
+class WatchedItems(Watching):
+    """What the probabilities expect of the measure, and how often each class or tag is predicted.
+
+    With classes, scores are the probability of the predicted one.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self._spec, self._said = spec, RowsSoFar(spec)
+        self._predicted = np.zeros(len(outcome_kind_of(spec).parts), np.int64)
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See Watching.add."""
+        super().add(rows)
+        self._said.add(pa.Table.from_batches([rows]))
+        if self._spec.pool.prediction is not None:
+            predicted = rows_by_part(outcome_kind_of(self._spec), numbers_of(rows.column("prediction")))
+            self._predicted += np.array(predicted, np.int64)
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """See Watching.profile."""
+        items, names = self._said.items(), self._spec.labels.names
+        kind = outcome_kind_of(self._spec)
+        expected, spread = expected_of(self._spec.measure[0].of(kind, len(items)), items)
+        scored = items.probability is not None and items.systems and not self._spec.labels.answers.several
+        said = Profile(
+            rows=self._rows, expected=expected, expected_spread=spread,
+            scores=scores_like(_confidence(items), like) if scored else None,
+            classes=dict(zip(names, self._predicted.tolist(), strict=True)) if items.systems else {},
+        )
+        self._said.close()
+        return with_what_is_beside(said, beside, like)
+
+
+def _confidence(items: Items) -> Floats:
+    """(n,) the probability of the predicted class."""
+    return np.concatenate([
+        np.take_along_axis(piece.probability, piece.prediction[:, :1].astype(np.int64), axis=1)[:, 0]
+        for _, piece in items.chunks() if piece.probability is not None
+    ])

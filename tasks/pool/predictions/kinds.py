@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping
 
-from assay.tasks.pool.predictions.compared.classes import ClassesOfSystems
-from assay.tasks.pool.predictions.compared.numbers import NumbersOfSystems
-from assay.tasks.pool.predictions.compared.tags import TagsOfSystems
-from assay.tasks.pool.predictions.numbers import NumberPredictions
+from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
+from assay.tasks.pool.predictions.numbers import NumberPredictions, NumbersOfSystems
 from assay.tasks.pool.predictions.protocol import Predictions
-from assay.tasks.pool.predictions.scored import ScoredPredictions
-from assay.tasks.pool.predictions.several_classes import SeveralClassPredictions
-from assay.tasks.pool.predictions.tags import TagPredictions
-from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
+from assay.tasks.pool.predictions.tags import TagPredictions, TagsOfSystems
+from assay.tasks.pool.predictions.two_classes import ScoredPredictions, TwoClassPredictions
 from assay.tasks.spec.evaluation import Spec
 
 _BY_TASK: Mapping[str, type[Predictions]] = {

@@ -3,10 +3,12 @@
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.outcomes.codes import LARGEST
-from assay.evalcore.types import Array
+from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.types import Array, Floats
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.protocol import Reading
+from assay.tasks.pool.predictions.systems import PredictionsOfSystems
+from assay.tasks.spec.pool import System
 
 
 class NumberPredictions(OutcomePredictions):
@@ -27,3 +29,13 @@ class NumberPredictions(OutcomePredictions):
         rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
                     "such a number stands for a missing one: drop these rows, or give them a real one")
         return numbers
+
+
+# Systems that predict a number.
+
+class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
+    """See the top of this module."""
+
+    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+        """Numbers have no probability."""
+        return np.zeros((len(code), 0))

@@ -13,17 +13,36 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import expit, logit
 
-from assay.evalcore.methods.registry import method as find
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.two_classes.registry import method as find
+from assay.evalcore.monitoring.profile import (
+    SCORE_BINS,
+    Beside,
+    Binned,
+    Profile,
+    Traffic,
+    TrafficTally,
+    counts_between,
+    expected_from,
+    moments_of,
+    profile_of,
+)
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.manifest import feature_columns, system_columns
-from assay.tasks.pool.cutting.cell_rows import CellRows
-from assay.tasks.pool.cutting.cells_by_shard import cut_by_features, cut_by_score, cut_by_systems
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
-from assay.tasks.pool.predictions.protocol import Predictions, Reading, Tallying, Watching
-from assay.tasks.pool.predictions.watched_two_classes import TalliedScores, WatchedScores
+from assay.tasks.ledger.manifest import PROBABILITIES, feature_columns, system_columns
+from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_features, cut_by_score, cut_by_systems
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
+from assay.tasks.pool.predictions.protocol import (
+    PredictionCounts,
+    Predictions,
+    Reading,
+    Tallying,
+    Watching,
+    rows_by_part,
+)
+from assay.tasks.spec.evaluation import Spec
 
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
@@ -166,3 +185,108 @@ class TwoClassPredictions(Predictions):
         rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
                     "a probability is; if this is a score, name it under `score` instead")
         return numbers
+
+
+# The predictions of a window with a positive and a negative class, read for its profile: in one place, or by
+# shard.
+
+class WatchedScores(Watching):
+    """See the top of this module."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self._measure = spec.measures[0]
+        self._numbers: dict[str, list[Array]] = {name: [] for name in NUMBERS}
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See Watching.add."""
+        super().add(rows)
+        for name, chunks in self._numbers.items():
+            chunks.append(numbers_of(rows.column(name)).copy())
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """See Watching.profile."""
+        joined = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
+        traffic = Traffic(
+            **joined, features=beside.features, segments=beside.segments, missing=beside.missing,
+            columns=beside.columns,
+        )
+        return profile_of(traffic, self._measure, like)
+
+
+class TalliedScores(Tallying):
+    """See the top of this module."""
+
+    column, bins = "score", SCORE_BINS
+
+    def __init__(self, spec: Spec) -> None:
+        self._measure = spec.measures[0]
+
+    def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
+        """See Tallying.tally."""
+        score, probability, prediction = (numbers_of(rows.column(name)) for name in NUMBERS)
+        return TrafficTally(scores=counts_between(score, edges), moments=moments_of(probability, prediction))
+
+    def profile(self, tally: TrafficTally, edges: tuple[float, ...]) -> Profile:
+        """See Tallying.profile."""
+        rows = int(tally.scores.sum())
+        expected, spread = expected_from(tally.moments, self._measure)
+        return Profile(
+            rows=rows, scores=Binned(edges=edges, counts=tuple(tally.scores.tolist())),
+            predicted=float(tally.moments[1, 0]) / rows, expected=expected, expected_spread=spread,
+        )
+
+
+# A positive and a negative class whose statistics are those of any classes: with curves, or clusters.
+#
+# Prediction, score and probability are read as above. Kept are the code of the prediction, the probabilities
+# of both classes as floats of 32 bits, and the score where the pool has one.
+
+class ScoredPredictions(TwoClassPredictions):
+    """See the top of this module."""
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """The code of the prediction, the probabilities of both classes, and the score where there is one."""
+        score = [("score", pa.float64())] if self._spec.pool.score else []
+        return [("prediction", pa.int16()), (PROBABILITIES, pa.binary(8)), *score]
+
+    @property
+    def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """None."""
+        return ()
+
+    @property
+    def method(self) -> str:
+        """The spec's."""
+        return outcome_method(self._spec.method).written
+
+    @property
+    def ranked(self) -> str | None:
+        """Nothing: the cut is that of any kind of labels."""
+        return None
+
+    def arrays(self, rows: Reading) -> list[Array]:
+        """See Predictions.arrays."""
+        score, probability = self._scores(rows)
+        prediction = self._prediction(rows, score, probability).astype(np.int16)
+        both = packed(np.stack([1 - probability, probability], axis=1), "<f4")
+        return [prediction, both, *([score] if self._spec.pool.score else [])]
+
+    @property
+    def counted_columns(self) -> list[str]:
+        """See Predictions.counted_columns."""
+        return ["prediction"]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """See Predictions.counts."""
+        codes = numbers_of(table.column("prediction"))
+        return PredictionCounts(predicted=rows_by_part(outcome_kind_of(self._spec), codes))
+
+    def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
+        """See Predictions.cut."""
+        return cut_items(self._spec, method, pool, scored=True)
+
+    def cut_from_json(self, data: Mapping[str, Any]) -> Any:
+        """See Predictions.cut_from_json."""
+        return OutcomeCut.from_json(data)

@@ -23,8 +23,8 @@ from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.jsonl_rows import count_rows as count_jsonl
 from assay.tasks.sources.marks import Mark
+from assay.tasks.sources.parquet.picked import can_be_sliced
 from assay.tasks.sources.parquet.rows import group_rows
-from assay.tasks.sources.parquet.slices import can_be_sliced
 from assay.tasks.sources.reader import Slice, Source
 
 SHARD_ROWS = 16 * PART_ROWS

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.beginning import versions
 from assay.tasks.ledger.manifest import FrozenPart
-from assay.tasks.ledger.recorded_spec import versions
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
-from assay.tasks.pool.column_kinds import ColumnKind
+from assay.tasks.pool.checked_rows import ColumnKind
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
+from assay.tasks.pool.predictions.protocol import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
@@ -59,7 +59,7 @@ class Basis:
             "spec": spec.to_json(), "versions": versions(), "part rows": PART_ROWS,
             "files": [[file.path, file.size, file.version] for file in source.files],
         }
-        return Basis(evaluation=spec.name, digest=hashlib.sha256(codec.to_json(said)).hexdigest())
+        return Basis(evaluation=spec.name, digest=hashlib.sha256(record.to_json(said)).hexdigest())
 
     def receipt_key(self, shard: Shard) -> str:
         """Of the receipt of a shard."""
@@ -76,7 +76,7 @@ class Basis:
 
     def _of(self, shard: Shard) -> str:
         where = [[one.file, one.first, one.rows] for one in shard.slices]
-        return hashlib.sha256(codec.to_json([self.digest, shard.first_part, where])).hexdigest()
+        return hashlib.sha256(record.to_json([self.digest, shard.first_part, where])).hexdigest()
 
 
 def kept_receipt(
@@ -88,10 +88,10 @@ def kept_receipt(
     """
     key = basis.receipt_key(shard)
     try:
-        receipt = codec.decode(Receipt, scratch.get(key), key)
+        receipt = record.decode(Receipt, scratch.get(key), key)
     except KeyMissing:
         return None
-    except codec.DamagedRecord:
+    except record.DamagedRecord:
         scratch.discard(key)     # it is derived: frozen again, the shard gets another one
         return None
     parts = all(store.exists(key) for key in part_keys(basis.evaluation, shard.first_part, receipt))

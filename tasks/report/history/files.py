@@ -1,17 +1,34 @@
 """A history as files: `history.html` for people, `history.json` and `history.parquet` for machines.
 
-Every window that was judged has a page of its own, `windows/<window>.html`. `windows.json` says which verdict
-each page tells of, so only pages that are missing or tell of an older verdict are written again.
+Every window that was judged has a page of its own, `windows/<window>.html`: what the alert says, and what
+that rests on. `windows.json` says which verdict each page tells of, so only pages that are missing or tell of
+an older verdict are written again.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import exp
 from pathlib import Path
 
-from assay.tasks.report.history.page import history_html, page_of
-from assay.tasks.report.history.record import MonitorHistory
+from assay.tasks.report import wording
+from assay.tasks.report.history.page import PlaceCells, history_html, page_of, place_cells, windows_figure
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 from assay.tasks.report.history.table import history_parquet
-from assay.tasks.report.history.window import window_html
+from assay.tasks.report.history.words import (
+    SIGNALS,
+    STATES,
+    PlaceNews,
+    alert_headline,
+    false_breaches,
+    first_news,
+    how_sure,
+    limit_in_words,
+    news_in,
+    news_of_place,
+    what_moved,
+)
+from assay.tasks.report.rendering import render
 
 WINDOWS = "windows.json"
 
@@ -63,3 +80,134 @@ def pages_there(folder: Path) -> dict[str, int]:
 
 def _json(history: MonitorHistory) -> bytes:
     return (json.dumps(history.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+# The page of one window that was judged.
+
+_DRAWN = 20          # windows in the figure, this one last
+_MOST = 1_000_000    # evidence beyond it is not spelled out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceLines:
+    """What is said of the whole pool, or of a segment."""
+
+    name: str
+    segment: str | None
+    state: str
+    said: str
+    known: bool
+    cells: PlaceCells
+    headline: str
+    moved: str
+    sure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitLine:
+    """One limit, and the evidence against it."""
+
+    segment: str | None
+    limit: str
+    evidence: str
+    needed: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalLine:
+    """One signal."""
+
+    name: str
+    value: str
+    by_chance: str
+    raised: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierVerdict:
+    """One that no longer counts."""
+
+    number: int
+    headline: str
+
+
+def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
+    """The page of a window with a verdict. Raises ValueError for one without."""
+    verdict = row.verdict
+    if verdict is None:
+        raise ValueError(f"window {row.window} has no verdict")
+    several = news_in(history, row)
+    first, (whole, *segments) = first_news(several), several
+    at = history.rows.index(row) + 1
+    return render(
+        "window.html.j2",
+        told=history,
+        w=wording,
+        window=row.window,
+        measure=wording.measure_name(history.measure),
+        state=row.state,
+        said=STATES[row.state],
+        first=_lines(first),
+        headline=alert_headline(first),
+        false_breaches=false_breaches(history),
+        told_of=[
+            _lines(news) for news in several
+            if news is not first and (news.place.verdict == "breach" or news.recovers)
+        ],
+        segments=[_lines(news) for news in segments],
+        pending=row.asked,
+        more=verdict.labels_to_decide,
+        figure=windows_figure(replace(history, rows=history.rows[max(at - _DRAWN, 0):at])),
+        limits=[line for news in (whole, *segments) for line in _limits(news)],
+        signals=_signals(row),
+        pool=verdict.pool,
+        parts=verdict.parts,
+        interval=verdict.interval,
+        number=verdict.number,
+        earlier=[
+            EarlierVerdict(
+                number=one.number, headline=alert_headline(news_of_place(one, one.overall, history.verdicts))
+            )
+            for one in history.verdicts if one.window == row.window and one.number < verdict.number
+        ],
+    )
+
+
+def _lines(news: PlaceNews) -> PlaceLines:
+    return PlaceLines(
+        name=news.name, segment=news.place.segment, state=news.place.verdict,
+        said=STATES[news.place.verdict], known=news.place.measured.value is not None,
+        cells=place_cells(news.place),
+        headline=alert_headline(news), moved=what_moved(news), sure=how_sure(news),
+    )
+
+
+def _limits(news: PlaceNews) -> list[LimitLine]:
+    return [
+        LimitLine(
+            segment=news.place.segment, limit=limit_in_words(limit), evidence=_evidence(evidence),
+            needed=_evidence(news.place.needed),
+        )
+        for limit, evidence in held_against(news.place)
+    ]
+
+
+def _signals(row: HistoryRow) -> list[SignalLine]:
+    return [
+        SignalLine(
+            name=SIGNALS.get(one.name, one.name),
+            value="" if one.value is None else wording.number(one.value, 4),
+            by_chance="" if one.by_chance is None else wording.number(one.by_chance, 4),
+            raised=one.raised, why=one.why,
+        )
+        for one in row.signals
+    ]
+
+
+def _evidence(log: float) -> str:
+    """As a factor: `0.4`, `3.2`, `25`, `over 1,000,000`."""
+    factor = exp(min(log, 20.0))
+    if factor > _MOST:
+        return f"over {wording.grouped_digits(_MOST)}"
+    return wording.grouped_digits(round(factor)) if factor >= 10 else f"{factor:.2g}"

@@ -1,14 +1,18 @@
-"""A history as tables: one row for each window and place, for dashboards."""
+"""A history as tables: one row for each window and place, for dashboards; and how its judges changed.
+
+The chart of characters is for places that show text only, such as Prefect's artifacts.
+"""
 
 import io
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from assay.evalcore.monitoring.recent import RecentMean
+from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
-from assay.tasks.report.history.chart import chart
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 from assay.tasks.report.history.words import limits_in_words
+from assay.tasks.report.judges import FIGURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +150,101 @@ def place_interval(place: PlaceVerdict | None) -> str:
     """The interval of a place; nothing where there is none."""
     m = place.measured if place else None
     return "" if m is None or m.lower is None else wording.ends_in_words(m.value, m.lower, m.upper)
+
+
+# The chart of characters.
+
+WIDTH = 41   # columns of the scale
+
+
+def chart(rows: Sequence[HistoryRow]) -> list[str]:
+    """A line for each window: its interval as ├──●──┤ on a common scale, limits as ┊, and the verdict.
+
+    Nothing where no window has a value.
+    """
+    ends = [end for row in rows if row.overall is not None for end in _all_ends(row.overall)]
+    if not ends:
+        return []
+    low, high = min(ends), max(ends)
+    span = (high - low) or 1.0
+    wide = max(len(row.window) for row in rows)
+    first, last = wording.number(low, 2), wording.number(high, 2)
+    lines = [f"{'':<{wide}}  {first}{last:>{WIDTH - len(first)}}"]
+    for row in rows:
+        drawn = "" if row.overall is None else _bar(row.overall, low, span)
+        lines.append(f"{row.window:<{wide}}  {drawn:<{WIDTH}}  {row.state}".rstrip())
+    return lines
+
+
+def _bar(place: PlaceVerdict, low: float, span: float) -> str:
+    def column(value: float) -> int:
+        return round((value - low) / span * (WIDTH - 1))
+
+    cells, m = [" "] * WIDTH, place.measured
+    for limit in place.limits:
+        cells[column(limit.value)] = "┊"
+    if m.lower is not None and m.upper is not None:
+        for i in range(column(m.lower), column(m.upper) + 1):
+            cells[i] = "─" if cells[i] == " " else "┼"
+        cells[column(m.lower)], cells[column(m.upper)] = "├", "┤"
+    if m.value is not None:
+        cells[column(m.value)] = "●"
+    return "".join(cells)
+
+
+def _all_ends(place: PlaceVerdict) -> list[float]:
+    m = place.measured
+    known = [x for x in (m.value, m.lower, m.upper) if x is not None]
+    return known + [limit.value for limit in place.limits] if known else []
+
+
+# How the judges changed, as a table has it and in words.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeOfJudge:
+    """One figure of one judge."""
+
+    judge: str
+    figure: str
+    value: str
+    before: str
+    change: str
+    interval: str
+    beyond_chance: bool
+
+
+def changes_of_judges(history: MonitorHistory) -> list[ChangeOfJudge]:
+    """A line for each figure."""
+    return [_line(one) for one in history.judges]
+
+
+def compared_windows(history: MonitorHistory) -> str:
+    """Which windows are compared; nothing where none are."""
+    if not history.judges:
+        return ""
+    widest = max(history.judges, key=lambda one: len(one.windows_before))
+    windows = widest.windows_before
+    before = windows[0] if len(windows) == 1 else f"the mean of {windows[0]} to {windows[-1]}"
+    figures = wording.plural(len(history.judges), "figure")
+    return (
+        f"The newest judged window, beside {before}. Each of the {figures} has an interval of its own at "
+        f"{wording.percent(history.judges[0].confidence)}: of many, some leave out 0 by chance alone. "
+        "Nothing here is an alarm, and no limit is held against it."
+    )
+
+
+def judge_in_words(one: JudgeChange) -> str:
+    """`judge_a: agrees with the label 0.71, before 0.83: changed by -0.12 (-0.21 to -0.03)`."""
+    line = _line(one)
+    return f"{line.judge}: {line.figure} {line.value}, before {line.before}: changed by {line.change} " \
+           f"({line.interval})"
+
+
+def _line(one: JudgeChange) -> ChangeOfJudge:
+    known = (one.change, one.change_lower, one.change_upper)
+    return ChangeOfJudge(
+        judge=one.judge, figure=FIGURES[one.figure],
+        value=wording.estimate_text(one.value, one.lower, one.upper),
+        before=wording.estimate_text(one.before, one.lower, one.upper), change=wording.estimate_text(*known),
+        interval=wording.ends_in_words(*known), beyond_chance=one.beyond_chance,
+    )

@@ -14,10 +14,9 @@ from typing import Any, BinaryIO
 
 from assay.evalcore.errors import AssayError, BadInput, missing_extra, needs
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
-from assay.tasks.quiet_libraries import quiet_libraries
+from assay.tasks.secrets import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
-from assay.tasks.sources.files.protocol import changed_while_read
-from assay.tasks.sources.files.ranges import open_ranges
+from assay.tasks.sources.files.protocol import changed_while_read, open_ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

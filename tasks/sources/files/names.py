@@ -1,9 +1,19 @@
-"""Names of source files: the formats they stand for, wildcards, and which names a folder leaves out."""
+"""What names of files and folders say: formats, wildcards, what a folder leaves out, and columns.
+
+Some columns are in no file: the number of a row, and what stands in the names of folders, as Spark, Hive and
+warehouses write them.
+
+    predictions/date=2026-11-20/country=DE/part-00000.snappy.parquet      date, country
+
+They are text; `%3A` in a name is a colon, and `__HIVE_DEFAULT_PARTITION__` a missing value. A column that the
+file has itself is read from the file.
+"""
 
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Literal
+from urllib.parse import unquote
 
 from assay.evalcore.errors import BadInput
 
@@ -132,3 +142,19 @@ def _bracket(piece: str) -> str:
 def _suffix(path: str) -> str:
     suffixes = [s.lower() for s in Path(path).suffixes]
     return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
+
+
+# Columns that are in no file.
+
+ROW_NUMBER = "row number"    # from 1, in its file; a file's own column of this name comes first
+_MISSING = "__HIVE_DEFAULT_PARTITION__"
+
+
+def partition_columns(path: str) -> dict[str, str | None]:
+    """Column -> value, of the folders above a file; where a name comes twice, the folder nearest the file."""
+    found: dict[str, str | None] = {}
+    for folder in path.split("/")[:-1]:
+        name, equals, value = folder.partition("=")
+        if equals and name:
+            found[unquote(name)] = None if value == _MISSING else unquote(value)
+    return found

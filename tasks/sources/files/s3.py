@@ -18,12 +18,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.evalcore.errors import BadInput, needs
-from assay.tasks.effects.retrying import retrying
-from assay.tasks.ledger.stores.s3_errors import BrokenReply, configured_endpoint, explain
-from assay.tasks.quiet_libraries import quiet_libraries
+from assay.tasks.effects.calls import retrying
+from assay.tasks.ledger.stores.s3 import BrokenReply, configured_endpoint, explain
+from assay.tasks.secrets import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, glob_pattern, hidden, in_folder, is_glob
-from assay.tasks.sources.files.protocol import changed_while_read
-from assay.tasks.sources.files.ranges import open_ranges
+from assay.tasks.sources.files.protocol import changed_while_read, open_ranges
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

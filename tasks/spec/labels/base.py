@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.schema import Part
 

@@ -1,18 +1,92 @@
-"""Labels that are one class: a positive and a negative one, a list, or grades."""
+"""Labels that are one of several names: a positive and a negative class, a list, grades, or which of two
+answers is better.
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
+from unicodedata import category, normalize
 
 from pydantic import AfterValidator, Field, Strict, model_validator
 
 from assay.evalcore.annotators.agreement import Level
-from assay.evalcore.annotators.answers.classes import ClassAnswers
+from assay.evalcore.annotators.answers import ClassAnswers
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.tasks.schema import Finite, wrong
-from assay.tasks.sources.spellings import two_class_spellings
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.names import ClassName, as_seen, look_different, several
+
+# The name of a class: what every desk can show and give back, and when two names look the same.
+
+# By Unicode category.
+_REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
+# They turn around the text that follows, so that a name reads as another: "no match" as "hctam on".
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LONGEST = 500
+
+
+def _one_line_of_text(name: str) -> str:
+    """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
+    if len(name) > _LONGEST:
+        raise wrong(f"{name[:40]!r}... has {len(name):,} characters; give at most {_LONGEST}")
+    for character in name:
+        what = "a mark that turns text around" if character in _TURNS else _REFUSED.get(category(character))
+        if what is None and ord(character) & 0xFFFE == 0xFFFE:
+            what = "a code point that is no character"
+        if what is not None:
+            raise wrong(f"{name!r} holds {what} (U+{ord(character):04X}), which no desk can show; remove it")
+    return name
+
+
+def as_seen(name: str) -> str:
+    """The name without what cannot be seen, with plain spaces, and composed."""
+    seen = "".join(character for character in name if category(character) != "Cf")
+    return " ".join(normalize("NFC", seen).split())
+
+
+ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
+"""A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
+
+
+def several(least: int, most: int) -> AfterValidator:
+    """Refuses a list that is too short or too long, or has something twice."""
+
+    def check(names: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not least <= len(names) <= most:
+            wanted = f"{least:,}" if least == most else f"between {least} and {most:,}"
+            raise wrong(f"lists {len(names):,}; give {wanted}")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise wrong(f"lists {twice!r} twice; keep one")
+        return names
+
+    return AfterValidator(check)
+
+
+def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses names that nobody could tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(as_seen(name), name)
+        if other != name:
+            raise wrong(f"calls classes {other!a} and {name!a}, which look the same; give them different "
+                        "names")
+    return names
+
+
+_TRUE = ("1", "1.0", "true", "True")
+_FALSE = ("0", "0.0", "false", "False")
+
+
+def two_class_spellings(positive: str, negative: str) -> dict[str, str]:
+    """What a file of known labels may write for each of two classes -> the class it means."""
+    known = {positive: positive, negative: negative}
+    for spellings, name in ((_TRUE, positive), (_FALSE, negative)):
+        for spelling in spellings:
+            known.setdefault(spelling, name)   # a class that is called "1" keeps its name
+    return known
+
+
+# Labels that are one class: a positive and a negative one, a list, or grades.
 
 MOST_CLASSES = 1000
 
@@ -157,3 +231,60 @@ class Grades(ClassLabels):
     def outcome(self) -> OutcomeKind | None:
         """Classes with values."""
         return Classes(names=self.names, values=self.grades)
+
+
+# Labels that say which of two answers is better.
+#
+# The two names are columns of the pool that hold the answers. People see them side by side, as A and B, in an
+# order that is drawn for each item; what they say is turned back into these names
+# (`assay.tasks.desks.blind`).
+
+TIE = "tie"
+
+
+class PreferenceLabels(LabelsForm):
+    """The first answer, the second, or a tie."""
+
+    task: ClassVar[str] = "preference"
+    one_system: ClassVar[str | None] = (
+        "are not for preferences: the labels themselves compare the two answers, and `win_rate` says how; "
+        "name one `prediction` or a `judge`"
+    )
+
+    prefer: Annotated[
+        tuple[ClassName, ...], Strict(False), several(2, 2), AfterValidator(look_different)
+    ] = Field(description="the columns of the two answers, which are the names of the outcomes")
+    tie: bool = Field(default=True, description="whether people may say that neither is better")
+
+    @model_validator(mode="after")
+    def _no_answer_is_a_tie(self) -> "PreferenceLabels":
+        if self.tie and TIE in (name.casefold() for name in self.prefer):
+            raise wrong(f"calls an answer {TIE!r}, as a tie is called; give the column another name")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first, the second, and the tie."""
+        return (*self.prefer, TIE) if self.tie else self.prefer
+
+    @property
+    def said(self) -> str:
+        """The two."""
+        return f"which is better, {self.prefer[0]!r} or {self.prefer[1]!r}"
+
+    @property
+    def answers(self) -> ClassAnswers:
+        """One of these."""
+        return ClassAnswers(codes=self.codes)
+
+    @property
+    def outcome(self) -> OutcomeKind | None:
+        """A win, a loss or a tie of the first."""
+        first, second = self.prefer
+        return preferences(first, second, TIE if self.tie else None)
+
+    @property
+    def two_answers(self) -> tuple[str, str] | None:
+        """The two columns."""
+        first, second = self.prefer
+        return first, second

@@ -1,21 +1,26 @@
-"""What a spec with other labels than a positive and a negative class demands of its parts."""
+"""What labels demand of the other parts of a spec: of measures, method and desk, of the systems that are
+compared, and of what a monitor watches.
+"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from math import isfinite
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND
-from assay.evalcore.outcome_methods.recalibrated import Recalibrated
-from assay.evalcore.outcome_methods.registry import outcome_method_for
-from assay.evalcore.outcome_methods.score_cells import class_asked_of
+from assay.evalcore.measures.difference import difference, side_by_side
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_probability, outcome_measure
+from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
+from assay.evalcore.methods.any_outcome.registry import outcome_method_for
+from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
-from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget, Limit
+from assay.tasks.spec.goals import Budget, Limit, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.comparison import contradictions_of_systems
-from assay.tasks.spec.pool import Pool
-from assay.tasks.spec.question import MeasureChoice
+from assay.tasks.spec.measures import MeasureChoice
+from assay.tasks.spec.pool import Pool, System, columns_by_class
+
+# What a spec with other labels than a positive and a negative class demands of its parts.
 
 Problem = tuple[str, str]
 
@@ -76,7 +81,6 @@ def _of_measures(
             )
 
 
-
 def _of_two_answers(labels: LabelsForm, pool: Pool) -> Iterator[Problem]:
     for column in labels.two_answers or ():
         if column not in pool.display:
@@ -134,7 +138,7 @@ def _of_audit(
     if not budget.audit:
         return
     chosen = outcome_method_for(method_name, kind)
-    if not isinstance(chosen, Recalibrated):
+    if not isinstance(chosen, RecalibratedSample):
         yield "budget.audit", f"is for the method 'recalibrated', not {method_name!r}; leave it out"
     elif chosen.spread:
         yield "budget.audit", f"and method {method_name!r} both say how much is spread evenly; keep one"
@@ -165,3 +169,158 @@ def _of_two_classes_only(
     if warm_start is not None:
         yield "warm_start", only
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
+
+
+# What a spec whose pool compares systems demands of its measures and of every system.
+
+MOST_COMPONENTS = 2_000   # of all losses together: what a round and its record can hold
+MOST_NUMBERS = 2_000      # that are estimated, of all systems, differences and measures
+MOST_PROBABILITIES = 1_000   # of an item, of all systems and classes: what a frozen pool can hold
+
+_OfSystems = tuple[str, str]
+
+
+def contradictions_of_systems(
+    labels: LabelsForm, kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice]
+) -> Iterator[_OfSystems]:
+    """(key, what is wrong with it) for each; nothing where no systems are compared."""
+    if not pool.compares:
+        return
+    if labels.one_system is not None:
+        yield "pool.systems", labels.one_system
+        return
+    of_probabilities = [c.name for c in measures if needs_probability(kind, c.name)]
+    for name, system in pool.compared.items():
+        for text in _of_system(labels, kind, system, of_probabilities):
+            yield f"pool.systems.{name}", text
+    numbers = len(pool.compared) * len(kind.parts)
+    if of_probabilities and numbers > MOST_PROBABILITIES:
+        yield "pool.systems", (
+            f"give {numbers:,} probabilities an item, and {of_probabilities[0]!r} needs them all kept; at "
+            f"most {MOST_PROBABILITIES:,}: compare fewer systems, or leave the measure out"
+        )
+    able = [choice for choice in measures if (kind.name, choice.name) in MEASURES_BY_KIND]
+    for i, choice in enumerate(measures):
+        why = MEASURES_BY_KIND[kind.name, choice.name].one_system if choice in able else None
+        if why:
+            yield f"measure[{i}]", f"{choice.name!r} {why}; leave it out of a comparison"
+    try:
+        by_system = [
+            [choice.of(kind, 1, system=s) for s in range(len(pool.compared))] for choice in able
+        ]
+        if by_system:
+            yield from _too_many(side_by_side(by_system, all_pairs=pool.pairs is not None))
+    except BadInput as error:
+        yield "measure[0]", str(error)
+
+
+def _of_system(
+    labels: LabelsForm, kind: OutcomeKind, system: System, of_probabilities: Sequence[str]
+) -> Iterator[str]:
+    if kind.counted is None:
+        if system.prediction is None or system.score is not None:
+            yield (f"needs `prediction`: a column of {labels.column_holds}; score and threshold are of a "
+                   "positive class")
+    elif isinstance(system.probability, dict):
+        yield "has a column of probabilities per class; with a positive class name the column of that one"
+    if system.probability is not None and not kind.parts:
+        yield "has a `probability`, and numbers have none; leave it out"
+        return
+    if isinstance(system.probability, str) and not kind.one_of_parts:
+        yield "has one column of probabilities, and every tag has its own; give {prefix: p_} or {tag: column}"
+    for_each = isinstance(system.probability, dict) or (
+        isinstance(system.probability, str) and len(kind.parts) == 2
+    )
+    if of_probabilities and not for_each:
+        yield (f"gives no probability of each class, which {of_probabilities[0]!r} needs from every system; "
+               "give `probability`, or leave the measure out")
+    try:
+        if not isinstance(system.probability, str):
+            columns_by_class(system.probability, kind.parts)
+    except ValueError as error:
+        yield f"probability {error}"
+
+
+def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
+    size = sum(loss.size for loss in {loss for m in measures for loss in m.losses})
+    if size > MOST_COMPONENTS:
+        yield "pool.systems", (
+            f"and measures make {size:,} numbers that every label is entered in; at most "
+            f"{MOST_COMPONENTS:,}: compare fewer systems, or by fewer measures that count every class"
+        )
+    numbers = sum(len(m.parts) for m in measures)
+    if numbers > MOST_NUMBERS:
+        yield "pool.systems", (
+            f"and measures ask for {numbers:,} numbers; at most {MOST_NUMBERS:,}: compare fewer systems, "
+            "leave `pairs` out, or name a class of the measures that have one"
+        )
+
+
+# Which measures a monitor can watch: those whose limits are statements about a mean of bounded losses.
+#
+# Of two systems a monitor watches the difference of the first measure.
+
+_NO_MEAN = "cannot be watched: no mean over items decides whether it is beyond a limit"
+
+
+def unwatched_systems(compared: Collection[str], *, drops: bool) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of systems that a monitor compares; drops: it has a `drop`."""
+    if len(compared) > 2:
+        yield "pool.systems", (
+            f"has {len(compared)}, and a monitor watches one difference; keep two, or watch the others in a "
+            "monitor of their own"
+        )
+    if drops:
+        yield "monitor.drop", (
+            "is told of one system so far; leave it out: limit: {min: -0.02} is a limit on the difference"
+        )
+
+
+def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> Iterator[str]:
+    """Why a monitor cannot watch this measure, and what it can; nothing where it can.
+
+    compares: it is the difference of two systems that is watched.
+    """
+    kind = labels.outcome
+    try:
+        if kind is None:
+            if choice.of_two_classes().margin(0.5) is None:
+                yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
+            return
+        measure = choice.of(kind, 1)
+    except BadInput:
+        return   # said already
+    if len(measure.parts) > 1:
+        yield (f"{choice.name} has {len(measure.parts)} numbers, and a monitor watches one; put another "
+               f"measure first, or name a class, as in {{name: recall, class: {kind.parts[0]}}}")
+    elif compares and measure.system is not None and not _differs_as_a_mean(measure):
+        yield (f"a difference of {measure.full_name} {_NO_MEAN}; differences of these can be, put one first: "
+               f"{', '.join(_watchable(kind, compares))}")
+    elif measure.margin is None and kind.name == "number" and not isfinite(sum(kind.value_range)):
+        yield (f"{measure.full_name} cannot be watched without bounds: one outcome could move it by any "
+               "amount; say under `labels` what the least and the largest number is")
+    elif measure.margin is None:
+        able = ", ".join(_watchable(kind, compares))
+        yield f"{measure.full_name} {_NO_MEAN}; these can be put first: {able}"
+
+
+def _differs_as_a_mean(measure: OutcomeMeasure) -> bool:
+    """Whether the difference of two systems by this measure can be watched."""
+    return difference(measure, measure).margin is not None
+
+
+def _watchable(kind: OutcomeKind, compares: bool) -> Iterator[str]:
+    """The measures of this kind of outcome that can be watched, of one class where they have one."""
+    for of, name in sorted(MEASURES_BY_KIND):
+        family = MEASURES_BY_KIND[of, name]
+        options = {"class": kind.parts[0]} if "class" in family.options else {}
+        try:
+            if of != kind.name:
+                continue
+            measure = outcome_measure(name, kind, 1, options=options)
+        except BadInput:
+            continue
+        if compares and (family.one_system or measure.system is None or not _differs_as_a_mean(measure)):
+            continue
+        if measure.margin is not None:
+            yield f"{name} (of a class)" if options else name

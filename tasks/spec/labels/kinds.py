@@ -17,9 +17,15 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.classes import ClassList, ComparedClasses, Grades, ScoredClasses, TwoClasses
+from assay.tasks.spec.labels.classes import (
+    ClassList,
+    ComparedClasses,
+    Grades,
+    PreferenceLabels,
+    ScoredClasses,
+    TwoClasses,
+)
 from assay.tasks.spec.labels.number import NumberLabels
-from assay.tasks.spec.labels.preference import PreferenceLabels
 from assay.tasks.spec.labels.tags import TagLabels
 
 LABEL_FORMS: Mapping[str, type[LabelsForm]] = {

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from assay.evalcore.annotators.answers.numbers import NumberAnswers
+from assay.evalcore.annotators.answers import NumberAnswers
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.tasks.schema import Finite, Part, wrong

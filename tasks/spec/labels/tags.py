@@ -4,12 +4,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, Strict
 
-from assay.evalcore.annotators.answers.tags import BAR, NONE, TagAnswers
+from assay.evalcore.annotators.answers import BAR, NONE, TagAnswers
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.tags import MOST, Tags
 from assay.tasks.schema import wrong
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.names import ClassName, look_different, several
+from assay.tasks.spec.labels.classes import ClassName, look_different, several
 
 
 def _can_be_joined(names: tuple[str, ...]) -> tuple[str, ...]:

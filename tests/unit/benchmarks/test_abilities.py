@@ -1,7 +1,7 @@
 """The table of what each method can do is the one in the documents."""
 
-from assay.evalcore.methods.registry import METHODS
-from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.two_classes.registry import METHODS
 from benchmarks.abilities import BEGIN, END, OUT, accepted, every_table, measures, rows
 
 

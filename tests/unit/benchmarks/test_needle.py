@@ -3,7 +3,7 @@
 import pytest
 from doubles.pools import pools_folder, synthetic_pool
 
-from assay.evalcore.replay.summary import BudgetSummary
+from assay.evalcore.replay.run import BudgetSummary
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from benchmarks.reproduce.needle.claims import of_f1
 from benchmarks.reproduce.needle.runs import BUDGETS, METHODS, Convergence, agreement, convergence, curves

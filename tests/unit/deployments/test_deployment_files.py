@@ -15,7 +15,7 @@ from kubernetes_validate import validate
 from services.prefect_server import ROOT
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.label_studio.local.process import VERSION
+from assay.tasks.desks.label_studio.local import VERSION
 
 DEPLOYMENTS = ROOT / "deployments"
 MANIFESTS = sorted((DEPLOYMENTS / "kubernetes").glob("*.yaml"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.evalcore.history import RUN, History, in_brief, with_last, with_one_more
+from assay.evalcore.evaluation.state import RUN, History, in_brief, with_last, with_one_more
 
 
 def a_history():

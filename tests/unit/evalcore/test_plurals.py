@@ -1,6 +1,6 @@
 import pytest
 
-from assay.evalcore.plurals import plural
+from assay.evalcore.errors import plural
 
 
 @pytest.mark.parametrize(("n", "said"), [

@@ -1,6 +1,6 @@
 """Streams depend on every part of their name, and on nothing else."""
 
-from assay.evalcore.randomness import stream
+from assay.evalcore.reproducible import stream
 
 
 def first(*name):

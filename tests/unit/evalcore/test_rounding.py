@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evalcore.label_models.dirichlet_tree import _past
-from assay.evalcore.outcome_methods.tails import index
+from assay.evalcore.label_models import _past
+from assay.evalcore.methods.any_outcome.interval import index
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.recalibration.configurations import SMOOTHNESS, rough_modes
-from assay.evalcore.recalibration.intervals import weighted_quantiles
-from assay.evalcore.rounding import first_largest, is_nothing, steady
+from assay.evalcore.recalibration.combine import weighted_quantiles
+from assay.evalcore.recalibration.prior import SMOOTHNESS, rough_modes
+from assay.evalcore.reproducible import first_largest, is_nothing, steady
 
 
 def shaken(x, seed):

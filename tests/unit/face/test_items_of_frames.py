@@ -12,8 +12,7 @@ from sklearn.model_selection import train_test_split
 
 import assay
 from assay.evalcore.errors import BadInput
-from assay.face.arrays import with_columns
-from assay.face.frames import as_source
+from assay.face.frames import as_source, with_columns
 
 QUESTION = {
     "outcome": ["spam", "ham"], "prediction": "predicted", "score": "score", "measures": ["f1"],

@@ -14,10 +14,10 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
-from assay.tasks.addresses import refuse_secrets, secret_in
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.effects.calls import _Call
 from assay.tasks.ledger.stores import s3
+from assay.tasks.secrets import refuse_secrets, secret_in
 
 _CANARY = re.compile(rb"CANARY[0-9]+")
 

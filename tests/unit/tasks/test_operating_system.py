@@ -12,12 +12,12 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks import operating_system as ours
-from assay.tasks.desks.label_studio.local import installation
-from assay.tasks.desks.label_studio.local.process import LocalLabelStudioError
-from assay.tasks.ledger.stores.address import open_store
+from assay.tasks.desks.label_studio import local
+from assay.tasks.desks.label_studio.local import LocalLabelStudioError
 from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.opening import open_store
 from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.sources.files.local import list_local
+from assay.tasks.sources.files.listing import list_local
 
 HOUSE = Path(__file__).parents[3]
 # what some system does not have, or does otherwise
@@ -26,7 +26,7 @@ GUARDED = re.compile(
     r"|\bumask\(|\bos\.fork|\bos\.name\b|sys\.platform|\bsymlink|\bSIGKILL|\bgetuid|\bos\.rename|\.rename\("
 )
 # not in the core: Linux and macOS only
-OUTSIDE = {"tasks/desks/label_studio/local/installation.py"}
+OUTSIDE = {"tasks/desks/label_studio/local.py"}
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_nothing_else_asks_which_system_it_is():
         if GUARDED.search(line.partition("#")[0])
     }
     # a pool that is renamed onto a file: refused before, so it does not matter who overwrites
-    assert found - OUTSIDE == {"tasks/operating_system.py", "tasks/connectors/parquet.py"}
+    assert found - OUTSIDE == {"tasks/operating_system.py", "tasks/connectors/tables.py"}
 
 
 def test_files_are_written_as_bytes_and_are_not_inherited(tmp_path, monkeypatch):
@@ -136,9 +136,9 @@ def test_a_drive_is_no_kind_of_store(windows):
 
 def test_paths_with_backslashes_are_split_like_others(monkeypatch, windows):
     pieces = ["data\\_hidden\\a.csv", "data\\b\\a.csv", "data\\.c.csv"]
-    monkeypatch.setattr("assay.tasks.sources.files.local.glob", lambda source, recursive: pieces)
+    monkeypatch.setattr("assay.tasks.sources.files.listing.glob", lambda source, recursive: pieces)
     monkeypatch.setattr(os.path, "isfile", lambda name: True)
-    monkeypatch.setattr("assay.tasks.sources.files.local.LocalFile.at", lambda path: path)
+    monkeypatch.setattr("assay.tasks.sources.files.listing.LocalFile.at", lambda path: path)
     assert list_local("data\\**\\*.csv") == ["data/b/a.csv"]
 
 
@@ -152,7 +152,7 @@ def test_pipes_get_utf8(monkeypatch, windows):
 
 
 def test_a_label_studio_of_this_machine_is_refused_with_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.setattr(installation, "WINDOWS", True)
+    monkeypatch.setattr(local, "WINDOWS", True)
     with pytest.raises(LocalLabelStudioError, match=r"Linux and macOS only.*desk\.url"):
-        installation.install(tmp_path)
+        local.install(tmp_path)
     assert not list(tmp_path.iterdir())

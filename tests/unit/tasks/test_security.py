@@ -16,7 +16,7 @@ from doubles.report_data import estimate, report_data
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
@@ -30,9 +30,9 @@ from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores import s3
 from assay.tasks.ledger.stores.protocol import BadKey, StoreError
-from assay.tasks.quiet_libraries import TALKATIVE
 from assay.tasks.report import render_report
 from assay.tasks.report.evidence import evidence_zip
+from assay.tasks.secrets import TALKATIVE
 from assay.tasks.sources.files import s3 as s3_files
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec import strict_yaml

@@ -1,14 +1,14 @@
-"""The labelling page of Label Studio, generated from what is shown and what may be answered.
+"""The labelling page of Label Studio, generated from what is shown and what may be answered; and its CSS.
 
     item      record pairs in two columns, one line per pair, so that the eye compares along the line;
               everything else below one another
     answer    the question and the control (`controls`), at the lower edge of the window however long the
-              item is (`style`)
+              item is (`STYLE`)
 
 Skipping is no button of its own: `can't tell` is one of the answers. Guidelines are not on the page: Label
 Studio shows them when labelling begins, and at its button "Instructions".
 
-Field names, classes and question are people's words, and are made fit for XML (`xml_text`).
+Field names, classes and question are people's words, and are made fit for XML (`to_page`).
 """
 
 import re
@@ -16,10 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
-from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.desks.label_studio.page.controls import Control, to_page
 from assay.tasks.desks.label_studio.page.fields import Field, Kind, ShownRow, paired_lines
-from assay.tasks.desks.label_studio.page.style import STYLE
-from assay.tasks.desks.label_studio.page.xml_text import to_page
 
 _LEGEND = "underlined: differs"
 
@@ -92,3 +90,69 @@ def _object(field: Field) -> str:
     tag = "Text" if field.kind == "text" else "HyperText"
     inline = ' inline="true"' if field.kind in ("image", "compared") else ""
     return f'<{tag} {named} valueType="text"{inline}/>'
+
+
+# How the labelling page looks: the CSS in its `<Style>`.
+#
+# Label Studio puts this style into the whole window while the page is open, so it also says what Label Studio
+# has no setting for: the panels for regions and relations, which no answer needs, are not shown, and question
+# and choices stay at the lower edge of the window, above Label Studio's own bar, however long the item is.
+#
+# The names that begin with `lsf-` and the variables `--color-...` are Label Studio's own (1.23). With a
+# version that has others, the panels are there again and buttons and colours are plainer; the page works as
+# before.
+
+STYLE = """
+    .lsf-sidepanels { padding: 0 !important; }
+    .lsf-sidepanels__wrapper { display: none !important; }
+    .lsf-main-view__annotation { min-height: 100%; display: flex; }
+    .assay-page { --line: rgba(128, 128, 128, 0.3); --paper: var(--color-neutral-background, Canvas);
+                  flex: 1; min-width: 0; display: flex; flex-direction: column;
+                  font-size: 16px; line-height: 24px; }
+    .assay-page h4, .assay-page h5 { margin: 0 !important; padding: 0; font-size: 16px; line-height: 24px; }
+    .assay-item { flex: 1; width: 100%; max-width: 1200px; margin: 0 auto; }
+    .assay-one, .assay-two { display: grid; column-gap: 24px; align-items: start; padding: 6px 0;
+                             border-bottom: 1px solid var(--line); }
+    .assay-one { grid-template-columns: 9em minmax(0, 1fr); }
+    .assay-two { grid-template-columns: 9em minmax(0, 1fr) minmax(0, 1fr); }
+    .assay-name h4, .assay-name h5, .assay-legend h4, .assay-legend h5 { font-weight: 400; opacity: 0.75; }
+    .assay-legend h4, .assay-legend h5 { font-size: 13px; }
+    .assay-value { overflow-wrap: anywhere; font-size: 16px; line-height: 24px; }
+    .assay-value .lsf-object, .assay-value .lsf-richtext__container { padding: 0 !important;
+                                                                      margin: 0 !important; }
+    .assay-value .lsf-richtext__container, .assay-value .lsf-richtext__line { line-height: 24px; padding: 0; }
+    .assay-heads { position: sticky; top: -14px; z-index: 2; background: var(--paper); }
+    .assay-compared { white-space: pre-wrap; }
+    .assay-compared mark { color: inherit; font-weight: 600; padding: 0 1px; border-radius: 2px;
+                           background: rgba(255, 180, 0, 0.3); text-decoration: underline;
+                           text-decoration-thickness: 2px; text-underline-offset: 3px; }
+    .assay-embedded .lsf-toolbar { display: none; }
+    .assay-image img { display: block; max-width: 100%; max-height: calc(100vh - 300px);
+                       object-fit: contain; }
+    .assay-answer { position: sticky; bottom: -8px; z-index: 3; margin: 16px -14px -14px; padding: 8px 14px;
+                    max-height: 60vh; overflow-y: auto;
+                    background: var(--paper); border-top: 2px solid var(--line); }
+    .assay-question, .assay-choices, .assay-hint { width: 100%; max-width: 1200px; margin: 0 auto; }
+    .assay-hint h4, .assay-hint h5 { font-size: 13px; line-height: 20px; font-weight: 400; opacity: 0.75; }
+    .assay-choices { display: flex; flex-wrap: wrap; align-items: center; gap: 0 16px; }
+    .assay-choices .lsf-choices { margin: 4px 0; min-width: min(20em, 100%); }
+    .assay-choices .lsf-choices_layout_inline { min-width: 0; }
+    .assay-number { display: flex; align-items: center; gap: 12px; }
+    .assay-choices .lsf-number input { width: 9em; padding: 8px 10px; font-size: 16px; }
+    .assay-choices .lsf-choice_layout_inline { margin: 0 8px 4px 0; }
+    .assay-choices .lsf-choice_layout_inline label { padding: 2px 12px 2px 10px; border-radius: 6px;
+                                                     border: 1px solid var(--line); }
+    .assay-choices .lsf-choice_layout_inline label:has(input[type=radio]) { padding-top: 7px;
+                                                                            padding-bottom: 7px; }
+    .assay-choices .lsf-choice_layout_inline label:has(input:checked) {
+        border-color: currentColor; box-shadow: inset 0 0 0 1px currentColor; }
+    .assay-choices .lsf-choice span { font-size: 16px; }
+    .assay-choices .lsf-hint { font-size: 14px; top: 0; margin-left: 6px; opacity: 0.75; }
+    @media (max-width: 700px) {
+        .lsf-editor { margin: 0 !important; width: 100%; }
+        .lsf-history-buttons { display: none !important; }
+        .assay-one { grid-template-columns: minmax(0, 1fr); }
+        .assay-two { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); column-gap: 12px; }
+        .assay-two .assay-name, .assay-two .assay-legend { grid-column: 1 / -1; }
+    }
+"""

@@ -13,14 +13,14 @@ chosen; these boxes are square, because choosing one again gives the others back
 Nothing on the server checks results: what is no answer is read as none.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from assay.evalcore.annotators.answers.base import AnswerKind
-from assay.tasks.desks.label_studio.page.xml_text import from_page, to_page
+from assay.evalcore.annotators.answers import AnswerKind
 
 CONTROL = "label"
 DIGITS = "1234567890"
@@ -207,3 +207,23 @@ def _chosen(result: Mapping[str, Any]) -> list[str] | None:
     if not isinstance(choices, list) or not all(isinstance(name, str) for name in choices):
         return None
     return choices
+
+
+# People's words in the XML of a labelling page.
+#
+# They go through Label Studio's own templates, where `$word` is replaced by a value of the item: a zero-width
+# space after every `$` keeps it a dollar sign, and is taken out again when the answer comes back.
+
+_GUARD = "\u200b"
+# What XML 1.0 cannot hold, not even escaped. A class that holds one is refused when the spec is read.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_page(text: str) -> str:
+    """The text as a value on the page, not yet quoted."""
+    return _NOT_XML.sub("", text).replace("$", "$" + _GUARD)
+
+
+def from_page(text: str) -> str:
+    """The text behind a value as Label Studio reports it."""
+    return text.replace("$" + _GUARD, "$")

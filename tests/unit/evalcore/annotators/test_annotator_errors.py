@@ -7,10 +7,9 @@ import pytest
 from doubles.votes import simulated_votes, votes_from
 from scipy.stats import beta
 
+from assay.evalcore.annotators.checking import gold_of_round, shuffled
 from assay.evalcore.annotators.correction import corrected_measure
-from assay.evalcore.annotators.error_rates import error_rates
-from assay.evalcore.annotators.gold import gold_of_round, shuffled
-from assay.evalcore.annotators.label_errors import again_error, majority_error
+from assay.evalcore.annotators.error_rates import again_error, error_rates, majority_error
 from assay.evalcore.measures.registry import every
 
 GOLD = ["g1", "g2", "g3", "g4", "g5"]

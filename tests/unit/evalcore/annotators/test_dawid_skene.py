@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from doubles.votes import simulated_votes, votes_from
 
-from assay.evalcore.annotators.answers.classes import ClassAnswers
-from assay.evalcore.annotators.dawid_skene import dawid_skene
+from assay.evalcore.annotators.adjudication import Votes
+from assay.evalcore.annotators.answers import ClassAnswers
+from assay.evalcore.annotators.error_rates import dawid_skene
 from assay.evalcore.annotators.rules import Rule, disagreements, settle
-from assay.evalcore.annotators.votes import Votes
 
 
 def test_with_the_truth_of_all_items_known_the_confusion_is_counted():

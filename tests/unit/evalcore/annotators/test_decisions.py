@@ -2,10 +2,9 @@
 
 import pytest
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.classes import ClassAnswers
-from assay.evalcore.annotators.decisions import Decision, decide, tally_of
-from assay.evalcore.annotators.rules import Rule
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import ClassAnswers
+from assay.evalcore.annotators.rules import Decision, Rule, decide, tally_of
 
 CLASSES = {"no": 0, "yes": 1}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.adjudication import Annotation, votes_of
 from assay.evalcore.annotators.error_rates import ErrorRates
 from assay.evalcore.annotators.people import (
     AnsweredRound,
@@ -15,7 +15,6 @@ from assay.evalcore.annotators.people import (
     labels_by_place,
     people,
 )
-from assay.evalcore.annotators.votes import votes_of
 
 CLASSES = {"no": 0, "yes": 1}
 

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from doubles.rounds import a_question, nothing_labelled
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.classes import ClassAnswers
-from assay.evalcore.annotators.dawid_skene import dawid_skene
-from assay.evalcore.annotators.error_rates import ErrorRates
+from assay.evalcore.annotators.adjudication import Annotation, truth_of, votes_of
+from assay.evalcore.annotators.answers import ClassAnswers
+from assay.evalcore.annotators.error_rates import ErrorRates, dawid_skene
 from assay.evalcore.annotators.people import AnsweredRound
 from assay.evalcore.annotators.quality import UNTESTED, Correctable, annotator_quality, errors_of_labels
 from assay.evalcore.annotators.rules import Rule
-from assay.evalcore.annotators.votes import truth_of, votes_of
 
 CLASSES = {"no": 0, "yes": 1}
 E = 0.1   # everybody errs this often, either way

@@ -6,15 +6,13 @@ import pytest
 from doubles.votes import votes_from
 from sklearn.metrics import cohen_kappa_score
 
+from assay.evalcore.annotators.adjudication import Annotation, Votes
 from assay.evalcore.annotators.agreement import cohen_kappa, krippendorff_alpha
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.classes import ClassAnswers
-from assay.evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
-from assay.evalcore.annotators.error_rates import error_rates
+from assay.evalcore.annotators.answers import ClassAnswers
+from assay.evalcore.annotators.error_rates import UNKNOWN, dawid_skene, error_rates
 from assay.evalcore.annotators.people import AnsweredRound
 from assay.evalcore.annotators.quality import NOT_CORRECTED, annotator_quality
 from assay.evalcore.annotators.rules import Rule
-from assay.evalcore.annotators.votes import Votes
 
 
 def answers(seed: int, k: int, wrong: float = 0.3, missing: float = 0.0, items: int = 60) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.annotators.surprise import stands_for, surprising_answers
+from assay.evalcore.annotators.checking import stands_for, surprising_answers
 from assay.evalcore.design.round import Design, RoundPlan
 
 

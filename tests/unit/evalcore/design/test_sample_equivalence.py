@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.design.sample_equivalence import (
+from assay.evalcore.design.inclusion import (
     bernoulli_error,
     bound,
     distinct_items,
     importance_error,
-    inclusion,
+    inclusion_in_draws,
     leading_ratio,
     printed_bound,
 )
@@ -19,7 +19,7 @@ Q = H / H.sum()
 
 def test_two_draws_by_hand():
     # q = .4 .3 .2 .1; two draws miss an item with (1 - q)²: .36 .49 .64 .81, so 4 - 2.3 = 1.7 are distinct
-    assert inclusion(Q, 2) == pytest.approx([0.64, 0.51, 0.36, 0.19])
+    assert inclusion_in_draws(Q, 2) == pytest.approx([0.64, 0.51, 0.36, 0.19])
     assert distinct_items(Q, 2) == pytest.approx(1.7)
     # eq. 79: 10²/2.  Eq. 80 at M = 1.7: 100/1.7 - 30; the largest b is 4 · 1.7/10 < 1
     assert importance_error(H, 2) == pytest.approx(50)
@@ -30,7 +30,7 @@ def test_two_draws_by_hand():
 
 def test_all_labels_leave_no_error():
     assert bernoulli_error(H, 4) == 0
-    assert inclusion(np.array([1.0, 0.0]), 3).tolist() == [1, 0]
+    assert inclusion_in_draws(np.array([1.0, 0.0]), 3).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(("n_items", "draws"), [(1_000, 100), (10_000, 50), (300, 30)])

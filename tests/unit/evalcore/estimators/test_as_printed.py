@@ -13,10 +13,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import WeightSums, by_last_proposal, estimate, weight_of_draws
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.ordered_scores import ScoresInMemory
+from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.replay.pool import prepare
 
 CELLS = Cells(

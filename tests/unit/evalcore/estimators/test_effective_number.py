@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm, t
 
-from assay.evalcore.estimators.effective_number import clopper_pearson, effective_number
+from assay.evalcore.estimators.intervals import clopper_pearson, effective_number
 
 
 def test_a_simple_random_sample_is_worth_its_labels_but_for_the_degrees_of_freedom():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from assay.evalcore.estimators.combination import round_weight
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, measure_variance, one_round
+from assay.evalcore.estimators.importance import round_weight
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from assay.evalcore.estimators.combination import round_weight
+from assay.evalcore.estimators.importance import round_weight
 from assay.evalcore.estimators.intervals import beta_fit, normal, student
 
 YES = np.array([True])

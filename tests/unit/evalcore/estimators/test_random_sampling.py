@@ -14,7 +14,7 @@ from assay.evalcore.estimators.random_sampling import (
     random_sampling_equivalent,
 )
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.randomness import stream
+from assay.evalcore.reproducible import stream
 
 Z95 = 1.959963984540054
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from assay.evalcore.estimators.rare import depths, exact_share, hidden_items, hidden_reach
+from assay.evalcore.estimators.intervals import depths, exact_share, hidden_items, hidden_reach
 
 TAIL = 0.025
 

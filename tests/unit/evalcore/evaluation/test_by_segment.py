@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_question, a_round, four_items, nothing_labelled
 
-from assay.evalcore.evaluation.by_segment import segment_draws, segment_rows
-from assay.evalcore.evaluation.segment_differences import difference_estimates
-from assay.evalcore.outcomes.codes import UNANSWERED
+from assay.evalcore.evaluation.segments import difference_estimates, segment_draws, segment_rows
+from assay.evalcore.outcomes.base import UNANSWERED
 
 NORTH, SOUTH = 0, 1
 

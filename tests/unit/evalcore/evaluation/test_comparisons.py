@@ -7,14 +7,14 @@ import pytest
 from scipy.special import stdtr
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.comparisons import comparisons
+from assay.evalcore.evaluation.estimates import comparisons
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.outcome_measures.comparing import leading, side_by_side
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.interval import WIDER, ends
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.outcome_methods.state import OutcomeEstimates
+from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.interval import WIDER, ends
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.any_outcome.state import OutcomeEstimates
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 

@@ -5,17 +5,15 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.cells import OutcomeCells
-from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.outcome_methods.state import OutcomeDesign
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, OutcomeDesign
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags

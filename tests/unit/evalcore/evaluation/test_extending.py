@@ -6,8 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.extending import confidence_after, widening
-from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.evaluation.stopping import confidence_after, labels_to_decide, widening
 
 FALSE_ALARM = 1e-6
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from doubles.rounds import a_round, four_items
 
-from assay.evalcore.evaluation.labelled_round import chances_of
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
+from assay.evalcore.evaluation.rounds import chances_of
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 
 
 def test_draws_with_replacement_are_weighted():

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.estimate import Estimate, PriceTag
-from assay.evalcore.evaluation.price_tag import price_tag, weighted_confusion
-from assay.evalcore.evaluation.unfound import withheld
-from assay.evalcore.evaluation.unseen import reach, unseen_bound
+from assay.evalcore.evaluation.estimate import Estimate, PriceTag, withheld
+from assay.evalcore.evaluation.price_tag import price_tag, reach, unseen_bound, weighted_confusion
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
 

@@ -8,16 +8,15 @@ import pytest
 from scipy.stats import hypergeom
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.audit import audit_price, excluded, hidden_that_move, labels_to_exclude
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.methods.registry import method
-from assay.evalcore.randomness import stream
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import prepare
+from assay.evalcore.reproducible import stream
 
 F1 = measure("f1")
 

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.price_tag import pull_variances, random_labels
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.evalcore.forecast.outlook import outlook
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.replay.outcome_families import outcome_family_pool as pool
+from assay.evalcore.forecast.labels_needed import outlook
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.run import replay
 
 

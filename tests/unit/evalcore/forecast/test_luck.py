@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.forecast.luck import luck
-from assay.evalcore.randomness import stream
+from assay.evalcore.forecast.labels_needed import luck
+from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6
 

@@ -7,12 +7,11 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.evalcore.forecast import outlook as module
-from assay.evalcore.forecast.goals import Goal
-from assay.evalcore.forecast.labels_needed import forecast
-from assay.evalcore.forecast.outlook import outlook
+from assay.evalcore.forecast import labels_needed as module
+from assay.evalcore.forecast.labels_needed import forecast, outlook
+from assay.evalcore.forecast.play import Goal
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import build_partition
 
 

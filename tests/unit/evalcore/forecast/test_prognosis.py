@@ -8,10 +8,10 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
-from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.play import Forecast, Goal
 from assay.evalcore.forecast.prognosis import Cost, PoolColumns, Prognosis, prognosis
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.choice import Choice
+from assay.evalcore.methods.two_classes.choice import Choice
 
 PASSIVE = Choice(method="passive", reason="of the test")
 

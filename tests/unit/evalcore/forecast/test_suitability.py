@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.forecast.suitability import suitabilities
+from assay.evalcore.forecast.prognosis import suitabilities
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import METHODS
+from assay.evalcore.methods.two_classes.registry import METHODS
 
 
 def suited(positives, chosen="passive", *, supplied=True, measures=("f1",)):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, fit
+from assay.evalcore.label_models import dirichlet_tree, fit
 from assay.evalcore.pool.partition import partition_by
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.evalcore.measures.alike import where_alike
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.two_classes import where_alike
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.measures.known_items import with_known_items
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.two_classes import with_known_items
 
 KNOWN = np.array([[30, 2], [5, 13]])
 OTHERS = np.array([[50.0, 8.0], [6.0, 36.0]])

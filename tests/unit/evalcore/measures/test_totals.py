@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.annotators.correction import corrected_measure
-from assay.evalcore.measures import totals
+from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.registry import every, measure
 
 ERRORS = np.array([[0.02, 0.10], [0.05, 0.20]])   # of annotators, by prediction and truth
@@ -25,7 +25,7 @@ def states():
 def brute(m, known, free, items):
     """The least and largest value over all labellings, and NaN where none has one."""
     ways = list(product(range(LARGEST + 1), repeat=2))
-    values = np.stack([totals.value(m, known[:, 1] + h, known[:, 0] + f, items) for f, h in ways])
+    values = np.stack([two_classes.of_totals(m, known[:, 1] + h, known[:, 0] + f, items) for f, h in ways])
     possible = np.stack([(f <= free[:, 0]) & (h <= free[:, 1]) for f, h in ways])
     values = np.where(possible, values, np.nan)
     return np.fmin.reduce(values), np.fmax.reduce(values)
@@ -60,7 +60,7 @@ def test_the_attainable_values_are_those_of_the_best_and_worst_labelling(m):
     known, free, items = states()
     least, most = brute(m, known, free, items)
     exists = np.isfinite(least)
-    lower, upper = totals.attainable(m, known, free, items)
+    lower, upper = two_classes.attainable_ends(m, known, free, items)
     assert lower[exists] == pytest.approx(least[exists], abs=1e-12)
     assert upper[exists] == pytest.approx(most[exists], abs=1e-12)
     # it may never exist; then nothing is known but its range
@@ -75,11 +75,11 @@ def test_a_measure_that_turns_round_between_the_corners_is_bounded_by_its_range_
     )
     known, free, items = states()
     least, most = brute(m, known, free, items)
-    lower, upper = totals.attainable(m, known, free, items)
+    lower, upper = two_classes.attainable_ends(m, known, free, items)
     assert (lower <= least).all()
     assert (upper >= most).all()
     # what a wrong declaration would have claimed
-    wrong = totals.attainable(replace(m, monotone=(1, 1)), known, free, items)
+    wrong = two_classes.attainable_ends(replace(m, monotone=(1, 1)), known, free, items)
     assert not ((wrong[0] <= least) & (wrong[1] >= most)).all()
 
 
@@ -89,7 +89,7 @@ def test_a_measure_corrected_for_annotators_errors_is_never_bounded_too_tightly(
     known, free, items = states()
     # a corrected value may lie outside the measure's range; it is reported at the range's end
     least, most = (np.clip(end, *m.bounds) for end in brute(corrected, known, free, items))
-    lower, upper = (np.clip(end, *m.bounds) for end in totals.attainable(corrected, known, free, items))
+    lower, upper = (np.clip(end, *m.bounds) for end in two_classes.attainable_ends(corrected, known, free, items))
     exists = np.isfinite(least)
     assert (lower <= least + 1e-12)[exists].all()
     assert (upper >= most - 1e-12)[exists].all()

@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 from doubles.world import World
 
-from assay.evalcore.methods import certified, registry
-from assay.evalcore.methods.choice import BINARY, DEFAULT, POOLS_OF_RECORD, WORKING, Certified, choose
-from assay.evalcore.methods.registry import auto, method
+from assay.evalcore.methods.two_classes import choice, registry
+from assay.evalcore.methods.two_classes.choice import (
+    BINARY,
+    DEFAULT,
+    POOLS_OF_RECORD,
+    WORKING,
+    Certified,
+    choose,
+)
+from assay.evalcore.methods.two_classes.registry import auto, method
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import layout
@@ -24,12 +31,12 @@ GOOD = tuple(
 
 
 def test_the_committed_table_decides_and_says_why():
-    chosen = choose(certified.TABLE)
+    chosen = choose(choice.TABLE)
     assert auto() == chosen
     assert method("auto").name == chosen.method
     assert chosen.method in chosen.reason
     passed = all(
-        any(r.pool == pool and r.measure == "f1" and not r.failings() for r in certified.TABLE)
+        any(r.pool == pool and r.measure == "f1" and not r.failings() for r in choice.TABLE)
         for pool in OF_RECORD
     )
     assert (chosen.method == "recalibrated") == passed

@@ -8,16 +8,14 @@ from scipy.stats import binom
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.pool import prepare
-from assay.evalcore.replay.prepared import prepared
+from assay.evalcore.replay.pool import prepare, prepared
 from assay.evalcore.replay.run import run_block
 
 COINS = "bernoulli:draws=independent"

@@ -11,15 +11,13 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.joint_region import NoRegion
-from assay.evalcore.evaluation.estimates import estimates, system_estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
-from assay.evalcore.evaluation.reuse import joint_region, reuse
+from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse, system_estimates
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.capabilities import Capabilities
-from assay.evalcore.methods.registry import METHODS, capabilities_table, method, methods_that
-from assay.evalcore.methods.without_replacement.passive import Passive
+from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.two_classes.passive import Passive
+from assay.evalcore.methods.two_classes.registry import METHODS, capabilities_table, method, methods_that
 from assay.evalcore.pool.partition import build_partition
 
 GUIDE = Path(__file__).parents[4] / "docs" / "using-methods.md"

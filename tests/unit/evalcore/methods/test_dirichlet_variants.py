@@ -10,13 +10,13 @@ from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
-from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, fit, posterior
+from assay.evalcore.label_models import dirichlet_tree, fit, posterior
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.replay.run import replay
 
 

@@ -11,22 +11,19 @@ from doubles.pools import synthetic_pool
 from scipy.optimize import minimize
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.estimators.pooled_inclusion import Reused, confusion, predicted_variance, reuse_draws
-from assay.evalcore.label_models.isotonic import isotonic_rates
+from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
+from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.low_shot.gmm import GaussianMixture
-from assay.evalcore.methods.low_shot.herding import Herding
-from assay.evalcore.methods.low_shot.platt import platt_rates
-from assay.evalcore.methods.low_shot.pooled import AcisPooled
-from assay.evalcore.methods.low_shot.topk import TopK
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.calibration import platt_rates
+from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding, TopK
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
-from assay.evalcore.replay.pool import LabelledPool, prepare
-from assay.evalcore.replay.prepared import prepared
+from assay.evalcore.replay.pool import LabelledPool, prepare, prepared
 from assay.evalcore.replay.run import replay, run_block
 
 KERNEL, FEW_LABELS = "herding:kernel=gaussian:top_domain=true", "isotonic:prior_labels=1:top_domain=true"

@@ -8,11 +8,11 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.design.draws import independent, simulate_anew
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.pool import prepare
 from assay.evalcore.replay.run import replay
 

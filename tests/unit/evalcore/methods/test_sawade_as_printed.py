@@ -7,10 +7,10 @@ from scipy.stats import t as student
 
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.importance.fixed_proposal import ImportanceState
-from assay.evalcore.methods.importance.sawade import generalised_weight
-from assay.evalcore.methods.registry import method
-from assay.evalcore.methods.state import unlabelled
+from assay.evalcore.methods.two_classes.base import no_labels_yet
+from assay.evalcore.methods.two_classes.fixed_proposal import ImportanceState
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.two_classes.sawade import generalised_weight
 from assay.evalcore.pool.partition import build_partition
 
 ALPHA = {"f1": 0.5, "precision": 1.0, "recall": 0.0}
@@ -28,7 +28,7 @@ def state_of(name):
     np.add.at(squared, (0, F, Y), V**2)
     cells = partition.cells
     return ImportanceState(
-        **unlabelled(cells, [measure(name, None)], 1),
+        **no_labels_yet(cells, [measure(name, None)], 1),
         positive_rate=np.zeros(cells.n_cells),
         weight=np.zeros(cells.n_cells),
         sums=WeightSums(

@@ -7,8 +7,8 @@ import pytest
 
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.importance.oasis import Oasis
-from assay.evalcore.methods.without_replacement.stratified import Stratified
+from assay.evalcore.methods.two_classes.oasis import Oasis
+from assay.evalcore.methods.two_classes.stratified import Stratified
 from assay.evalcore.pool.cells import Cells
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.evalcore.monitoring.amending import begins_anew, carried_over
-from assay.evalcore.monitoring.limits import DropRule, Rules
+from assay.evalcore.monitoring.judging import DropRule, Rules, begins_anew, carried_over
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 
 RULES = Rules(

@@ -3,8 +3,7 @@
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.calendar import window_named
-from assay.evalcore.monitoring.days_off import days_off
+from assay.evalcore.monitoring.calendar import days_off, window_named
 
 
 @pytest.mark.parametrize(

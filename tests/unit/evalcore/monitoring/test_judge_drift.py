@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.monitoring.judge_drift import judge_changes
+from assay.evalcore.monitoring.earlier_windows import judge_changes
 from assay.evalcore.weighted.judges import JudgeFigure
 
 

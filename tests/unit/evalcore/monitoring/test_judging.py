@@ -8,12 +8,9 @@ from doubles.rounds import SEGMENTS, a_round, four_items
 
 from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.evidence.sample import WindowSample
-from assay.evalcore.monitoring.evidence.watched import WatchedMeasure
-from assay.evalcore.monitoring.judging import judge_places
-from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window, family_evidence
-from assay.evalcore.monitoring.limits import DropRule, Rules
-from assay.evalcore.monitoring.verdicts import WatchedLimit
+from assay.evalcore.monitoring.evidence import WatchedMeasure, WindowSample
+from assay.evalcore.monitoring.judging import DropRule, Rules, judge_places
+from assay.evalcore.monitoring.verdicts import Promise, WatchedLimit, evidence_by_window, family_evidence
 
 PROMISE = Promise(error_rate=0.05)
 RULES = Rules(floor=0.5, reference="w1", error_rate=0.05)

@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.lifetime import (
+from assay.evalcore.monitoring.verdicts import (
     Life,
     Promise,
     carried,

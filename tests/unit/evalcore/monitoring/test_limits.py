@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.evalcore.monitoring.limits import DropRule, Rules, limits_of
+from assay.evalcore.monitoring.judging import DropRule, Rules, limits_of
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict
 
 RATE = 0.05

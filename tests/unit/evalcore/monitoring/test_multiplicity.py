@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.monitoring.multiplicity import called_out
+from assay.evalcore.monitoring.verdicts import called_out
 
 
 def test_e_bh_calls_out_more_than_bonferroni_and_never_less():

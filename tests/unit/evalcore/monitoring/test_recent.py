@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.monitoring.recent import recent_mean
+from assay.evalcore.monitoring.earlier_windows import recent_mean
 from assay.evalcore.monitoring.verdicts import Measured
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.monitoring.profile import Traffic, profile_of
 from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
-from assay.evalcore.monitoring.traffic.profile import Traffic, profile_of
 
 F1 = measure("f1")
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.evalcore.monitoring.lifetime import Promise
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
-from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, Promise, WatchedLimit
 
 FLOOR = WatchedLimit(side="below", value=0.8, name="floor")
 HALF = 1.959964 * 0.3 / 10    # 100 labels of standard deviation 0.3

@@ -5,10 +5,10 @@ import pytest
 from sklearn import metrics
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcome_measures.base import numerical_gradient
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import METHODS
+from assay.evalcore.measures.measure import numerical_gradient
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import EXACT, grids

@@ -7,8 +7,7 @@ the difference is stated; docs/papers/errata.md says why.
 import numpy as np
 import pytest
 
-from assay.evalcore.measures.registry import measure
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers

@@ -5,15 +5,10 @@ import pytest
 from sklearn import metrics
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.outcome_measures.base import numerical_gradient
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import (
-    MEASURES_BY_KIND,
-    measure_names,
-    of_scores,
-    outcome_measure,
-)
-from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import numerical_gradient
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, measure_names, of_scores, outcome_measure
+from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.outcomes.classes import preferences
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.preferences import preferences
 
 KIND = preferences("new", "old", "tie")
 NOTHING = Items(prediction=np.zeros((5, 0)))

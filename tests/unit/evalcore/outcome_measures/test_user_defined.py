@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_measures.user_defined import user_measure
-from assay.evalcore.outcome_methods.registry import METHODS
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.user_defined import user_measure
+from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers

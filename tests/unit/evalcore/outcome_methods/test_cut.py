@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods import cut
-from assay.evalcore.outcome_methods.cutting import edges, spreads
-from assay.evalcore.outcome_methods.registry import outcome_method
-from assay.evalcore.replay.outcome_families import outcome_family_pool as pool
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import cut, measured_pool
+from assay.evalcore.methods.any_outcome import cut as edges
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.replay.families import outcome_family_pool as pool
 
 
 @pytest.mark.parametrize("family", ["rare", "tags", "judged", "two-systems"])
@@ -20,7 +20,7 @@ def test_cells_do_not_depend_on_how_many_items_are_worked_on_at_once(family, mon
     stack = Stack(kind=drawn.kind, measures=(outcome_measure(name, drawn.kind, len(drawn.items)),))
     found = []
     for numbers in (1 << 18, 20_000):
-        monkeypatch.setattr(spreads, "AT_ONCE", numbers)
+        monkeypatch.setattr(measured_pool, "AT_ONCE", numbers)
         made = outcome_method("recalibrated").cut(stack, drawn.items)
         found.append({"cell": made.cell, **made.cells.to_arrays()})
     for one, values in found[0].items():

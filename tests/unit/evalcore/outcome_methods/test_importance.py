@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.importance import StaticIS
-from assay.evalcore.outcome_methods.state import unlabelled
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.baselines import StaticSample
+from assay.evalcore.methods.any_outcome.state import first_sample
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 
@@ -30,11 +30,11 @@ def _expected(stack):
 @pytest.mark.parametrize("names", [["accuracy"], ["macro_f1"], ["recall", "accuracy"]])
 def test_an_item_is_asked_in_proportion_to_what_it_may_add_to_the_error(names):
     stack = Stack(kind=KIND, measures=tuple(outcome_measure(name, KIND, 300) for name in names))
-    made = StaticIS().cut(stack, ITEMS)
+    made = StaticSample().cut(stack, ITEMS)
     expected = _expected(stack)
     sums = np.bincount(made.cell, weights=expected**2)
     # all that is left of the item is its cell: cells are alike in the square
-    share = StaticIS().share(unlabelled(stack, made.cells, 1, None))[0]
+    share = StaticSample().share(first_sample(stack, made.cells, 1, None))[0]
     wanted = np.sqrt(sums / made.cells.size)
     above = wanted > 0.1 * expected.mean()      # the others are raised to a floor
     assert above.mean() > 0.9
@@ -47,9 +47,9 @@ def test_the_trace_counts_each_measure_in_units_of_its_target():
     measures = tuple(outcome_measure(name, KIND, 300) for name in ("accuracy", "macro_f1"))
     alone = Stack(kind=KIND, measures=measures[:1])
     both = Stack(kind=KIND, measures=measures, target=(0.01, 10.0))
-    one, two = (StaticIS().cut(stack, ITEMS) for stack in (alone, both))
+    one, two = (StaticSample().cut(stack, ITEMS) for stack in (alone, both))
     shares = [
-        StaticIS().share(unlabelled(stack, made.cells, 1, None))[0][made.cell]
+        StaticSample().share(first_sample(stack, made.cells, 1, None))[0][made.cell]
         for stack, made in ((alone, one), (both, two))
     ]
     assert np.corrcoef(*shares)[0, 1] > 0.999, "a measure that hardly matters does not steer"

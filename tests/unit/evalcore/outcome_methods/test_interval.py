@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_methods.interval import WIDER, ends
+from assay.evalcore.methods.any_outcome.interval import WIDER, ends
 
 
 def _ends(value, variance, *, skew=0.0, bounds=(-np.inf, np.inf), df=1e6):

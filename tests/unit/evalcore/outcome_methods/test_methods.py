@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.label_models.guesses import Mixture, Regression
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.reading import grouped
-from assay.evalcore.outcome_methods.registry import METHODS, capabilities_table, outcome_method
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.reading import grouped
+from assay.evalcore.methods.any_outcome.registry import METHODS, measures_by_method, outcome_method
+from assay.evalcore.outcomes.base import Mixture, Regression
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
@@ -117,7 +117,7 @@ def test_names():
     assert outcome_method("auto").name == "recalibrated"
     with pytest.raises(UnknownName, match="passive"):
         outcome_method("pasive")
-    assert "macro_f1" in capabilities_table()["passive"]["tags"]
+    assert "macro_f1" in measures_by_method()["passive"]["tags"]
 
 
 def test_a_question_must_make_sense():

@@ -6,20 +6,19 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.recalibrated import Recalibrated as TwoClasses
-from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.cells import Axis
-from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.any_outcome.state import Axis
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated as TwoClasses
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.trace import Trace
+from assay.evalcore.replay.run import Trace, replay
+from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-4
 TWO = Classes(("negative", "positive"), positive="positive")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.outcome_methods.simultaneous import together
-from assay.evalcore.outcome_methods.table import loss_table
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.interval import together
+from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.any_outcome.state import loss_table
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_methods.tails import FURTHEST, further, index, moved_out
+from assay.evalcore.methods.any_outcome.interval import FURTHEST_MOVE, further, index, moved_out
 
 
 def test_the_index_of_pareto_tails_is_found():
@@ -26,7 +26,7 @@ def test_only_the_end_on_the_side_of_the_tail_of_an_unbounded_measure_is_moved()
     value, lower, upper = np.zeros((1, 3)), np.full((1, 3), -1.0), np.ones((1, 3))
     lo, hi = moved_out(value, lower, upper, further(heavy, np.array([True, True, False])))
     assert lo[0, 0] == -1
-    assert 1.25 < hi[0, 0] <= 1 + FURTHEST
+    assert 1.25 < hi[0, 0] <= 1 + FURTHEST_MOVE
     assert (lo[0, 1], hi[0, 1]) == (-hi[0, 0], 1)
     assert (lo[0, 2], hi[0, 2]) == (-1, 1)
     light = rng.uniform(-1, 1, size=(1, 400, 3))

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.outcomes.item_pool import OneShard
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.joint import MOST_GROUPS, by_mean, joint_predictions
+from assay.evalcore.outcomes.items import MOST_GROUPS, Items, OneShard, by_mean, joint_predictions
 
 
 def joint_groups(prediction, spread):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.annotators.answers.numbers import NumberAnswers
+from assay.evalcore.annotators.answers import NumberAnswers
 from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.base import LARGEST, UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.codes import LARGEST, UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.pool.ordered_scores import ScoresInMemory, histogram
+from assay.evalcore.pool.strata import ScoresInMemory, histogram
 
 NUMBERS = st.one_of(st.floats(-1e6, 1e6), st.floats(0, 1), st.integers(-3, 3).map(float), st.just(-0.0))
 

@@ -8,17 +8,17 @@ from hypothesis.extra.numpy import arrays
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.feature_strata import cells_of, clusters, kd_tree
-from assay.evalcore.pool.ordered_scores import ScoresInMemory
-from assay.evalcore.pool.score_strata import (
+from assay.evalcore.pool.strata import (
+    ScoresInMemory,
+    assign,
     equal_size_edges,
     geometric_edges,
     rank_geometric_edges,
     score_edges,
 )
-from assay.evalcore.pool.strata import assign
-from assay.evalcore.replay.prepared import CountedPool
+from assay.evalcore.replay.pool import CountedPool
 from assay.evalcore.replay.run import run_block
 
 KINDS = ["csf", "geometric", "equal-size", "rank-geometric"]

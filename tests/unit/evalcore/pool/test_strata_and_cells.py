@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import Partition, decision_boundary, partition_by
-from assay.evalcore.pool.strata import assign, csf_edges
+from assay.evalcore.pool.strata import ScoresInMemory, assign, csf_edges
 
 
 def test_csf_edges_by_hand():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.pool import stratum_finder
-from assay.evalcore.pool.stratum_finder import StratumFinder
+from assay.evalcore.pool import strata
+from assay.evalcore.pool.strata import StratumFinder
 
 ANY = st.floats(allow_nan=False, allow_infinity=False)
 SCORE = st.one_of(ANY, st.floats(-2, 2), st.sampled_from([-0.0, 0.0, 1.0]))
@@ -21,7 +21,7 @@ def test_the_stratum_is_that_of_a_binary_search(scores, buckets, at_once, data):
     picked = data.draw(st.lists(st.one_of(st.sampled_from(scores.tolist()), ANY), max_size=12))
     edges = np.unique(np.array(picked, np.float64))
     near = np.concatenate([scores, edges, np.nextafter(edges, 0.0), -scores])
-    with patch.multiple(stratum_finder, _FEW=0, _BUCKETS=buckets, _AT_ONCE=at_once):
+    with patch.multiple(strata, _FEW=0, _BUCKETS=buckets, _AT_ONCE=at_once):
         found = StratumFinder(edges).of(near)
     assert found.dtype == np.int64
     assert (found == np.searchsorted(edges, near, side="right")).all()

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.evalcore.measures.base import driving
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.measures.two_classes import driving
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import prepare
 

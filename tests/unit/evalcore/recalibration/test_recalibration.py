@@ -11,30 +11,27 @@ from scipy.stats import hypergeom, norm
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.measures import totals
+from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.methods.registry import method
-from assay.evalcore.outcomes.codes import UNDECIDED
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.allocation import pivotal, reductions, waterfill
-from assay.evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
-from assay.evalcore.recalibration.diagnostics import BROKEN_SCORE, NO_POSITIVE, not_excluded
-from assay.evalcore.recalibration.evidence import Evidence
-from assay.evalcore.recalibration.intervals import logit_interval, weighted_quantiles
+from assay.evalcore.recalibration.combine import logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
+from assay.evalcore.recalibration.planning import pivotal, reductions, waterfill
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
+from assay.evalcore.recalibration.prior import CONFIGURATIONS, anchored_slope, pool_shape
 from assay.evalcore.recalibration.quantities import of_predictions
-from assay.evalcore.recalibration.sequential import RoundSums
-from assay.evalcore.recalibration.shape import pool_shape
+from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
+from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.replay.families import pool as family_pool
 from assay.evalcore.replay.pool import prepare
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
@@ -183,23 +180,23 @@ def test_the_expected_reduction_is_that_of_brute_force():
 def test_gradients_by_totals_are_the_finite_differences(name: str):
     m, items = measure(name), np.array([[900.0, 100.0]])
     hits, missed, h = np.array([60.0]), np.array([30.0]), 1e-4
-    by_missed = totals.value(m, hits, missed + h, items) - totals.value(m, hits, missed - h, items)
-    by_hits = totals.value(m, hits + h, missed, items) - totals.value(m, hits - h, missed, items)
+    by_missed = two_classes.of_totals(m, hits, missed + h, items) - two_classes.of_totals(m, hits, missed - h, items)
+    by_hits = two_classes.of_totals(m, hits + h, missed, items) - two_classes.of_totals(m, hits - h, missed, items)
     expected = np.stack([by_missed, by_hits], axis=1) / (2 * h)
-    assert totals.gradient(m, hits, missed, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert two_classes.slopes_by_prediction(m, hits, missed, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 def test_found_labels_bound_a_measure_for_certain():
     items = np.array([[90.0, 10.0]])
     known, free = np.array([[2.0, 4.0]]), np.array([[50.0, 3.0]])
     # TP between 4 and 7, FN between 2 and 52: F1 between 8/(10 + 56) and 14/(10 + 9)
-    low, high = totals.attainable(F1, known, free, items)
+    low, high = two_classes.attainable_ends(F1, known, free, items)
     assert (low[0], high[0]) == pytest.approx((8 / 66, 14 / 19))
     # nothing predicted positive: F1 is 0 as soon as there is one positive, and precision never exists
     nothing, none = np.array([[100.0, 0.0]]), np.zeros((1, 2))
     rest = np.array([[60.0, 0.0]])
-    assert [x[0] for x in totals.attainable(F1, none, rest, nothing)] == [0, 0]
-    assert [x[0] for x in totals.attainable(measure("precision"), none, rest, nothing)] == [0, 1]
+    assert [x[0] for x in two_classes.attainable_ends(F1, none, rest, nothing)] == [0, 0]
+    assert [x[0] for x in two_classes.attainable_ends(measure("precision"), none, rest, nothing)] == [0, 1]
 
 
 @pytest.mark.parametrize("predicted", [0, 1])

@@ -5,11 +5,9 @@ import pytest
 from scipy.special import expit
 
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.recalibration.configurations import CONFIGURATIONS
-from assay.evalcore.recalibration.label_model import fit, label_model
+from assay.evalcore.recalibration.label_model import COLD, COLD_SHARE, fit, label_model, warmed
 from assay.evalcore.recalibration.posterior import noise, posterior
-from assay.evalcore.recalibration.shape import pool_shape
-from assay.evalcore.recalibration.warm import COLD, COLD_SHARE, warmed
+from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 
 SIZE = np.array([400, 300, 200, 60, 40])
 

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.recycled.rates import RateEstimate, precisions, simple_rate
-from assay.evalcore.recycled.recall import recalls
-from assay.evalcore.recycled.samples import Overlaps, RecycledPlan, overlaps_of, plan_recycled, sample_size
+from assay.evalcore.recycled import (
+    Overlaps,
+    RateEstimate,
+    RecycledPlan,
+    overlaps_of,
+    plan_recycled,
+    precisions,
+    recalls,
+    sample_size,
+    simple_rate,
+)
 
 
 def two_systems(only_child, only_parent, both, neither=0):

@@ -10,17 +10,11 @@ from scipy.stats import norm
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.feature_strata import cells_of
-from assay.evalcore.pool.patterns import pattern_of
-from assay.evalcore.recycled.shares import (
-    groups_of,
-    level,
-    predictions_of,
-    separate_labels,
-    shares,
-)
+from assay.evalcore.pool.partition import pattern_of
+from assay.evalcore.recycled import groups_of, level, predictions_of, separate_labels, shares
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import replay
 from assay.flows.cli.main import run_command_line

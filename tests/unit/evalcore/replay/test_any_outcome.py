@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadArgument
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.registry import METHODS
-from assay.evalcore.replay.outcome_families import OUTCOME_FAMILIES as FAMILIES
-from assay.evalcore.replay.outcome_families import outcome_family_pool as pool
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
+from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.run import replay
 
 

@@ -6,11 +6,10 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.divergence import best_proposal, divergence
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.pool import best_proposal, divergence
+from assay.evalcore.replay.run import replay, summarise
 
 CELLS = Cells(
     stratum=np.array([0, 1]), prediction=np.array([0, 1]), size=np.array([8, 4]),

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef
 
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
-from assay.evalcore.weighted.reach import depends_on, unreached
+from assay.evalcore.weighted.estimate import Labelled, depends_on, unreached, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
 KIND = Classes(("no", "yes"))

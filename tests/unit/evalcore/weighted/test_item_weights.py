@@ -9,15 +9,13 @@ from doubles.rounds import a_round, four_items
 from sklearn.metrics import f1_score
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import METHODS, method
+from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.weighted.item_weights import weighted_by
+from assay.evalcore.weighted.sample import weighted_by
 
 CELLS = four_items()
 

@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.weighted.reliability import of_predicted, reliability, reliability_of_predictions
+from assay.evalcore.weighted.judges import of_predicted, reliability, reliability_of_predictions
 from assay.evalcore.weighted.sample import WeightedSample
 
 

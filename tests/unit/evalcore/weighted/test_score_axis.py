@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.weighted.score_axis import BINS, along_the_score
+from assay.evalcore.weighted.sample import BINS, along_the_score
 
 
 def test_cells_and_labels_are_counted_where_the_mean_score_is():

@@ -1,6 +1,6 @@
 """The errors among labelled items: which, how many, and in what order."""
 
-from assay.evalcore.weighted.wrong_predictions import MOST_LISTED, LabelledItem, wrong_predictions
+from assay.evalcore.weighted.sample import MOST_LISTED, LabelledItem, wrong_predictions
 
 
 def item(name, predicted, label, **changes):

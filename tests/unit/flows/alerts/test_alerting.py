@@ -13,23 +13,21 @@ from doubles.world import World
 from services.receivers import webhook_receiver
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.delivery import deliver, outbox_of_all
-from assay.flows.alerts.verdicts import changes, raise_failure
+from assay.flows.alerts import changes, deliver, outbox_of_all, raise_failure
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.record.moments import moments
+from assay.flows.record.reported import moments
 from assay.flows.verify.ledger import verify
-from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.alert import Alert, MeasureReading, verdict_alert
 from assay.tasks.alerts.listing import deliveries_in_words
-from assay.tasks.alerts.message import MeasureReading, verdict_alert
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
-from assay.tasks.ledger import codec, layout, open_store
+from assay.tasks.ledger import layout, open_store, record
+from assay.tasks.ledger.beginning import RecordedSpec, write_spec
 from assay.tasks.ledger.ending import open_evaluations
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import RecordedSpec, write_spec
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -44,7 +42,7 @@ BREACH = {"n": 40, "budget": {"labels": 40}, "batch_size": 20, "threshold": {"mi
 
 def alerts_of(store, owner="small"):
     found = [key for key in store.keys(layout.alerts(owner)) if key.count("/") == 2]
-    return {key.rpartition("/")[2]: codec.decode(Alert, store.get(key), key) for key in found}
+    return {key.rpartition("/")[2]: record.decode(Alert, store.get(key), key) for key in found}
 
 
 def told(verdicts, finished=True):

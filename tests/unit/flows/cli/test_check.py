@@ -7,8 +7,8 @@ import yaml
 from doubles.small_pool import small_spec, spec_json, write_small_pool
 
 from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.tasks.ledger import open_store
 
 

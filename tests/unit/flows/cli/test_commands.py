@@ -9,10 +9,8 @@ from importlib import import_module
 import click
 import pytest
 
-from assay.flows.cli.commands import COMMANDS
 from assay.flows.cli.entry import main
-from assay.flows.cli.main import assay, run_command_line
-from assay.flows.cli.outline import FILE, all_outlines, outline_of
+from assay.flows.cli.main import COMMANDS, FILE, all_outlines, assay, outline_of, run_command_line
 
 
 @pytest.mark.parametrize("name", COMMANDS)

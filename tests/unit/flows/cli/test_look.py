@@ -9,12 +9,12 @@ from doubles.stream import a_monitor, after, write_stream
 
 import assay
 from assay.flows.cli.main import run_command_line
-from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.report import sentences
 from assay.tasks.spec.monitor import load_monitor_spec
-from assay.tasks.spec.monitor_template import monitor_template
+from assay.tasks.spec.template import monitor_template
 
 
 def test_status_lists_monitors_before_any_window_was_opened(

@@ -5,7 +5,7 @@ import pty
 import sys
 from contextlib import suppress
 
-from assay.flows.cli.working import working
+from assay.flows.cli.output import working
 
 
 def test_a_pipe_gets_nothing(capsys):

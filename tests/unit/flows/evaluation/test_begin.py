@@ -6,8 +6,8 @@ from doubles.small_pool import small_spec
 from assay.flows.evaluation import begin as module
 from assay.flows.evaluation.begin import begin
 from assay.tasks.desks.protocol import DeskRefused
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import RecordedSpec, versions, write_spec
+from assay.tasks.ledger.beginning import RecordedSpec, versions, write_spec
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.testing import FakeDesk
 

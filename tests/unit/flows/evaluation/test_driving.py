@@ -4,9 +4,9 @@ import pytest
 from doubles.world import World
 
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation import drive as evaluate
+from assay.flows.evaluation import advance as evaluate
+from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
-from assay.flows.evaluation.drive import Patience, drive
 from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import open_evaluations

@@ -14,23 +14,21 @@ from assay.evalcore.design.draws import simulate_answers, without_replacement
 from assay.evalcore.design.round import ClosedDraws, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.observe import close_round, observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import close_round, observe, plan
 from assay.evalcore.evaluation.state import begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.pool import LabelledPool, annotators_of
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.run import replay, summarise
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_evaluation
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -143,9 +141,9 @@ def test_a_live_evaluation_counts_every_answer_and_verifies(tmp_path):
 
 
 def test_a_share_that_its_answers_do_not_give_is_found(tmp_path, monkeypatch):
-    from assay.evalcore.annotators import decisions
+    from assay.evalcore.annotators import rules
 
-    monkeypatch.setattr(decisions, "_share", lambda tally, classes: 0.4)
+    monkeypatch.setattr(rules, "_share", lambda tally, classes: 0.4)
     spec = small_spec(tmp_path, n=80, method="dirichlet-tree-stochastic:depth=3", budget={"labels": 20})
     store = MemoryStore()
     begin_evaluation(store, spec)

@@ -8,17 +8,17 @@ import pytest
 from doubles.stream import monitor_data, write_day
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method, methods_that
-from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
+from assay.evalcore.methods.two_classes.registry import method, methods_that
+from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore

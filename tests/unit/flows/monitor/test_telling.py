@@ -10,9 +10,9 @@ from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
 from assay.flows.monitor.telling import tell
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -20,7 +20,7 @@ from assay.tasks.spec.monitor import MonitorSpec
 def told(ledger):
     """The alerts that were raised, by key."""
     keys = [key for key in ledger.store.keys(layout.alerts(ledger.name)) if key.count("/") == 2]
-    return [codec.decode(Alert, ledger.store.get(key), key) for key in keys]
+    return [record.decode(Alert, ledger.store.get(key), key) for key in keys]
 
 
 def window_verdict(window, value, lower, upper, verdict):

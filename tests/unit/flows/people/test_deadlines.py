@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from doubles.small_pool import small_spec
 
-from assay.flows.people.deadlines import deadline_of
-from assay.tasks.ledger.rounds.posts import Post
+from assay.flows.people.close import deadline_of
+from assay.tasks.ledger.rounds.answers import Post
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 POSTS = [Post(attempt=n, at=NEW_YEAR + timedelta(hours=n - 1), items=("x",), arrived=False) for n in (1, 2)]

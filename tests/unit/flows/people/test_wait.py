@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.evalcore.annotators.adjudication import adjudicate
-from assay.evalcore.annotators.annotation import Annotation
-from assay.flows.people import wait
+from assay.evalcore.annotators.adjudication import Annotation, adjudicate
+from assay.flows.people import close
 from assay.tasks.desks.protocol import Batch
 
 
@@ -23,8 +22,8 @@ def answer(person, kind, label=None):
 ])
 def test_a_desk_is_told_of_people_who_could_not_tell_because_it_may_count_them(monkeypatch, answers, asked):
     told = []
-    monkeypatch.setattr(wait, "request_more", lambda desk, batch, items, needed: told.append((items, needed)))
+    monkeypatch.setattr(close, "request_more", lambda desk, batch, items, needed: told.append((items, needed)))
     people = SimpleNamespace(desk=None, annotators=2)
     asking = SimpleNamespace(batch=Batch(evaluation="e", round=1, items=[]))
-    wait._request_more(people, asking, adjudicate(["a"], answers, annotators=2))
+    close._request_more(people, asking, adjudicate(["a"], answers, annotators=2))
     assert told == asked

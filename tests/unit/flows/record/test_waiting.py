@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from assay.flows.record.waiting import WaitingFor
+from assay.flows.record.standing import WaitingFor
 
 
 def test_usual_counts_are_told_even_when_they_are_none_and_unusual_ones_only_where_there_are_any():

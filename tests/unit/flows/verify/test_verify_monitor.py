@@ -3,10 +3,9 @@
 import pytest
 from doubles.stream import a_monitor, after, write_stream
 
-from assay.flows.monitor.changes.amend import amend
-from assay.flows.monitor.changes.mute import mute
-from assay.flows.monitor.registry import UnknownMonitor, register
+from assay.flows.monitor.mute import mute
 from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import UnknownMonitor, amend, register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore

@@ -8,8 +8,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput, Unreachable
 from assay.flows.workers.chosen import chosen_workers
-from assay.flows.workers.on_dask import Dask
-from assay.flows.workers.on_ray import Ray
+from assay.flows.workers.clusters import Dask, Ray
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.pool.mapping import one_after_the_other
 
@@ -39,7 +38,7 @@ def test_a_missing_extra_is_named(monkeypatch, kind, library):
 
 def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("assay.flows.workers.on_dask._PATIENCE", 0.2)
+    monkeypatch.setattr("assay.flows.workers.clusters._PATIENCE", 0.2)
     with (
         pytest.raises(Unreachable, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"),
         Dask(Runner("dask", address="tcp://127.0.0.1:9")).started(),
@@ -50,7 +49,7 @@ def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
 @pytest.fixture
 def dask_without_workers(monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("assay.flows.workers.on_dask._LOOK", 0.2)
+    monkeypatch.setattr("assay.flows.workers.clusters._LOOK", 0.2)
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster:
         yield cluster
 
@@ -58,7 +57,7 @@ def dask_without_workers(monkeypatch):
 def test_a_dask_cluster_whose_workers_are_all_dead_is_an_error_that_says_so(
     dask_without_workers, monkeypatch, caplog
 ):
-    monkeypatch.setattr("assay.flows.workers.on_dask._NO_WORKERS", 0.3)
+    monkeypatch.setattr("assay.flows.workers.clusters._NO_WORKERS", 0.3)
     with (
         chosen_workers(f"dask:{dask_without_workers.scheduler_address}") as map_over,
         pytest.raises(Unreachable, match=r"has had no worker for 0\.3 seconds; start some"),

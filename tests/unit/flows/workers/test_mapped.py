@@ -8,12 +8,11 @@ import pytest
 from doubles.dying import DyingWork, double
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.flows.workers.mapped import OnWorkers, WorkersDied
-from assay.flows.workers.on_this_machine import Processes, Threads
-from assay.flows.workers.protocol import Started, Workers
+from assay.flows.workers.chosen import Processes, Threads
+from assay.flows.workers.mapped import OnWorkers, Started, Workers, WorkersDied
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.travelling import Travelling
+from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.mapping import stopping
 
 

@@ -15,9 +15,8 @@ from assay.tasks.alerts import outbox
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
 from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger import record
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -40,10 +39,10 @@ def test_an_alert_is_raised_once_and_survives_the_ledger():
     assert not raise_alert(Ledger(store, "spam"), alert, NOON + HOUR)
     assert not raise_alert(Ledger(store, "spam"), an_alert(body="another wording of the same"), NOON)
     key = "spam/alerts/finished-breach.json"
-    assert codec.decode(Alert, store.get(key), key) == alert
-    assert codec.encode(alert) == store.get(key)
+    assert record.decode(Alert, store.get(key), key) == alert
+    assert record.encode(alert) == store.get(key)
     with pytest.raises(DamagedRecord, match=key):
-        codec.decode(Alert, store.get(key).replace(b"critical", b"loud"), key)
+        record.decode(Alert, store.get(key).replace(b"critical", b"loud"), key)
 
 
 @pytest.mark.parametrize("wrong", [{"key": "a/b"}, {"key": "a.b"}, {"key": ""}, {"severity": "loud"},

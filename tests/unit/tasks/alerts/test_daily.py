@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 from doubles.channels import FakeChannel
 
-from assay.tasks.alerts.daily import StandingState, daily_alert, spent_alert
+from assay.tasks.alerts.alert import StandingState, daily_alert, spent_alert
 from assay.tasks.alerts.outbox import deliver_due, raise_alert
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

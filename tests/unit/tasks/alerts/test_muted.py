@@ -7,10 +7,9 @@ from doubles.channels import FakeChannel, an_alert
 from doubles.fuses import Fuse, Fused, PowerCut
 
 from assay.tasks.alerts.listing import outbox_rows
-from assay.tasks.alerts.muted import read_muted, summary_alert
-from assay.tasks.alerts.outbox import deliver_due, outbox_index, raise_alert
-from assay.tasks.ledger.monitoring.mutes import Mute, create_mute, ended_mutes, mute_at, read_mutes
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.alerts.outbox import deliver_due, outbox_index, raise_alert, read_muted, summary_alert
+from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, mute_at, read_mutes
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.flows.connectors.bring_in import bring_in
-from assay.tasks.connectors.zipped import zipped
+from assay.flows.connectors import bring_in
+from assay.tasks.connectors.inspect_logs import zipped
 
 LOGS = Path(__file__).parents[3] / "logs"
 STRANGE = [None, [], {}, "", "x", 0, -1, 1.5, True, [None], {"a": None}, "\ud800", 10**400, float("nan"),

@@ -9,7 +9,7 @@ import yaml
 from services.logs import LOGS
 
 from assay.evalcore.errors import BadInput
-from assay.flows.connectors.bring_in import bring_in
+from assay.flows.connectors import bring_in
 from assay.tasks.spec.evaluation import load_spec
 
 

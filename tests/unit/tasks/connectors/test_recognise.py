@@ -4,7 +4,7 @@ import pytest
 from services.logs import LOGS
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.notes import Notes
+from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.registry import IMPORTERS, recognised
 
 

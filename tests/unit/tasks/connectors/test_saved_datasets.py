@@ -8,7 +8,7 @@ import yaml
 from services.logs import LOGS
 
 from assay.evalcore.errors import BadInput
-from assay.flows.connectors.bring_in import bring_in
+from assay.flows.connectors import bring_in
 
 
 def test_splits_are_a_column_and_class_labels_have_names(tmp_path):

@@ -1,7 +1,7 @@
 """Comparing two answers blind: what a desk is shown, and what its answers mean."""
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import class_answers
 from assay.tasks.desks.blind import BlindPair
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.protocol import Item

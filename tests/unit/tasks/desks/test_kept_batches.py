@@ -7,7 +7,7 @@ import pytest
 from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 

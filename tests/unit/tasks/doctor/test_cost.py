@@ -2,10 +2,10 @@
 
 import pytest
 
-from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.play import Forecast, Goal
 from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis
-from assay.evalcore.methods.choice import Choice
-from assay.tasks.doctor.cost import prognosis_lines
+from assay.evalcore.methods.two_classes.choice import Choice
+from assay.tasks.doctor.examination import prognosis_lines
 
 REACHED = Forecast(
     goal=Goal(half_width=0.1), labels=317, low=109, high=None, horizon=1_500, share=0.8, labels_now=0,

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.judge import alike_finding, ties_finding
-from assay.tasks.doctor.numbers import UsableRows, threshold_of, usable_rows
+from assay.tasks.doctor.numbers import ClassNames, UsableRows, threshold_of, usable_rows
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.doctor.summary import calibration, measure_findings, score_summary, summary_of

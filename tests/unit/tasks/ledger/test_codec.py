@@ -7,14 +7,12 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.codec import DamagedRecord
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.layout import monitor
 from assay.tasks.ledger.monitors import Opening
-from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_record, get_record, put_record
+from assay.tasks.ledger.record import DamagedRecord, Ledger, find_record, get_record, put_record
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
 

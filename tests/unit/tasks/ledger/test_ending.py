@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.tasks.ledger.ending import Ending, read_ending, write_ending
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.key_pattern import RESERVED
+from assay.tasks.ledger.layout import RESERVED
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,30}", fullmatch=True).filter(
     lambda name: name not in RESERVED

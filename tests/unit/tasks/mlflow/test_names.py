@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from assay.tasks.mlflow.names import allowed_name, metric_name
+from assay.tasks.mlflow.publication import allowed_name, metric_name
 from assay.tasks.report import EstimateRow
 
 

@@ -10,10 +10,9 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.registry import auto
-from assay.tasks.ledger.codec import DamagedRecord
+from assay.evalcore.methods.two_classes.registry import auto
 from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
@@ -22,9 +21,8 @@ from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts
-from assay.tasks.pool.shards import cutting, receipt, together
-from assay.tasks.pool.shards.duplicate_ids import first_duplicates
-from assay.tasks.pool.shards.id_hashes import id_hashes
+from assay.tasks.pool.shards import cutting, receipt, work
+from assay.tasks.pool.shards.duplicate_ids import first_duplicates, id_hashes
 from assay.tasks.spec.evaluation import Spec
 
 CSV = """\
@@ -48,7 +46,7 @@ def frozen_columns(store, manifest) -> dict[str, list]:
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
-    for module in (frozen, together, cutting, receipt):
+    for module in (frozen, work, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
 

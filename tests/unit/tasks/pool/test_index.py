@@ -5,17 +5,16 @@ import pytest
 from doubles.specs import a_spec
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool import frozen, part_file
 from assay.tasks.pool import index as pool_index
+from assay.tasks.pool import index as row_finder
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.cutting import frozen_shards, row_finder
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.pool.shards import together
+from assay.tasks.pool.shards import work
 
 ROWS = 30
 
@@ -23,8 +22,8 @@ ROWS = 30
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Shards of two parts, parts of eight rows and groups of two, so that thirty rows are many."""
-    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 2)
-    for module in (frozen, together, pool_index):
+    monkeypatch.setattr(frozen, "SHARD_PARTS", 2)
+    for module in (frozen, work, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
 
@@ -81,7 +80,7 @@ def test_an_address_outside_the_pool_is_refused(tmp_path, cell, rank):
 
 def test_far_apart_rows_are_read_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(row_finder, "BRIDGED", 3)
-    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 16)
+    monkeypatch.setattr(frozen, "SHARD_PARTS", 16)
     store = MemoryStore()
     _, cells, index = opened(tmp_path, store)
     read: list[tuple[int, int]] = []

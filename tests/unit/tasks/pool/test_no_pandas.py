@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.shards.together import FrozenRows
+from assay.tasks.pool.shards.work import FrozenRows
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import load_spec
 

@@ -9,8 +9,8 @@ import pytest
 
 from assay.evalcore.types import Ints
 from assay.tasks.pool import part_file
+from assay.tasks.pool.checked_rows import SHOWN_HASH
 from assay.tasks.pool.part_file import NotAPart, part_bytes, read_part_file, read_rows_of
-from assay.tasks.pool.shown import SHOWN_HASH
 
 ROWS = 23
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.pool.shown import shown_hashes
+from assay.tasks.pool.checked_rows import shown_hashes
 
 
 @given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12), st.text(max_size=12)), max_size=8))

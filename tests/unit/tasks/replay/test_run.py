@@ -9,14 +9,12 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.errors import BadArgument, BadInput, UnknownName
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.run import replay
-from assay.evalcore.replay.summary import summarise
-from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
-from assay.tasks.replay.request import ReplayRequest
+from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.replay.run import replay, summarise
+from assay.tasks.replay.presentation import as_text, check_plot_path, write_convergence_plot
+from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import simulation_of
-from assay.tasks.replay.table import as_text
 
 F1 = "f1"
 REQUEST = ReplayRequest(

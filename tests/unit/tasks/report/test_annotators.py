@@ -16,8 +16,7 @@ from assay.evalcore.annotators.people import (
     RateInterval,
 )
 from assay.evalcore.annotators.quality import UNTESTED, AnnotatorQuality, Correction, Differing, nothing_known
-from assay.tasks.report.annotators import annotators_in_words
-from assay.tasks.report.pseudonyms import pseudonymous
+from assay.tasks.report.annotators import annotators_in_words, pseudonymous
 
 
 def a_person(name, errors=None):

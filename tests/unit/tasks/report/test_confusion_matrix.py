@@ -5,8 +5,8 @@ from dataclasses import replace
 from doubles.report_data import estimate, report_data
 
 from assay.evalcore.outcomes.classes import Classes
-from assay.tasks.report.figures.confusion_matrix import MATRIX, confusion_matrix
-from assay.tasks.report.figures.convergence import whole_pool_rows
+from assay.tasks.report.confusion_matrix import MATRIX, confusion_matrix
+from assay.tasks.report.convergence import whole_pool_rows
 
 NAMES = ("cat", "dog")
 

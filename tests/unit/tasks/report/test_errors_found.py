@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from doubles.report_data import report_data
 
-from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
+from assay.evalcore.weighted.sample import LabelledItem, WrongPredictions, wrong_predictions
 from assay.tasks.report import render_report
 from assay.tasks.report.errors_found import errors_in_words
 

@@ -3,8 +3,8 @@
 import pytest
 
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
-from assay.evalcore.forecast.goals import Forecast, Goal
-from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.forecast.labels_needed import Outlook
+from assay.evalcore.forecast.play import Forecast, Goal
 from assay.tasks.report.forecast import (
     audit_in_words,
     forecast_in_words,

@@ -4,11 +4,11 @@ import pytest
 from doubles.report_data import estimate
 
 from assay.evalcore.evaluation.estimate import PriceTag
-from assay.evalcore.recalibration import diagnostics
+from assay.evalcore.recalibration import reporting
 from assay.tasks.report import price
 
-REGIMES = [diagnostics.AGREE, diagnostics.DISAGREE, diagnostics.EARLY, diagnostics.MODEL_ONLY,
-           diagnostics.NO_POSITIVE, diagnostics.BROKEN_SCORE]
+REGIMES = [reporting.AGREE, reporting.DISAGREE, reporting.EARLY, reporting.MODEL_ONLY,
+           reporting.NO_POSITIVE, reporting.BROKEN_SCORE]
 
 
 def checked(regime, chance):
@@ -24,13 +24,13 @@ def checked(regime, chance):
 def test_every_regime_has_a_sentence_and_only_a_broken_score_a_chance(regime):
     tag = checked(regime, 0.617)
     said = price.model_check(estimate("f1", 0.8, 0.1, 50, price_tag=tag))
-    assert ("(chance 62%)" in said) == (regime == diagnostics.BROKEN_SCORE)
+    assert ("(chance 62%)" in said) == (regime == reporting.BROKEN_SCORE)
     assert said != regime
 
 
 def test_no_model_no_check_and_no_chance_of_all():
     assert price.model_check(estimate("f1", 0.8, 0.1, 50)) is None
-    sure = checked(diagnostics.BROKEN_SCORE, 1.0)
+    sure = checked(reporting.BROKEN_SCORE, 1.0)
     assert price.model_check(estimate("f1", 0.8, 0.1, 50, price_tag=sure)).endswith("(chance 99%)")
 
 

@@ -18,8 +18,8 @@ from assay.evalcore.evaluation.estimate import Comparison, PriceTag
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.registry import METHODS, method
-from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import (
@@ -33,9 +33,9 @@ from assay.tasks.report import (
 )
 from assay.tasks.report import wording as w
 from assay.tasks.report.data import ComparedSystems, ExtensionRow, Moved, Undecided
-from assay.tasks.report.figures.bars import scale_of_bars
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.machine import report_json, report_parquet
+from assay.tasks.report.table_lines import scale_of_bars
 
 
 class _Page(HTMLParser):

@@ -6,10 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.tasks.sources.column_names import column_kinds, column_names
-from assay.tasks.sources.columns import check_columns
-from assay.tasks.sources.nested import every_name, is_within, picked
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.files.protocol import check_columns
+from assay.tasks.sources.parquet.rows import every_name, is_within, picked
+from assay.tasks.sources.reader import column_kinds, column_names, open_source
 
 COLUMNS = {"id": ["a", "b"], "age": [1, 2], "share": [0.5, None], "new": [True, False], "empty": [None, None]}
 KINDS = {"id": "text", "age": "number", "share": "number", "new": "boolean", "empty": "nothing"}

@@ -5,9 +5,8 @@ import gzip
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.dialect import dialect_of
-from assay.tasks.sources.reader import open_source, read_rows
+from assay.tasks.sources.reader import column_names, open_source, read_rows
 
 ROWS = [
     {"id": "1", "größe": "Müller, Jürgen", "label": "ja"},

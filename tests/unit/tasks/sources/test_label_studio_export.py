@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.label_studio_export import exported_labels
+from assay.tasks.sources.known_labels import exported_labels
 from assay.tasks.spec.evaluation import Spec
 
 

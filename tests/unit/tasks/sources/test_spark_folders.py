@@ -6,9 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.column_names import column_kinds, column_names
-from assay.tasks.sources.partition_columns import partition_columns
-from assay.tasks.sources.reader import open_source, read_rows
+from assay.tasks.sources.files.names import partition_columns
+from assay.tasks.sources.reader import column_kinds, column_names, open_source, read_rows
 
 ROWS = pa.table({
     "id": [f"m{n}" for n in range(8)],

@@ -10,9 +10,8 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
-from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest
+from assay.tasks.spec.evaluation import Deadline, Spec, load_spec, spec_digest
 from assay.tasks.spec.goals import Budget, Limit, Target
-from assay.tasks.spec.people import Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.template import spec_template
 

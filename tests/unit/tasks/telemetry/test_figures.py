@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from prometheus_client.parser import text_string_to_metric_families
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.telemetry import otel, prometheus
+from assay.tasks.telemetry import exporters
 from assay.tasks.telemetry.figures import samples
 
 END = datetime(2026, 11, 3, tzinfo=UTC)
@@ -34,7 +34,7 @@ def read(text):
 
 
 def test_prometheus_reads_value_ends_labels_verdict_and_age_of_the_newest_judged_window():
-    found = read(prometheus.exposition(FOUND))
+    found = read(exporters.exposition(FOUND))
     assert [found[name, ""] for name in ("value", "lower", "upper", "labels")] == pytest.approx(
         [0.7, 0.65, 0.75, 100]
     )
@@ -50,7 +50,7 @@ def test_prometheus_reads_value_ends_labels_verdict_and_age_of_the_newest_judged
 
 
 def test_a_monitor_without_a_verdict_has_windows_and_no_value():
-    found = read(prometheus.exposition(samples(history(row("2026-11-01", None, "waiting")), None, END)))
+    found = read(exporters.exposition(samples(history(row("2026-11-01", None, "waiting")), None, END)))
     assert found["windows", "waiting"] == 1
     assert not any(name[0] == "value" for name in found)
 
@@ -58,11 +58,11 @@ def test_a_monitor_without_a_verdict_has_windows_and_no_value():
 def test_a_textfile_is_replaced_whole_and_a_place_that_cannot_be_written_is_named(tmp_path):
     file = tmp_path / "figures" / "assay-stream.prom"
     for _ in range(2):
-        prometheus.write_textfile(FOUND, file)
-    assert read(file.read_bytes()) == read(prometheus.exposition(FOUND))
+        exporters.write_textfile(FOUND, file)
+    assert read(file.read_bytes()) == read(exporters.exposition(FOUND))
     assert list(file.parent.iterdir()) == [file]
-    with pytest.raises(prometheus.FiguresNotWritten, match=r"assay-stream\.prom"):
-        prometheus.write_textfile(FOUND, file / "below-a-file.prom")
+    with pytest.raises(exporters.FiguresNotWritten, match=r"assay-stream\.prom"):
+        exporters.write_textfile(FOUND, file / "below-a-file.prom")
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
@@ -98,7 +98,7 @@ def collector(monkeypatch):
 
 
 def test_opentelemetry_s_collector_gets_the_same_numbers(collector):
-    otel.send(FOUND)
+    exporters.send_by_otlp(FOUND)
     ((path, body),) = collector.taken
     assert path == "/v1/metrics"
     (resource,) = ExportMetricsServiceRequest.FromString(body).resource_metrics
@@ -117,13 +117,13 @@ def test_opentelemetry_s_collector_gets_the_same_numbers(collector):
 
 def test_a_collector_that_refuses_is_an_error(collector):
     collector.status = 400
-    with pytest.raises(otel.FiguresNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
-        otel.send(FOUND)
+    with pytest.raises(exporters.FiguresNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        exporters.send_by_otlp(FOUND)
 
 
 @pytest.mark.parametrize(("package", "ask", "extra"), [
-    ("prometheus_client", lambda: prometheus.exposition(FOUND), "prometheus"),
-    ("opentelemetry.sdk.metrics.export", lambda: otel.send(FOUND), "otel"),
+    ("prometheus_client", lambda: exporters.exposition(FOUND), "prometheus"),
+    ("opentelemetry.sdk.metrics.export", lambda: exporters.send_by_otlp(FOUND), "otel"),
 ])
 def test_without_the_extra_the_remedy_is_named(monkeypatch, package, ask, extra):
     monkeypatch.setitem(sys.modules, package, None)

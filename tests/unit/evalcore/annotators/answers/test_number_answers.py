@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.annotators.adjudication import adjudicate
+from assay.evalcore.annotators.adjudication import Annotation, adjudicate
 from assay.evalcore.annotators.agreement import interval_alpha, spread_of
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.numbers import NumberAnswers
-from assay.evalcore.annotators.decisions import decide
-from assay.evalcore.annotators.rules import Rule
+from assay.evalcore.annotators.answers import NumberAnswers
+from assay.evalcore.annotators.rules import Rule, decide
 
 KIND = NumberAnswers(low=0, high=10)
 

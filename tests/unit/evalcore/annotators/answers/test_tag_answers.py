@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.answers.tags import TagAnswers
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import TagAnswers
 from assay.evalcore.annotators.rules import Rule, settle
 from assay.evalcore.outcomes.tags import Tags
 

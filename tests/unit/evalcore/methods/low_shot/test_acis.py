@@ -8,19 +8,16 @@ from doubles.pools import synthetic_pool
 from sklearn.isotonic import IsotonicRegression
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.estimators.single_trial import denominator, single_trial
+from assay.evalcore.estimators.importance import denominator, single_trial
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.label_models.isotonic import isotonic_curve
+from assay.evalcore.label_models import isotonic_curve
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.low_shot.acis import Acis
-from assay.evalcore.methods.low_shot.acis_average import Iterations
-from assay.evalcore.methods.low_shot.calibration import Strata, blended, prior_rates
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.two_classes.acis import Acis, Iterations
+from assay.evalcore.methods.two_classes.base import draw_round
+from assay.evalcore.methods.two_classes.calibration import Strata, blended, prior_rates
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import iteration_of

@@ -5,20 +5,18 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from assay.evalcore.design.one_at_a_time import weights
+from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import RoundPlan
-from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.rounds import LabelledRound, observe
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.monitoring.evidence.sample import WindowSample, sure_end
-from assay.evalcore.monitoring.evidence.watched import WatchedStack
-from assay.evalcore.outcome_measures.comparing import side_by_side
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.base import design_of_round
-from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import design_of_round
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample, sure_end
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.items import Items
 
 KIND = Classes(names=("cat", "dog", "owl"))

@@ -7,10 +7,9 @@ from doubles.rounds import SEGMENTS, a_round, four_items
 from assay.evalcore.evaluation.estimate import Estimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.evidence.sample import WindowSample, sure_end
-from assay.evalcore.monitoring.evidence.watched import WatchedMeasure
+from assay.evalcore.monitoring.evidence import WatchedMeasure, WindowSample, sure_end
 from assay.evalcore.monitoring.verdicts import WatchedLimit
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 
 FLOOR = WatchedLimit(side="below", value=0.5, name="floor")
 NORTH, SOUTH = 0, 1

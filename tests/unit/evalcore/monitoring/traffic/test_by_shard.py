@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.traffic.by_shard import (
+from assay.evalcore.monitoring.profile import (
     SomeValues,
+    Traffic,
     counts_between,
     edges_of,
     expected_from,
     moments_of,
+    profile_of,
 )
-from assay.evalcore.monitoring.traffic.profile import Traffic, profile_of
 
 RNG = np.random.default_rng(4)
 P = RNG.beta(0.5, 2.0, size=3_000)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.monitoring.traffic.distances import largest_gap, moved_share, stability
+from assay.evalcore.monitoring.signals import largest_gap, moved_share, stability
 
 
 def test_equal_shares_have_no_psi_and_a_moved_half_has_what_the_formula_says():

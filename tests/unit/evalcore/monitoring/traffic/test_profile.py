@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.traffic.profile import (
+from assay.evalcore.monitoring.profile import (
     MOST_VALUES,
     OTHER,
     Binned,

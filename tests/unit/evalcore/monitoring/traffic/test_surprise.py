@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, t
 
-from assay.evalcore.monitoring.traffic.surprise import (
-    MEMORY,
-    MOST,
-    distance_bound,
-    earlier_windows,
-    level_bound,
-)
+from assay.evalcore.monitoring.signals import MEMORY, MOST, distance_bound, earlier_windows, level_bound
 
 
 def test_a_window_is_compared_with_the_newest_ones_before_it():

@@ -6,26 +6,24 @@ from scipy.special import expit
 
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.label_models.dirichlet_tree import hung, posterior
+from assay.evalcore.label_models import hung, posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
-from assay.evalcore.methods.registry import method as two_class_method
-from assay.evalcore.outcome_measures.registry import outcome_measure
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.cells import OutcomeCells
-from assay.evalcore.outcome_methods.cutting.pool import MeasuredItems
-from assay.evalcore.outcome_methods.dirichlet.importance import leaves_of, weighed
-from assay.evalcore.outcome_methods.dirichlet.leaves import _chained, told_apart
-from assay.evalcore.outcome_methods.registry import METHODS, outcome_method, outcome_method_for
-from assay.evalcore.outcome_methods.table import loss_table
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.dirichlet_importance import leaves_of, weighed
+from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, told_apart
+from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
+from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method, outcome_method_for
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, loss_table
+from assay.evalcore.methods.two_classes.registry import method as two_class_method
+from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.codes import UNANSWERED
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.outcome_families import outcome_family_pool as family
+from assay.evalcore.replay.families import outcome_family_pool as family
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.replay.run import replay
 

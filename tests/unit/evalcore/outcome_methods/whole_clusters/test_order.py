@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_methods.whole_clusters.order import chances, in_turn
+from assay.evalcore.methods.any_outcome.whole_clusters import chances, in_turn
 
 
 def test_with_equal_measures_it_is_a_simple_random_sample():

@@ -6,11 +6,17 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
-from assay.evalcore.recalibration.interval.anytime import anytime_ends, standard_errors
-from assay.evalcore.recalibration.intervals import tail_quantiles, weighted_quantiles
+from assay.evalcore.recalibration.combine import (
+    ByDesign,
+    ByPosterior,
+    Combined,
+    Counts,
+    tail_quantiles,
+    weighted_quantiles,
+)
+from assay.evalcore.recalibration.interval import anytime_ends, standard_errors
 from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 RUNS = 4_000

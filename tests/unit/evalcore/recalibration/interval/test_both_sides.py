@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.combine import Counts
-from assay.evalcore.recalibration.interval.both_sides import ENOUGH, earned_share, shown_both_ways
+from assay.evalcore.recalibration.interval import ENOUGH, earned_share, shown_both_ways
 from assay.evalcore.recalibration.quantities import of_predictions
 
 

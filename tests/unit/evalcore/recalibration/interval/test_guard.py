@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.combine import Counts
-from assay.evalcore.recalibration.interval.guard import FEW, guard_is_up, guarded
+from assay.evalcore.recalibration.interval import FEW, guard_is_up, guarded
 from assay.evalcore.recalibration.quantities import of_predictions
 
 

@@ -5,9 +5,8 @@ import pytest
 from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import ByDesign, Combined, Counts
-from assay.evalcore.recalibration.interval.usual import Quantiles, main_interval, quantiles
-from assay.evalcore.recalibration.intervals import stretched
+from assay.evalcore.recalibration.combine import ByDesign, Combined, Counts, stretched
+from assay.evalcore.recalibration.interval import Quantiles, main_interval, quantiles
 from assay.evalcore.recalibration.quantities import of_predictions
 
 F1 = of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0]

@@ -5,14 +5,13 @@ import re
 from pathlib import Path
 
 from assay.flows.cli.main import run_command_line
-from assay.flows.cli.printed.page import json_page
-from assay.flows.cli.printed.schemas import FORMS
+from assay.flows.cli.schemas import FORMS, json_page
 
 PAGE = Path(__file__).parents[5] / "docs" / "json.md"
 
 
 def test_the_page_is_made_from_the_types():
-    again = "python -m assay.flows.cli.printed.page > docs/json.md"
+    again = "python -m assay.flows.cli.schemas > docs/json.md"
     assert PAGE.read_text(encoding="utf-8") == json_page(), f"stale; run: {again}"
 
 

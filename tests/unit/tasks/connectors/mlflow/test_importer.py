@@ -5,9 +5,9 @@ import json
 import pytest
 
 from assay.errors import BadInput
-from assay.tasks.connectors.mlflow.importer import MlflowLogs
-from assay.tasks.connectors.notes import Notes
-from assay.tasks.connectors.place import Place
+from assay.tasks.connectors.importer import Place
+from assay.tasks.connectors.mlflow_logs import MlflowLogs
+from assay.tasks.connectors.records import Notes
 
 
 def trace(number=1, *, inputs=None, outputs="two", assessments=(), about=None, tags=None, state="OK"):

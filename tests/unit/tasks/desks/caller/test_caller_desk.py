@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.begin import begin
 from assay.tasks.desks.caller.desk import CallerDesk

@@ -8,11 +8,9 @@ import time
 
 import pytest
 
-from assay.evalcore.annotators.answers.classes import class_answers
-from assay.evalcore.annotators.answers.numbers import NumberAnswers
+from assay.evalcore.annotators.answers import NumberAnswers, class_answers
 from assay.tasks.desks.folder.answers import ItemCells
-from assay.tasks.desks.folder.desk import MOST_BYTES, FolderDesk
-from assay.tasks.desks.folder.exclusive_file import create_exclusively
+from assay.tasks.desks.folder.desk import MOST_BYTES, FolderDesk, create_exclusively
 from assay.tasks.desks.folder.kind import FolderKind
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.evalcore.annotators.answers.classes import class_answers
-from assay.tasks.desks.label_studio.answers import annotation, cannot_tell
+from assay.evalcore.annotators.answers import class_answers
+from assay.tasks.desks.label_studio.desk import annotation, cannot_tell
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import shown_fields, shown_value, still_shows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.tasks.desks.label_studio import desk as of_desk
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item

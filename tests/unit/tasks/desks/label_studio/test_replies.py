@@ -12,12 +12,12 @@ import httpx
 import jwt
 import pytest
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
-from assay.tasks.ledger import codec
+from assay.tasks.ledger import record
 
 CLASSES = class_answers("yes", "no")
 NOTHING = b""
@@ -202,7 +202,7 @@ def test_an_answer_with_half_a_character_is_invalid_and_can_be_kept(double: Doub
     double.tasks[1]["annotations"] = [{"id": 1, "created_at": "2026", "completed_by": 1, "result": said}]
     (answer,) = desk.collect(batch).annotations
     assert answer.kind == "invalid"
-    assert b"choices" in codec.encode(answer)
+    assert b"choices" in record.encode(answer)
 
 
 def test_a_sign_in_that_is_answered_with_something_else_is_an_error_of_ours(double: Double):

@@ -8,12 +8,12 @@ import pyarrow.parquet
 import pytest
 from scipy.stats import binom
 
-from assay.evalcore.annotators.answers.classes import ClassAnswers, class_answers
+from assay.evalcore.annotators.answers import ClassAnswers, class_answers
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.sources.spellings import two_class_spellings
+from assay.tasks.spec.labels.classes import two_class_spellings
 
 CLASSES = ("match", "no match")
 TWO = ClassAnswers(codes={"match": 1, "no match": 0}, spellings=two_class_spellings(*CLASSES))

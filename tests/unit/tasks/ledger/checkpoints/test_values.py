@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.round import RoundLabels
-from assay.evalcore.evaluation.state import Asked
-from assay.evalcore.history import LATEST, RUN, History
-from assay.tasks.ledger.checkpoints.values import UNREADABLE, NotKept, named_runs, read_value, written_value
+from assay.evalcore.evaluation.state import LATEST, RUN, Asked, History
+from assay.tasks.ledger.checkpoint_values import UNREADABLE, NotKept, named_runs, read_value, written_value
 
 
 def nothing(_digest):
@@ -92,7 +91,7 @@ def test_one_entry_for_every_round_is_a_history_of_which_the_early_ones_lie_apar
 
 
 @pytest.mark.parametrize("named", [
-    "os:system", "assay.tasks.settings:Settings", "assay.evalcore.plurals:plural",
+    "os:system", "assay.tasks.settings:Settings", "assay.evalcore.errors:plural",
     "assay.evalcore.nothing:Nothing", "assay.evalcore.evaluation.state:Nobody",
 ])
 def test_nothing_but_dataclasses_of_the_core_is_made(named):

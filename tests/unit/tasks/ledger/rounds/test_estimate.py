@@ -8,8 +8,7 @@ from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimate import Estimate, PriceTag
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.rounds.estimate import (
     Ends,
     RoundEstimate,

@@ -4,10 +4,9 @@ import pyarrow as pa
 import pytest
 from doubles.planned import a_plan
 
-from assay.evalcore.outcomes.codes import UNDECIDED
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.owner import Ledger
+from assay.evalcore.outcomes.base import UNDECIDED
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.rounds.labels import (
     Decided,
     fields_of_decided,
@@ -53,9 +52,9 @@ def test_answers_to_gold_are_kept_beside_the_labels():
 def test_a_reason_that_is_none_is_damage():
     store, damaged, key = MemoryStore(), MemoryStore(), layout.labels("e", 2)
     write_labels(Ledger(store, "e"), 2, DECIDED)
-    columns, attached = codec.from_parquet(store.get(key), key)
+    columns, attached = record.from_parquet(store.get(key), key)
 
     changed = columns | {"reason": [None, "bored"]}
-    damaged.put(key, codec.to_parquet(changed, pa.schema(fields_of_decided()), attached))
+    damaged.put(key, record.to_parquet(changed, pa.schema(fields_of_decided()), attached))
     with pytest.raises(DamagedRecord, match=rf"{key}: 1.reason: .*; restore this key"):
         read_labels(Ledger(damaged, "e"), 2)

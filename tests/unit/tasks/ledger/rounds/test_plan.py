@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.planned import a_plan
 
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.rounds.plan import read_design, read_plan, write_design, write_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -50,7 +49,7 @@ def with_column(blob, name, values):
     table = pq.read_table(BytesIO(blob))
     field = table.schema.field(name)
     changed = table.set_column(table.column_names.index(name), name, pa.array(values, field.type))
-    return codec.to_parquet(
+    return record.to_parquet(
         {column: changed.column(column) for column in changed.column_names},
         attached={k.decode(): v.decode() for k, v in table.schema.metadata.items()},
     )
@@ -61,7 +60,7 @@ def with_column(blob, name, values):
     (lambda blob: with_column(blob, "segments", ["{"] * 4), "invalid JSON"),
     (lambda blob: with_column(blob, "shown", ['{"text":1}', None, None, None]), "text: input should be"),
     (lambda blob: with_column(blob, "cell", [None] * 4), "cell: a value is missing"),
-    (lambda blob: codec.to_parquet(codec.from_parquet(blob, "k")[0] | {"more": [1] * 4}), "its columns are"),
+    (lambda blob: record.to_parquet(record.from_parquet(blob, "k")[0] | {"more": [1] * 4}), "its columns are"),
 ])
 def test_a_damaged_plan_is_named(change, said):
     store = MemoryStore()
@@ -75,10 +74,10 @@ def test_a_damaged_plan_is_named(change, said):
 def test_a_plan_without_its_design_is_damage():
     store, damaged, key = MemoryStore(), MemoryStore(), layout.plan("e", 2)
     write_plan(Ledger(store, "e"), a_plan())
-    columns, attached = codec.from_parquet(store.get(key), key)
+    columns, attached = record.from_parquet(store.get(key), key)
     schema = pq.read_schema(BytesIO(store.get(key))).remove_metadata()
     del attached["assay.design"]
-    damaged.put(key, codec.to_parquet(columns, schema, attached))
+    damaged.put(key, record.to_parquet(columns, schema, attached))
     with pytest.raises(DamagedRecord, match=f"{key}: nothing is attached as assay.design"):
         read_plan(Ledger(damaged, "e"), 2)
 
@@ -87,7 +86,7 @@ def test_a_design_of_other_columns_is_damage():
     store, key = MemoryStore(), layout.design("e", 2)
     columns = a_plan().plan.design.to_columns()
     del columns["gradient"]
-    store.put(key, codec.to_parquet(columns))
+    store.put(key, record.to_parquet(columns))
     with pytest.raises(DamagedRecord, match=f"{key}: not a design"):
         read_design(Ledger(store, "e"), 2)
 

@@ -3,9 +3,8 @@
 import pytest
 from doubles.counted_store import CountedStore
 
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.memory import MemoryStore, Remembering
 from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.ledger.stores.remembering import Remembering
 
 
 @pytest.fixture

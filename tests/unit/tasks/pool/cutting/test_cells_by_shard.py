@@ -10,20 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.ordered_scores import ScoresInMemory, quantiles
+from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import build_partition, count_by_segment
+from assay.evalcore.pool.strata import ScoresInMemory, quantiles
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FEATURE, SYSTEM
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.travelling import Travelling
-from assay.tasks.pool.cutting import cells_by_shard, frozen_shards, scores_by_shard
+from assay.tasks.ledger.stores.opening import Travelling
+from assay.tasks.pool import frozen
+from assay.tasks.pool.cutting import cells_by_shard
+from assay.tasks.pool.cutting import scores as scores_by_shard
 from assay.tasks.pool.cutting.cells_by_shard import cut_by_features, cut_by_score, cut_by_systems
-from assay.tasks.pool.cutting.frozen_shards import shards_of
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.cutting.score_runs import RunOfShard
-from assay.tasks.pool.cutting.scores_by_shard import ScoresByShard, ordered_scores
+from assay.tasks.pool.cutting.scores import RunOfShard, ScoresByShard, ordered_scores
+from assay.tasks.pool.frozen import shards_of
 from assay.tasks.pool.mapping import one_after_the_other
 from assay.tasks.pool.part_file import part_bytes
 
@@ -62,7 +63,7 @@ def a_pool(score, rng, part_rows=8, shard_parts=2, outcomes=None, map_over=last_
         keys.append(layout.pool_part("trial", len(keys), layout.digest(blob)))
         rows.append(min(part_rows, n - start))
         store.put(keys[-1], blob)
-    with patch.object(frozen_shards, "SHARD_PARTS", shard_parts):
+    with patch.object(frozen, "SHARD_PARTS", shard_parts):
         shards = shards_of(keys, rows)
     pool = PoolToCut(
         evaluation="trial", store=store, shards=shards, segments=["seg"], outcomes=outcomes or {},

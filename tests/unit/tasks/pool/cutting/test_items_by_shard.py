@@ -9,19 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.specs import spec_data
 
-from assay.evalcore.outcome_methods.cutting import edges
-from assay.evalcore.outcomes import joint
+from assay.evalcore.methods.any_outcome import cut as edges
+from assay.evalcore.outcomes import items
 from assay.evalcore.outcomes.items import Items
+from assay.flows.workers.chosen import Threads
 from assay.flows.workers.mapped import OnWorkers
-from assay.flows.workers.on_this_machine import Threads
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
-from assay.tasks.pool.cutting.frozen_shards import shards_of
+from assay.tasks.pool import frozen
+from assay.tasks.pool.cutting import scores
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.frozen import frozen_parts, shards_of
 from assay.tasks.pool.mapping import one_after_the_other
 from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import predictions_of
@@ -121,7 +121,7 @@ def pool_of(source, folder, kind, method, monkeypatch):
         store.put(keys[-1], blob)
 
     def cut(shard_parts, map_over=one_after_the_other):
-        monkeypatch.setattr(frozen_shards, "SHARD_PARTS", shard_parts)
+        monkeypatch.setattr(frozen, "SHARD_PARTS", shard_parts)
         shards = PoolToCut(
             evaluation="trial", store=store, shards=shards_of(keys, rows), segments=[], outcomes={},
             map_over=map_over, kept=True,
@@ -147,7 +147,7 @@ def members(pool, cut, rows):
 def test_shards_are_cut_as_one_shard_is(kind, method, source, tmp_path, monkeypatch):
     cut = pool_of(source, tmp_path, kind, method, monkeypatch)
     whole = cut(100)
-    with patch.multiple(edges, **TINY), patch.multiple(scores_by_shard, **TINY_SCORES):
+    with patch.multiple(edges, **TINY), patch.multiple(scores, **TINY_SCORES):
         found = cut(1, last_first)
     assert members(*found) == members(*whole)
     for name, values in whole[1].cells.to_arrays().items():
@@ -182,7 +182,7 @@ def test_the_most_frequent_joint_predictions_of_many_are_counted_in_ranges(monke
             return (work(Items(prediction=piece)) for piece in self.pieces)
 
     prediction = np.random.default_rng(2).geometric(0.2, (3000, 3)).astype(float)
-    expected = joint.joint_predictions(Pieces(prediction)).marks
-    monkeypatch.setattr(joint, "TOLD", 5)
-    monkeypatch.setattr(joint, "COUNTED", 100)
-    assert (joint.joint_predictions(Pieces(prediction)).marks == expected).all()
+    expected = items.joint_predictions(Pieces(prediction)).marks
+    monkeypatch.setattr(items, "TOLD", 5)
+    monkeypatch.setattr(items, "COUNTED", 100)
+    assert (items.joint_predictions(Pieces(prediction)).marks == expected).all()

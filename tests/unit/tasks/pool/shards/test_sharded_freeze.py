@@ -15,19 +15,20 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.travelling import Travelling
+from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool import freeze, frozen, part_file
-from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
-from assay.tasks.pool.cutting.score_runs import StoredRun, run_bytes
+from assay.tasks.pool.cutting import scores
+from assay.tasks.pool.cutting.scores import StoredRun, run_bytes
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.predictions.kinds import predictions_of
-from assay.tasks.pool.shards import cutting, receipt, together, work
+from assay.tasks.pool.shards import cutting, receipt, work
+from assay.tasks.pool.shards import work as together
 from assay.tasks.pool.shards.cutting import shards_of_source
 from assay.tasks.sources import jsonl_rows, marks
-from assay.tasks.sources.parquet import slices as parquet_slices
+from assay.tasks.sources.parquet import picked as parquet_slices
 from assay.tasks.sources.reader import open_source, read_rows
 from assay.tasks.spec.evaluation import Spec
 
@@ -43,10 +44,10 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
     monkeypatch.setattr(cutting, "SHARD_ROWS", 8)
     monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
-    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 3)
+    monkeypatch.setattr(frozen, "SHARD_PARTS", 3)
     few = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}
     for name, number in few.items():
-        monkeypatch.setattr(scores_by_shard, name, number)
+        monkeypatch.setattr(scores, name, number)
 
 
 def rows(start: int, end: int) -> list[dict]:
@@ -329,7 +330,7 @@ def test_a_row_group_of_a_file_with_lists_is_one_shard(tmp_path):
 
 def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):
     monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
-    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 16)
+    monkeypatch.setattr(frozen, "SHARD_PARTS", 16)
 
     def nobody(work, over):
         raise AssertionError("a worker was started")

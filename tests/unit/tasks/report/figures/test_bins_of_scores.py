@@ -6,11 +6,10 @@ from base64 import b64decode
 from doubles.report_data import report_data
 
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.weighted.reliability import ReliabilityBin
-from assay.evalcore.weighted.score_axis import ScoreBin
+from assay.evalcore.weighted.judges import ReliabilityBin
+from assay.evalcore.weighted.sample import ScoreBin
 from assay.tasks.report import render_report
-from assay.tasks.report.figures.reliability import reliability_diagram
-from assay.tasks.report.figures.score_axis import labels_by_score
+from assay.tasks.report.score_figures import labels_by_score, reliability_diagram
 
 AXIS = (
     ScoreBin(lower=-2.0, upper=-1.0, items=9_900, labelled=5, positives=0),

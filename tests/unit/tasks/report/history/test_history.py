@@ -10,18 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.history import history, opening, place, row
 
-from assay.evalcore.monitoring.recent import RecentMean
+from assay.evalcore.monitoring.earlier_windows import RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.flows.cli.monitor import _print_history, told_once
-from assay.tasks.ledger.monitoring.states import WindowState
+from assay.tasks.ledger.monitors import WindowState
 from assay.tasks.report import write_files
-from assay.tasks.report.history.chart import chart
-from assay.tasks.report.history.figure import windows_figure
-from assay.tasks.report.history.files import history_files, pages_there, window_files
-from assay.tasks.report.history.page import history_html
+from assay.tasks.report.history.files import history_files, pages_there, window_files, window_html
+from assay.tasks.report.history.page import history_html, windows_figure
 from assay.tasks.report.history.record import HistoryRow
-from assay.tasks.report.history.table import history_markdown, place_rows
-from assay.tasks.report.history.window import window_html
+from assay.tasks.report.history.table import chart, history_markdown, place_rows
 from assay.tasks.report.history.words import no_data_in_words
 
 HOSTILE = "<script>alert(1)</script>"

@@ -10,9 +10,14 @@ from doubles.report_data import estimate, report_data
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.tasks.report import PoolSummary
 from assay.tasks.report.machine import parquet_of
-from assay.tasks.report.several.files import folder_of, several_json
-from assay.tasks.report.several.page import several_html
-from assay.tasks.report.several.tables import at_a_glance, by_measure, comparing
+from assay.tasks.report.several import (
+    at_a_glance,
+    by_measure,
+    comparing,
+    folder_of,
+    several_html,
+    several_json,
+)
 
 OTHER = PoolSummary(n=500, digest="77aa" * 16, sources=("others.parquet",))
 FIRST = report_data(evaluation="october", finished="2026-10-30T10:00:00+00:00", verdict="breach")

@@ -9,8 +9,8 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.listing import file_at
-from assay.tasks.sources.files.ranges import open_ranges
-from assay.tasks.sources.parquet import columns_of_file
+from assay.tasks.sources.files.protocol import open_ranges
+from assay.tasks.sources.parquet import pages
 from assay.tasks.sources.parquet import picked as parquet_picked
 from assay.tasks.sources.parquet import rows as parquet_rows
 from assay.tasks.sources.parquet.picked import picked_batches
@@ -134,7 +134,7 @@ def test_what_cannot_be_read_by_pages_is_read_from_the_start(
 ):
     pq.write_table(table(), tmp_path / "p.parquet")
     calls = []
-    once = columns_of_file.read_struct
+    once = pages.read_struct
 
     def broken(*given):
         calls.append(given)
@@ -142,7 +142,7 @@ def test_what_cannot_be_read_by_pages_is_read_from_the_start(
             raise error
         return once(*given)
 
-    monkeypatch.setattr(columns_of_file, "read_struct", broken)
+    monkeypatch.setattr(pages, "read_struct", broken)
     found = read_rows(str(tmp_path / "p.parquet"), WANTED, ["text", "few"])
     assert found.equals(table().take(WANTED).select(["text", "few"]))
     assert read_whole == ["text", "few"]
@@ -151,13 +151,13 @@ def test_what_cannot_be_read_by_pages_is_read_from_the_start(
 @pytest.mark.parametrize("name", ["_MOST_FOOTER", "_LONGEST_PAGE"])
 def test_a_long_footer_and_a_long_page_are_left_to_pyarrow(tmp_path, monkeypatch, read_whole, name):
     pq.write_table(table(), tmp_path / "p.parquet")
-    monkeypatch.setattr(columns_of_file, name, 100)
+    monkeypatch.setattr(pages, name, 100)
     assert read_rows(str(tmp_path / "p.parquet"), [5], ["few"]).column(0).to_pylist() == ["one of 2"]
     assert read_whole == ["few"]
 
 
 def test_a_value_that_is_too_long_is_refused_as_when_all_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns_of_file, "_LONGEST_PAGE", 1 << 20)
+    monkeypatch.setattr(pages, "_LONGEST_PAGE", 1 << 20)
     monkeypatch.setattr(parquet_rows, "_LONGEST_ROW", 1 << 20)
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"id": [1, 2], "text": ["x" * (2 << 20), ""]}), path, compression="zstd")

@@ -4,9 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.evalcore.annotators.answers.classes import class_answers
-from assay.evalcore.annotators.answers.numbers import NumberAnswers
-from assay.evalcore.annotators.answers.tags import TagAnswers
+from assay.evalcore.annotators.answers import NumberAnswers, TagAnswers, class_answers
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.spec.labels.classes import Grades
 

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers import class_answers
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
-from assay.tasks.desks.label_studio.page.controls import Control, hotkeys
+from assay.tasks.desks.label_studio.page.controls import Control, from_page, hotkeys
 from assay.tasks.desks.label_studio.page.fields import (
     paired_lines,
     shown_fields,
@@ -15,7 +15,6 @@ from assay.tasks.desks.label_studio.page.fields import (
     shown_values,
     still_shows,
 )
-from assay.tasks.desks.label_studio.page.xml_text import from_page
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 NASTY = ['Say "hi" & <b>\'x\'</b>', "$price_a", "]]>", "<!-- -->", "två 漢", "a\x00b\nc"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.label_studio.page.safe_html import rendered, sanitised
+from assay.tasks.desks.label_studio.page.fields import rendered, sanitised
 
 
 @pytest.mark.parametrize(("given_html", "safe"), [

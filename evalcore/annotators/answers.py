@@ -1,0 +1,418 @@
+"""Kinds of answers (a class, a number, a set of tags): how each is written, checked and combined.
+
+An answer is kept as text in one fixed spelling (`meaning`). A label is its code (`evalcore.outcomes.base`).
+"""
+
+import json
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from math import inf, isfinite
+from statistics import fmean, median
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from assay.evalcore.annotators.adjudication import (
+    Answer,
+    Place,
+    Votes,
+    latest_answers,
+    plurality,
+    truth_of,
+    votes_of,
+)
+from assay.evalcore.annotators.agreement import (
+    Agreement,
+    Level,
+    Spread,
+    agreements,
+    interval_alpha,
+    krippendorff_alpha,
+    mean_agreement,
+    spread_of,
+)
+from assay.evalcore.annotators.error_rates import dawid_skene
+from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.types import Bools, Ints
+
+RuleName = Literal["majority", "dawid-skene", "median", "mean"]
+Answers = Mapping[int, Iterable[Answer]]   # by round
+
+
+class AnswerKind(ABC):
+    """One class, a number or a set of tags."""
+
+    rules: ClassVar[tuple[RuleName, ...]]   # by which labels can be made; the first is the usual
+    several: ClassVar[bool] = False         # people may choose several of `choices`, or none
+    errs_by: ClassVar[str] = "error_rate"   # the key of a spec by which a simulated person errs
+    error_rates: ClassVar[bool] = False     # people's error rates can be estimated
+    empty: ClassVar[str | None] = None      # what an empty text means in a file of known labels
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names people choose from, as they see them; none for numbers."""
+        return ()
+
+    @property
+    def ordered(self) -> bool:
+        """Whether `choices` go from the lowest to the highest."""
+        return False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest number; infinite where there is no bound."""
+        return -inf, inf
+
+    @property
+    @abstractmethod
+    def wanted(self) -> str:
+        """What to answer, for a sentence that begins with "write": a number from 0 to 10."""
+
+    @abstractmethod
+    def meaning(self, text: str) -> str | None:
+        """The answer that somebody wrote, in its fixed spelling; None where it is no answer."""
+
+    def spelled(self, text: str) -> str | None:
+        """As `meaning`, for a file of predictions or known labels."""
+        return self.meaning(text)
+
+    @abstractmethod
+    def code(self, answer: str) -> float:
+        """The code of an answer in its fixed spelling."""
+
+    @abstractmethod
+    def text(self, code: float) -> str:
+        """The inverse of `code`."""
+
+    def value(self, code: float) -> float | str:
+        """As a table for programs has it: a number as a number, anything else as people write it."""
+        return self.text(code)
+
+    @abstractmethod
+    def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
+        """One answer made of answers (answer -> people who gave it); None for a tie, or without answers."""
+
+    def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
+        """The answers of all rounds decided together by Dawid-Skene; None where it is tied.
+
+        gold: (round, item) -> the code of the truth.  Raises ValueError for a kind that has no such rule.
+        """
+        raise ValueError("answers of this kind are not decided together")
+
+    @abstractmethod
+    def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+        """How far people agree, where at least two answered anything."""
+
+    def spread(self, answers: Answers) -> Spread | None:
+        """How far apart the answers about one item lie, where they are numbers."""
+        return None
+
+    @abstractmethod
+    def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
+        """Each of these answers -> a number from 0 on, by which answers are compared."""
+
+    @abstractmethod
+    def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
+        """What a simulated person answers whose errors are of this size, where `truth` is right."""
+
+
+_MOST_IN_LINE = 5   # classes that are named in a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassAnswers(AnswerKind):
+    """Classes by name.  The label of several answers is the class with more votes than any other."""
+
+    codes: Mapping[str, int]                                    # class name -> 0..K-1
+    level: Level = "nominal"                                    # by which agreement is measured
+    offered: tuple[str, ...] = ()                               # as people see them; in the order of codes
+    spellings: Mapping[str, str] = field(default_factory=dict)  # what files may hold besides -> the class
+
+    rules: ClassVar[tuple[RuleName, ...]] = ("majority", "dawid-skene")
+    error_rates: ClassVar[bool] = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.offered or tuple(self.codes)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether they are grades."""
+        return self.level == "ordinal"
+
+    @property
+    def wanted(self) -> str:
+        """The names, where they are few."""
+        if len(self.choices) > _MOST_IN_LINE:
+            return "one of the classes below"
+        return " or ".join(f'"{name}"' for name in self.choices)
+
+    def meaning(self, text: str) -> str | None:
+        """A class, in any case if that is unambiguous."""
+        if text in self.codes:
+            return text
+        folded = {name.casefold(): name for name in self.codes}
+        return folded.get(text.casefold()) if len(folded) == len(self.codes) else None
+
+    def spelled(self, text: str) -> str | None:
+        """A class as it is written, or another of its spellings."""
+        return text if text in self.codes else self.spellings.get(text)
+
+    def code(self, answer: str) -> int:
+        """The number of the class."""
+        return self.codes[answer]
+
+    def text(self, code: float) -> str:
+        """The class of a number."""
+        return next(name for name, own in self.codes.items() if own == code)
+
+    def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
+        """The class with more votes than any other."""
+        return plurality(votes)
+
+    def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
+        """The most likely classes."""
+        votes = votes_of(answers, self.codes)
+        decided = dawid_skene(votes, truth_of(votes, gold)).decided().tolist()
+        return {
+            place: None if code < 0 else self.text(code)
+            for place, code in zip(votes.items, decided, strict=True)
+        }
+
+    def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+        """Fleiss' κ and Krippendorff's α of all, Cohen's κ of every two."""
+        votes = votes_of(answers, self.codes)
+        return agreements(votes, confidence, rng, self.level) if len(votes.annotators) > 1 else []
+
+    def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
+        """The codes."""
+        return self.codes
+
+    def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
+        """Another class with chance `size`, each of them alike."""
+        others = [name for name in self.choices if name != truth]
+        place = bisect_right(list(accumulate([size / len(others)] * len(others))), rng.random())
+        return [*others, truth][place]
+
+
+def class_answers(*names: str, level: Level = "nominal") -> ClassAnswers:
+    """Answers that are one of these classes, with codes in this order."""
+    return ClassAnswers(codes={name: code for code, name in enumerate(names)}, level=level)
+
+
+_DIGITS = 6   # significant ones of what a simulated person answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberAnswers(AnswerKind):
+    """A finite number within bounds.  The label of several answers is their median, or their mean."""
+
+    low: float = -inf
+    high: float = inf
+
+    rules: ClassVar[tuple[RuleName, ...]] = ("median", "mean")
+    errs_by: ClassVar[str] = "noise"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest number."""
+        return self.low, self.high
+
+    @property
+    def wanted(self) -> str:
+        """With the bounds."""
+        ends = [f"{word} {end:g}" for word, end in (("from", self.low), ("to", self.high)) if isfinite(end)]
+        return " ".join(["a number", *ends])
+
+    def meaning(self, text: str) -> str | None:
+        """The number in its shortest exact form; None outside the bounds, and beyond LARGEST."""
+        try:
+            number = float(text) if "_" not in text else None
+        except ValueError:
+            return None
+        if number is None or not abs(number) <= LARGEST or not self.low <= number <= self.high:
+            return None
+        return repr(number + 0.0)   # not -0.0
+
+    def code(self, answer: str) -> float:
+        """The number."""
+        return float(answer)
+
+    def text(self, code: float) -> str:
+        """The number in its shortest exact form."""
+        return repr(float(code))
+
+    def value(self, code: float) -> float | str:
+        """The number."""
+        return float(code)
+
+    def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
+        """The median or the mean of the answers: never a tie."""
+        given = sorted(float(answer) for answer, n in votes.items() for _ in range(n))
+        if not given:
+            return None
+        return repr(float(fmean(given) if rule == "mean" else median(given)) + 0.0)
+
+    def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+        """Krippendorff's α with squared distances."""
+        given = values_by_item(answers)
+        people = {a.annotator for several in answers.values() for a in several}
+        return [interval_alpha(given, confidence, rng)] if len(people) > 1 else []
+
+    def spread(self, answers: Answers) -> Spread | None:
+        """Of all items with two answers."""
+        return spread_of(values_by_item(answers))
+
+    def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
+        """In the order of the numbers."""
+        return {answer: n for n, answer in enumerate(sorted(set(answers), key=float))}
+
+    def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
+        """With a normal error of this standard deviation, kept within the bounds."""
+        if not size:
+            return truth
+        said = float(np.clip(float(truth) + size * rng.standard_normal(), self.low, self.high))
+        return self.meaning(f"{said:.{_DIGITS}g}") or truth
+
+
+def values_by_item(answers: Answers) -> list[list[float]]:
+    """The numbers that people gave each item, items in the order of round and id."""
+    return [
+        [float(a.label) for a in several if a.kind == "label" and a.label is not None]
+        for number in sorted(answers)
+        for _, several in sorted(latest_answers(answers[number]).items())
+    ]
+
+
+NONE = "none"   # how people write that an item has no tag
+BAR = "|"
+_PRESENT = {"no": 0, "yes": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagAnswers(AnswerKind):
+    """Any of these tags.  Each tag is decided by itself: by most answers, or by Dawid-Skene."""
+
+    names: tuple[str, ...]
+
+    rules: ClassVar[tuple[RuleName, ...]] = ("majority", "dawid-skene")
+    several: ClassVar[bool] = True
+    empty: ClassVar[str | None] = NONE
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The tags."""
+        return self.names
+
+    @property
+    def wanted(self) -> str:
+        """With how several are joined."""
+        return f'all tags below that apply, joined by "{BAR}", or {NONE}'
+
+    def meaning(self, text: str) -> str | None:
+        """The tags joined by bars, in their own order; "none" for the empty set, None for an empty text."""
+        if not text.strip():
+            return None
+        if text.strip().casefold() == NONE:
+            return NONE
+        found = {name.strip() for name in text.split(BAR)} - {""}
+        if found - set(self.names) or not found:
+            return None
+        return BAR.join(name for name in self.names if name in found)
+
+    def spelled(self, text: str) -> str | None:
+        """A list of tags too, as a column of lists has it: ["a","b"]."""
+        if not text.startswith("["):
+            return self.meaning(text)
+        try:
+            listed = json.loads(text)
+        except ValueError:
+            return None
+        return self.meaning(BAR.join(map(str, listed)) or NONE)
+
+    def code(self, answer: str) -> int:
+        """The bit mask."""
+        there = set(answer.split(BAR))
+        return sum(1 << k for k, name in enumerate(self.names) if name in there)
+
+    def text(self, code: float) -> str:
+        """The tags of a bit mask."""
+        return BAR.join(name for k, name in enumerate(self.names) if int(code) >> k & 1) or NONE
+
+    def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
+        """The tags that more than half of the answers have; None where one is in just half of them."""
+        people = sum(votes.values())
+        if not people:
+            return None
+        there = np.sum([n * self._bits(answer) for answer, n in votes.items()], axis=0)
+        return None if (2 * there == people).any() else self._of_bits(2 * there > people)
+
+    def weighed(self, answers: Answers, gold: Mapping[Place, float]) -> dict[Place, str | None]:
+        """Tag by tag: Dawid-Skene with two classes, there and not there."""
+        places: tuple[Place, ...] = ()
+        decided = []
+        for k in range(len(self.names)):
+            votes = self._votes(answers, k)
+            known = {place: float(int(code) >> k & 1) for place, code in gold.items()}
+            places = votes.items
+            decided.append(dawid_skene(votes, truth_of(votes, known)).decided())
+        table = np.array(decided).T
+        return {
+            place: None if (row < 0).any() else self._of_bits(row > 0)
+            for place, row in zip(places, table, strict=True)
+        }
+
+    def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+        """Krippendorff's α of each tag, and their mean."""
+        found = []
+        for k, name in enumerate(self.names):
+            votes = self._votes(answers, k)
+            if len(votes.annotators) < 2:
+                return []
+            found.append(replace(krippendorff_alpha(votes, confidence, rng), tag=name))
+        return [mean_agreement(found), *found]
+
+    def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
+        """In the order of their masks."""
+        return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
+
+    def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
+        """Each tag is turned over with chance `size`."""
+        turned = rng.random(len(self.names)) < size
+        return self._of_bits((self._bits(truth) > 0) ^ turned)
+
+    def _bits(self, answer: str) -> Ints:
+        there = set(answer.split(BAR))
+        return np.array([name in there for name in self.names], np.int64)
+
+    def _of_bits(self, bits: Bools) -> str:
+        return BAR.join(name for name, there in zip(self.names, bits.tolist(), strict=True) if there) or NONE
+
+    def _votes(self, answers: Answers, k: int) -> Votes:
+        """Votes on one tag: 1 where it is in the answer."""
+        return votes_of({
+            number: [
+                _OnTag(a.item_id, a.annotation_id, a.annotator, a.kind, self._says(a.label, k), a.updated_at)
+                for several in latest_answers(of_round).values() for a in several
+            ]
+            for number, of_round in answers.items()
+        }, _PRESENT)
+
+    def _says(self, answer: str | None, k: int) -> str | None:
+        return None if answer is None else ("yes" if self.names[k] in answer.split(BAR) else "no")
+
+
+@dataclass(frozen=True, slots=True)
+class _OnTag:
+    """What an answer says of one tag."""
+
+    item_id: str
+    annotation_id: str
+    annotator: str
+    kind: Literal["label", "skip", "invalid"]
+    label: str | None
+    updated_at: str

@@ -1,1 +1,0 @@
-"""Models of p(label given cell) that methods learn from labels."""

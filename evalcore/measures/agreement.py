@@ -1,0 +1,227 @@
+"""Agreement of predicted and true classes: accuracy, Cohen's kappa, MCC, and the confusion matrix."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.by_class import Counts, quotient, split_counts
+from assay.evalcore.measures.measure import (
+    AskedMeasure,
+    Loss,
+    Margin,
+    MeasureFamily,
+    OutcomeMeasure,
+    margin_of_mean,
+)
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Loss):
+    """1 where the predicted class is the label."""
+
+    @property
+    def size(self) -> int:
+        """1."""
+        return 1
+
+    @property
+    def perfect(self) -> Floats:
+        """1."""
+        return np.ones(1)
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """One share."""
+        return (1,)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 1)."""
+        return self.kind.at(phi, items.prediction[:, self.system])[:, None]
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]))
+
+    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """It is 1 for some item where the class is predicted, and 0 for some where another one is."""
+        predicted = said[:, self.system, : self.kind.width] > 0
+        count = predicted.sum(axis=1, keepdims=True)
+        another = (count > predicted) | (count == 0)
+        best = np.maximum(np.where(predicted, slope[0], -np.inf), np.where(another, 0.0, -np.inf))
+        return np.asarray(best)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementLoss(Loss):
+    """Weighted agreement and labels by class; predictions are known.  weights: K rows of K numbers."""
+
+    weights: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """1 + K."""
+        return 1 + self.kind.width
+
+    def _weight(self) -> Floats:
+        return np.array(self.weights) if self.weights else np.eye(self.kind.width)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 1 + K)."""
+        agreed = ((self.known(items) @ self._weight()) * phi).sum(axis=1, keepdims=True)
+        return np.concatenate([agreed, phi], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, K)."""
+        return self.kind.phi(items.prediction[:, self.system])
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return np.asarray(slope[0] * (self.known(items) @ self._weight()) + slope[1:])
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """The best label of each predicted class, and the best class of the cell."""
+        best = (slope[0] * self._weight() + slope[1:]).max(axis=1) + told
+        predicted = said[:, self.system, : self.kind.width] > 0
+        return np.asarray(np.where(predicted, best, -np.inf).max(axis=1))
+
+
+def _accuracy(asked: AskedMeasure) -> OutcomeMeasure:
+    return OutcomeMeasure(
+        name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
+        undefined_when="the pool is empty", bounds=(0.0, 1.0), losses=(Hit(asked.kind, asked.system),),
+        value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
+        system=asked.system, margin=margin_of_mean,
+    )
+
+
+def _kappa(asked: AskedMeasure) -> OutcomeMeasure:
+    k = asked.kind.width
+    weight = _weights(asked)
+
+    def value(risk: Floats) -> Floats:
+        o, y, f = risk[..., 0], risk[..., 1 : 1 + k], risk[..., 1 + k :]
+        chance = ((f @ weight) * y).sum(axis=-1)
+        return quotient(o - chance, 1 - chance)[..., None]
+
+    def gradient(risk: Floats) -> Floats:
+        y, f = risk[..., 1 : 1 + k], risk[..., 1 + k :]
+        by_chance = f @ weight
+        chance = (by_chance * y).sum(axis=-1, keepdims=True)
+        below = np.maximum(1 - chance, 1e-9)
+        by_y = by_chance * (value(risk) - 1) / below
+        return np.asarray(np.concatenate([1 / below, by_y], axis=-1)[..., None, :])
+
+    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+        """o - e - limit (1 - e), which is linear in o and y: the shares of predictions are known."""
+        slope = np.concatenate([[1.0], (limit - 1) * (known @ weight)])
+        return Margin(constant=-limit, slope=slope, told=np.zeros(k))
+
+    written = asked.options.get("weights")
+    return OutcomeMeasure(
+        name="cohen_kappa" if written is None else f"cohen_kappa({written})", title="Cohen's kappa",
+        meaning="agreement beyond what chance would give",
+        undefined_when="one class is all there is among predictions and labels", bounds=(-1.0, 1.0),
+        losses=(AgreementLoss(asked.kind, asked.system, tuple(map(tuple, weight.tolist()))),),
+        value=value, gradient=gradient, system=asked.system, range_of=2.0, margin=margin,
+    )
+
+
+def _weights(asked: AskedMeasure) -> Floats:
+    """(K, K) 1 - distance/largest distance between the values of two grades; the identity without weights."""
+    written = asked.options.get("weights")
+    if written is None:
+        return np.eye(asked.kind.width)
+    if written not in ("linear", "quadratic"):
+        raise BadInput(f"weights of cohen_kappa are linear or quadratic, got {written!r}")
+    kind = asked.kind
+    if kind.grades is None:
+        raise BadInput("weighted kappa needs grades: classes with numeric values")
+    values = np.array(kind.grades)
+    distance = np.abs(values[:, None] - values) ** (2 if written == "quadratic" else 1)
+    return np.asarray(1 - distance / distance.max())
+
+
+def _mcc(asked: AskedMeasure) -> OutcomeMeasure:
+    def value(risk: Floats) -> Floats:
+        t, y, f = split_counts(risk)
+        above = t.sum(axis=-1) - (y * f).sum(axis=-1)
+        inside = (1 - (f**2).sum(axis=-1)) * (1 - (y**2).sum(axis=-1))
+        return np.clip(quotient(above, np.sqrt(np.maximum(inside, 0.0))), -1, 1)[..., None]
+
+    def gradient(risk: Floats) -> Floats:
+        _, y, f = split_counts(risk)
+        a, b = 1 - (f**2).sum(axis=-1, keepdims=True), 1 - (y**2).sum(axis=-1, keepdims=True)
+        root = np.sqrt(np.maximum(a * b, 1e-12))
+        by_y = -f / root + value(risk) * y / np.maximum(b, 1e-9)
+        return np.asarray(np.concatenate([np.broadcast_to(1 / root, y.shape), by_y], axis=-1)[..., None, :])
+
+    return OutcomeMeasure(
+        name="mcc", title="MCC", meaning="correlation of predicted and true class",
+        undefined_when="one class is all there is among predictions or among labels", bounds=(-1.0, 1.0),
+        losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
+        range_of=2.0,
+    )
+
+
+_AGREEMENT = (
+    MeasureFamily(name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
+                  kinds=("classes",), make=_accuracy),
+    MeasureFamily(name="cohen_kappa", title="Cohen's kappa", meaning="agreement beyond chance",
+                  kinds=("classes",), options=("weights",), make=_kappa),
+    MeasureFamily(name="mcc", title="MCC", meaning="correlation of predicted and true class",
+                  kinds=("classes",), make=_mcc),
+)
+
+
+# The confusion matrix: the share of items by predicted class and label, K² numbers.
+
+MOST_CLASSES = 40   # classes
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs(Loss):
+    """1 for the pair of the predicted class and the label."""
+
+    @property
+    def size(self) -> int:
+        """K²."""
+        return self.kind.width**2
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, K²), predicted class first."""
+        predicted = self.kind.phi(items.prediction[:, self.system])
+        return (predicted[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        predicted = self.kind.phi(items.prediction[:, self.system])
+        return predicted @ slope.reshape(self.kind.width, -1)
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """One pair is there."""
+        return np.full(len(said), slope.max())
+
+
+def _confusion(asked: AskedMeasure) -> OutcomeMeasure:
+    k = asked.kind.width
+    if k > MOST_CLASSES:
+        raise BadInput(f"a confusion matrix is for at most {MOST_CLASSES} classes, not {k}; ask for recall by class")
+    names = asked.kind.parts
+    return OutcomeMeasure(
+        name="confusion_matrix", title="Confusion matrix",
+        meaning="share of items by predicted class and label", undefined_when="the pool is empty",
+        bounds=(0.0, 1.0), losses=(Pairs(asked.kind, asked.system),), value=lambda risk: risk,
+        gradient=lambda risk: np.broadcast_to(np.eye(k * k), (*risk.shape[:-1], k * k, k * k)),
+        parts=tuple(f"{predicted} → {label}" for predicted in names for label in names),
+        system=asked.system,
+    )
+
+
+_MATRIX = (
+    MeasureFamily(name="confusion_matrix", title="Confusion matrix",
+                  meaning="share of items by predicted class and label", kinds=("classes",), make=_confusion,
+                  one_system="is a table of one system"),
+)

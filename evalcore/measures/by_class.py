@@ -1,0 +1,245 @@
+"""Rates of each class or tag: precision, recall, F and their kin, from hits, labels and predictions.
+
+    hit_k    the item is predicted k and is k       (d: hits, then labels)
+    label_k  the item is k
+    predicted_k   known from the pool
+
+K classes need 3K numbers, not K².  A rate is written with the means by class:
+
+    t, y, f (..., K)   the means of hit, label and predicted, by class
+    v(t, y, f), ∂v/∂t, ∂v/∂y
+
+Where v is a ratio, v ≥ m says that a linear function of t, y and f is 0 or more: its margin.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from assay.evalcore.measures.measure import (
+    AskedMeasure,
+    Loss,
+    Margin,
+    MarginOf,
+    MeasureFamily,
+    OutcomeMeasure,
+)
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import OFF_TIES
+from assay.evalcore.types import Bools, Floats
+
+RateMargin: TypeAlias = Callable[[float], tuple[float, float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate by class.  Called with t, y and f it gives v with its slopes by t and by y."""
+
+    of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+    # of m: the constant and the slopes by t, y and f of the margin of v ≥ m; None where v is no ratio
+    margin: RateMargin | None
+
+    def __call__(self, t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+        """v, ∂v/∂t, ∂v/∂y."""
+        return self.of(t, y, f)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Loss):
+    """Hits and labels by class or tag; predictions are known."""
+
+    @property
+    def size(self) -> int:
+        """2K."""
+        return 2 * self.kind.width
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Hits, labels."""
+        return (self.kind.width, self.kind.width)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 2K)."""
+        return np.concatenate([phi * self.known(items), phi], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, K)."""
+        return self.kind.phi(items.prediction[:, self.system])
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        k = self.kind.width
+        return slope[:k] * self.known(items) + slope[k:]
+
+    def highest_mean(self, known: Floats) -> Floats:
+        """A class is hit as often as it is predicted, at most."""
+        return np.concatenate([known, np.ones_like(known)], axis=-1)
+
+    def may_be_none(self, known: Floats) -> Bools:
+        """Labels of classes that are never predicted."""
+        return np.concatenate([np.zeros(known.shape, np.bool_), known <= 0], axis=-1)
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """See Loss."""
+        k = self.kind.width
+        return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
+
+
+def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
+    """t, y, f (..., K) of R (..., 3K)."""
+    k = risk.shape[-1] // 3
+    return risk[..., :k], risk[..., k : 2 * k], risk[..., 2 * k :]
+
+
+def quotient(above: Floats, below: Floats) -> Floats:
+    """above/below, NaN where below is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 1e-12, above / np.where(below > 1e-12, below, 1.0), np.nan)
+
+
+def f_beta(beta: float) -> Rate:
+    """F_β = (1 + β²) t / (β² y + f) (van Rijsbergen 1979)."""
+    b = beta**2
+
+    def rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+        below = b * y + f
+        value = quotient((1 + b) * t, below)
+        return value, quotient(np.full_like(t, 1 + b), below), quotient(-b * value, below)
+
+    return Rate(rate, lambda limit: (0.0, 1 + b, -b * limit, -limit))
+
+
+def _precision(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """t/f."""
+    return quotient(t, f), quotient(np.ones_like(t), f), np.zeros_like(t)
+
+
+def _recall(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """t/y."""
+    value = quotient(t, y)
+    return value, quotient(np.ones_like(t), y), quotient(-value, y)
+
+
+def _specificity(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """(1 - y - f + t)/(1 - y)."""
+    value = quotient(1 - y - f + t, 1 - y)
+    return value, quotient(np.ones_like(t), 1 - y), quotient(value - 1, 1 - y)
+
+
+def _false_positive_rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """(f - t)/(1 - y) = 1 - specificity."""
+    value, by_t, by_y = _specificity(t, y, f)
+    return 1 - value, -by_t, -by_y
+
+
+def _fowlkes_mallows(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """t/√(y f), the geometric mean of precision and recall (Fowlkes & Mallows 1983)."""
+    below = np.sqrt(np.maximum(y * f, 0.0))
+    value = quotient(t, below)
+    return value, quotient(np.ones_like(t), below), quotient(-value, 2 * y)
+
+
+def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """y."""
+    return y, np.zeros_like(y), np.ones_like(y)
+
+
+precision = Rate(_precision, lambda limit: (0.0, 1.0, 0.0, -limit))
+recall = Rate(_recall, lambda limit: (0.0, 1.0, -limit, 0.0))
+specificity = Rate(_specificity, lambda limit: (1 - limit, 1.0, limit - 1, -1.0))
+false_positive_rate = Rate(_false_positive_rate, lambda limit: (-limit, -1.0, limit, 1.0))
+fowlkes_mallows = Rate(_fowlkes_mallows, None)
+share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
+
+
+def present(y: Floats, f: Floats, pool_size: int) -> Bools:
+    """Classes that are predicted of some item, or are the label of half an item or more."""
+    return np.asarray((f > 0) | (y * pool_size >= 0.5 - OFF_TIES))
+
+
+# Measures of each class or tag on its own: one number a class, or that of the class asked for.
+
+def _measure(
+    asked: AskedMeasure, name: str, title: str, meaning: str, undefined: str, rate: Rate, *, needs_labels: bool,
+    predicted: bool, is_error: bool,
+) -> OutcomeMeasure:
+    k, only = asked.kind.width, asked.one_part()
+    parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
+    if only is None and asked.kind.counted is not None:
+        only, parts = asked.kind.parts.index(asked.kind.counted), (None,)
+    chosen = slice(None) if only is None else slice(only, only + 1)
+
+    def value(risk: Floats) -> Floats:
+        return rate(*(part[..., chosen] for part in split_counts(risk)))[0]
+
+    def gradient(risk: Floats) -> Floats:
+        _, by_t, by_y = rate(*split_counts(risk))
+        eye = np.eye(k)[chosen]
+        return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
+
+    return OutcomeMeasure(
+        name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
+        losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
+        parts=parts, system=asked.system if predicted else None, labels_of="own" if needs_labels else "",
+        margin=_margin(rate.margin, np.arange(k) == only), is_error=is_error,
+    )
+
+
+def _margin(margin_of: RateMargin | None, mine: Bools) -> MarginOf | None:
+    """Of the class where `mine` (K,) is true; None for all classes, or where the rate has none."""
+    if margin_of is None or not mine.any():
+        return None
+
+    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+        constant, by_t, by_y, by_f = margin_of(limit)
+        return Margin(
+            constant=constant, slope=np.concatenate([by_t * mine, by_y * mine]), told=np.asarray(by_f * mine)
+        )
+
+    return margin
+
+
+def _family(
+    name: str, title: str, meaning: str, undefined: str, rate: Callable[[AskedMeasure], Rate],
+    options: tuple[str, ...] = ("class",), *, needs_labels: bool = False, predicted: bool = True,
+    is_error: bool = False,
+) -> MeasureFamily:
+    def make(asked: AskedMeasure) -> OutcomeMeasure:
+        written = name if "beta" not in options else f"{name}({asked.number('beta', 2.0):g})"
+        return _measure(
+            asked, written, title, meaning, undefined, rate(asked), needs_labels=needs_labels,
+            predicted=predicted, is_error=is_error,
+        )
+
+    return MeasureFamily(
+        name=name, title=title, meaning=meaning, kinds=("classes", "tags"), options=options, make=make
+    )
+
+
+def _beta(asked: AskedMeasure) -> Rate:
+    return f_beta(asked.number("beta", 2.0))
+
+
+_NEITHER = "the class is neither predicted nor a label"
+FAMILIES = (
+    _family("precision", "Precision", "share of the items predicted to be of the class that are",
+            "the class is never predicted", lambda _: precision),
+    _family("recall", "Recall", "share of the items of the class that are predicted to be",
+            "no item is of the class", lambda _: recall, needs_labels=True),
+    _family("specificity", "Specificity", "share of the items of other classes predicted to be of others",
+            "every item is of the class", lambda _: specificity),
+    _family("false_positive_rate", "False positive rate",
+            "share of the items of other classes predicted to be of the class", "every item is of the class",
+            lambda _: false_positive_rate, is_error=True),
+    _family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
+            lambda _: f_beta(1.0), needs_labels=True),
+    _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
+            ("class", "beta"), needs_labels=True),
+    _family("fowlkes_mallows", "Fowlkes-Mallows", "geometric mean of precision and recall of the class",
+            "the class is never predicted, or no item is of it", lambda _: fowlkes_mallows,
+            needs_labels=True),
+    _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share,
+            predicted=False),
+)

@@ -1,0 +1,308 @@
+"""Curves of a score at thresholds, and the areas under them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.special import digamma
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.by_class import quotient
+from assay.evalcore.measures.measure import AskedMeasure, Loss, MeasureFamily, OutcomeMeasure, Point
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.score_grid import Grid, score_of
+from assay.evalcore.types import Floats, Ints
+
+MOST_THRESHOLDS = 100      # thresholds of a curve
+
+
+def _thresholds(asked: AskedMeasure, name: str) -> tuple[float, ...]:
+    at = asked.numbers("at")
+    if not at:
+        raise BadInput(f"{name} needs `at`: thresholds of the score, as in {{name: {name}, at: [0.2, 0.5]}}")
+    if len(at) > MOST_THRESHOLDS or len(set(at)) < len(at):
+        raise BadInput(f"{name} takes up to {MOST_THRESHOLDS} different thresholds, got {len(at)}")
+    return tuple(sorted(at))
+
+
+def _curve(name: str, title: str, meaning: str, second: str, undefined: str) -> MeasureFamily:
+    """The family of curves of recall against a second rate at the same thresholds."""
+    precision = second == "precision"
+
+    def make(asked: AskedMeasure) -> OutcomeMeasure:
+        at, (part, told) = _thresholds(asked, name), class_asked(asked, name)
+        below = np.arange(len(at) + 1) > np.arange(len(at))[:, None]      # (L, H): the band is above τ_l
+
+        def rates(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+            t, n = split_bands(risk)
+            hits, predicted, whole = upward(t)[..., 1:], upward(n)[..., 1:], t.sum(axis=-1, keepdims=True)
+            rest = n.sum(axis=-1, keepdims=True) - whole
+            other = quotient(hits, predicted) if precision else quotient(predicted - hits, np.broadcast_to(
+                rest, hits.shape))
+            return other, quotient(hits, np.broadcast_to(whole, hits.shape)), predicted, rest
+
+        def value(risk: Floats) -> Floats:
+            other, recall, _, _ = rates(risk)
+            return np.concatenate([other, recall] if precision else [recall, other], axis=-1)
+
+        def gradient(risk: Floats) -> Floats:
+            other, recall, predicted, rest = rates(risk)
+            whole = split_bands(risk)[0].sum(axis=-1)[..., None, None]
+            by_recall = quotient(below - recall[..., None], np.broadcast_to(whole, (*recall.shape, 1)))
+            shape = (*other.shape, below.shape[1])
+            by_other = quotient(np.broadcast_to(below, shape), predicted[..., None]) \
+                if precision else quotient(other[..., None] - below, np.broadcast_to(
+                    rest[..., None], (*other.shape, 1)))
+            return np.concatenate([by_other, by_recall] if precision else [by_recall, by_other], axis=-2)
+
+        return OutcomeMeasure(
+            name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
+            losses=(Bands(asked.kind, 0, part, at, False),), value=value, gradient=gradient,
+            parts=(told,) * 2 * len(at),
+            points=tuple(
+                Point(measure=measure, at=tau)
+                for measure in (("precision", "recall") if precision else ("recall", second)) for tau in at
+            ),
+        )
+
+    return MeasureFamily(name=name, title=title, meaning=meaning, kinds=("classes",),
+                         options=("class", "at"), needs=("score",),
+                         one_system="is made of one system's scores", make=make)
+
+
+_UNDEFINED = "nothing scores above the threshold, or no item is of the class"
+_POINTS = (
+    _curve("pr_curve", "Precision-recall curve", "precision and recall at thresholds of the score",
+           "precision", _UNDEFINED),
+    _curve("roc_curve", "ROC curve", "recall and false positive rate at thresholds of the score",
+           "false_positive_rate", "no item is of the class, or every one is"),
+)
+
+
+# The loss behind curves: which items are of a class, by bands of their score.
+#
+#     t_h   share of items that are of the class and in band h     (d = H: depends on labels)
+#     n_h   share of items in band h                                (known from the pool)
+#
+# Bands rise with the score.  An item is at or above a threshold where its probability is at least as high, or
+# where its score is higher: the rules by which `pool.threshold` makes predictions.  Probabilities are
+# compared as 32-bit floats, as a ledger keeps them.
+
+@dataclass(frozen=True, slots=True)
+class Bands(Loss):
+    """Whether an item is of class `part`, in the band of its score.
+
+    edges     (H - 1,) rising; None: those of no pool yet
+    of_grid   edges are scores of a pool's grid, and the lowest of their band; else they are thresholds
+    """
+
+    part: int = 0
+    edges: tuple[float, ...] | None = None
+    of_grid: bool = True
+
+    @property
+    def size(self) -> int:
+        """H."""
+        return len(self.edges or ()) + 1
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Shares of items by band.  Those of a grid are too many to be drawn together: areas came out low."""
+        return () if self.of_grid else (self.size,)
+
+    def band(self, items: Items) -> Ints:
+        """(n,) the band of each item."""
+        score, given = score_of(items, self.part), items.score is not None
+        edges = np.asarray(self.edges or (), np.float64 if given else np.float32)
+        above: Literal["left", "right"] = "right" if self.of_grid or not given else "left"
+        return np.asarray(np.searchsorted(edges, score, side=above), np.int64)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, H)."""
+        return np.asarray(self.known(items) * phi[:, self.part, None])
+
+    def known(self, items: Items) -> Floats:
+        """(n, H)."""
+        return np.asarray(self.band(items)[:, None] == np.arange(self.size), np.float64)
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        pull = np.zeros((len(items), self.kind.width))
+        pull[:, self.part] = slope[self.band(items)]
+        return pull
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """An item is in one band."""
+        return np.full(len(said), (np.maximum(slope, 0.0) + told).max())
+
+    def needs(self, items: Items) -> None:
+        """Raises BadInput without scores, and for bands of no pool."""
+        score_of(items.at(slice(0, 0)), self.part)
+        if items.score is not None and self.part != self.kind.width - 1:
+            raise BadInput(f"the score is one of {self.kind.parts[-1]!r}; ask for the curve of that class")
+        if self.edges is None:
+            raise BadInput("this measure is made of the pool's scores: give `outcome_measure` the pool's "
+                           "grids, as evalcore.outcomes.score_grid.grids makes them")
+
+
+def class_asked(asked: AskedMeasure, name: str) -> tuple[int, str | None]:
+    """The class asked for, and what its numbers are told of; without one, the one that measures count."""
+    part, counted = asked.one_part(), asked.kind.counted
+    if part is not None:
+        return part, asked.kind.parts[part]
+    if counted is None:
+        raise BadInput(f"{name} is of one class: name it, as in {{name: {name}, class: "
+                       f"{asked.kind.parts[0]}}}")
+    return asked.kind.parts.index(counted), None
+
+
+def split_bands(risk: Floats) -> tuple[Floats, Floats]:
+    """t, n (..., H)."""
+    half = risk.shape[-1] // 2
+    return risk[..., :half], risk[..., half:]
+
+
+def upward(values: Floats) -> Floats:
+    """Sums (..., H) of each band and those after it."""
+    return np.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
+
+
+# Areas under the curves of a score, for one class against the rest.
+#
+#     roc_auc             chance that an item of the class scores higher than one of another, ties half
+#     average_precision   mean over the items of the class of the precision at their own score: the step
+#                         function, not the trapezoid, as scikit-learn has it
+#
+# They are taken over the pool's own scores, in bands (`outcomes.score_grid.Grid`).  A pool with up to
+# score_grid.EXACT different scores has a band for each, and the areas are exact functions of t.  Otherwise
+# items of the class are taken to be spread at random over the items of their band.  `slack` bounds what that
+# can be wrong by:
+#
+#     roc_auc             at most ½ Σ t_h (n_h - t_h)/(P (1 - P)), over bands of several scores
+#     average_precision   by the sums if all items of the class came first in their band, or last
+#
+# Until LEAST items of the class are labelled, the interval of an area is the whole range: few of them say
+# little of their order (intervals covered in 14 of 20 runs with about 5).
+
+Function: TypeAlias = Callable[[Floats], Floats]   # of the risk
+
+LEAST = 10      # labelled items of the class below which an area's interval is the whole range
+_NOTHING = Grid(edges=(), tied=(1.0,))
+
+
+def _harmonic(low: Floats, high: Floats) -> Floats:
+    """Σ 1/r for r from low + 1 to high, for any real numbers 0 ≤ low ≤ high."""
+    return np.asarray(digamma(high + 1) - digamma(low + 1))
+
+
+def _area(asked: AskedMeasure, name: str) -> tuple[str | None, Grid, Bands]:
+    part, told = class_asked(asked, name)
+    found = asked.grids.get(part)
+    edges = None if found is None else found.edges
+    return told, found or _NOTHING, Bands(asked.kind, 0, part, edges)
+
+
+def _roc_auc(asked: AskedMeasure) -> OutcomeMeasure:
+    told, grid, loss = _area(asked, "roc_auc")
+    several = np.array(grid.tied) > 1 + 1e-9
+
+    def sums(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        t, n = split_bands(risk)
+        f = n - t
+        lower = np.cumsum(f, axis=-1) - f / 2
+        p, rest = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
+        return t, f, lower, np.asarray(p * rest)
+
+    def value(risk: Floats) -> Floats:
+        t, _, lower, pairs = sums(risk)
+        return quotient((t * lower).sum(axis=-1, keepdims=True), pairs)
+
+    def gradient(risk: Floats) -> Floats:
+        t, f, lower, pairs = sums(risk)
+        slope = lower - (upward(t) - t / 2)
+        p, rest = t.sum(axis=-1, keepdims=True), f.sum(axis=-1, keepdims=True)
+        return (quotient(slope, np.broadcast_to(pairs, slope.shape))
+                + value(risk) * (quotient(np.ones_like(rest), rest)
+                                  - quotient(np.ones_like(p), p)))[..., None, :]
+
+    def slack(risk: Floats) -> Floats:
+        t, f, _, pairs = sums(risk)
+        wrong = np.where(several, np.maximum(t, 0) * np.maximum(f, 0), 0.0)
+        return quotient(wrong.sum(axis=-1, keepdims=True) / 2, pairs)
+
+    return _of_area("roc_auc", told, loss, value, gradient, slack)
+
+
+def _average_precision(asked: AskedMeasure) -> OutcomeMeasure:
+    told, grid, loss = _area(asked, "average_precision")
+    tied, n_items = np.array(grid.tied), asked.pool_size
+    several = tied > 1 + 1e-9
+
+    def counts(risk: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """t, items of the class above T, items n, items above M (..., H)."""
+        t, n = (part * n_items for part in split_bands(risk))
+        return t, upward(t) - t, n, np.round(upward(n) - n, 9)
+
+    def pieces(risk: Floats) -> tuple[Floats, Floats, Floats]:
+        """Σ 1/rank, Σ (place - 1)/rank over the items of a band, and the chance of a place (..., H)."""
+        _, _, n, above = counts(risk)
+        inverse = tied * n / np.maximum(above + n, 1e-12)
+        return inverse, n - (above + 1) * inverse, 1 / np.maximum(n, 1e-12)
+
+    def value(risk: Floats) -> Floats:
+        t, before, n, _ = counts(risk)
+        inverse, places, chance = pieces(risk)
+        other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
+        each = t * chance * ((before + 1) * inverse + other * places)
+        return quotient(each.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
+
+    def gradient(risk: Floats) -> Floats:
+        t, before, n, _ = counts(risk)
+        inverse, places, chance = pieces(risk)
+        most = np.maximum(n - 1, 1)
+        other = np.maximum(t - 1, 0) / most
+        own = chance * ((before + 1) * inverse + other * places + t * places * (t > 1) / most)
+        later = t * chance * inverse
+        below = np.cumsum(later, axis=-1) - later
+        whole = t.sum(axis=-1, keepdims=True)
+        share = quotient(own + below - value(risk), np.broadcast_to(whole, own.shape))
+        return (n_items * share)[..., None, :]
+
+    def slack(risk: Floats) -> Floats:
+        t, before, n, above = (np.maximum(part, 0) for part in counts(risk))
+        t = np.minimum(t, n)
+        inverse, places, chance = pieces(risk)
+        other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
+        taken = t * chance * ((before + 1) * inverse + other * places)
+        best = t * (before + t) / np.maximum(above + t, 1e-12)
+        worst = t + (before - above - n + t) * _harmonic(above + n - t, above + n)
+        wrong = np.where(several, np.maximum(best - taken, taken - worst), 0.0)
+        return quotient(wrong.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
+
+    return _of_area("average_precision", told, loss, value, gradient, slack)
+
+
+_AREAS = {
+    "roc_auc": ("ROC AUC", "chance that an item of the class scores above one of another",
+                "no item is of the class, or every one is", _roc_auc),
+    "average_precision": ("Average precision", "mean precision at the scores of the items of the class",
+                          "no item is of the class", _average_precision),
+}
+
+
+def _of_area(
+    name: str, told: str | None, loss: Bands, value: Function, gradient: Function, slack: Function
+) -> OutcomeMeasure:
+    title, meaning, undefined, _ = _AREAS[name]
+    return OutcomeMeasure(
+        name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0), losses=(loss,),
+        value=value, gradient=gradient, slack=slack, parts=(told,), least=LEAST,
+    )
+
+
+_AREA_FAMILIES = tuple(
+    MeasureFamily(name=name, title=title, meaning=meaning, kinds=("classes",), options=("class",),
+                  needs=("score",), grid=True, one_system="is made of one system's scores", make=make)
+    for name, (title, meaning, _, make) in _AREAS.items()
+)

@@ -1,0 +1,239 @@
+"""What a measure of any outcome is: a loss ℓ(x, y) of an item, and a function g of its mean R over the pool.
+
+Marchant & Rubinstein (2021), definition 1.  A loss has two parts: the part that depends on the outcome, d
+long, and the part that the pool alone tells (such as the shares of predicted classes), d_k long, whose mean
+is known exactly.
+
+    ℓ(x, y)  (n, d)           loss of n items;  J·ℓ is how an item pulls at a measure
+    R        (..., d + d_k)   means over the pool, the known part last
+    g(R)     (..., q)         the measure: q numbers, one for each of its `parts`
+    J(R)     (..., q, d)      its gradient by the part that depends on the outcome
+
+A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.score_grid import Grid
+from assay.evalcore.types import Bools, Floats
+
+Setting: TypeAlias = float | str | tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss(ABC):
+    """A loss of one system's predictions.  Equal losses are computed once for all measures that use them."""
+
+    kind: OutcomeKind
+    system: int = 0
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """d."""
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Lengths of runs of components that are shares: one a class, or one alone; () for others."""
+        return ()
+
+    @property
+    def perfect(self) -> Floats:
+        """(d,) the loss of an item that is predicted right, where it is the same for all such items; else 0.
+
+        Importance sampling looks at how far a loss is from it, so that right items need no labels.
+        """
+        return np.zeros(self.size)
+
+    @abstractmethod
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected."""
+
+    def known(self, items: Items) -> Floats:
+        """(n, d_k) the part that the pool alone tells."""
+        return np.zeros((len(items), 0))
+
+    def pull(self, items: Items, slope: Floats) -> Floats | None:
+        """(n, P) so that slope·ℓ is Σ_k pull_k φ_k up to a constant; None for a loss that is not linear in φ.
+
+        slope (d,).
+        """
+        return None
+
+    def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
+        """A guess at the variance (n,) of slope·ℓ, for a loss without `pull`; as of shares, by default."""
+        mean = np.clip(self.of(items, phi), 0, 1)
+        return np.asarray((mean * (1 - mean)) @ slope**2)
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """The largest that slope·ℓ + told·known can be for an item of each cell, whatever its outcome.
+
+        said (C, S, w): of the items of each cell (`OutcomeKind.said`); slope (d,), told (d_k,).  An upper
+        bound; by default that of numbers between 0 and 1.
+        """
+        return np.full(len(said), np.maximum(slope, 0.0).sum() + np.maximum(told, 0.0).sum())
+
+    def highest_mean(self, known: Floats) -> Floats:
+        """(..., d) the largest that the mean of each component can be; known (..., d_k): the known means."""
+        return np.full((*known.shape[:-1], self.size), np.inf)
+
+    def may_be_none(self, known: Floats) -> Bools:
+        """(..., d) components that are 0 unless a label shows them: of classes that are never predicted."""
+        return np.zeros((*known.shape[:-1], self.size), np.bool_)
+
+    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
+        """(C, K) the same for each class that the outcome may be; None where only `most` is known.
+
+        So losses of several systems are bounded together: the outcome is the same for all of them.
+        """
+        return None
+
+    def needs(self, items: Items) -> None:
+        """Raises BadInput where the items lack a column that the loss is made of."""
+        if items.systems <= self.system:
+            raise BadInput("this measure needs a prediction of each item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Margin:
+    """A linear statement about a pool: constant + slope·R + told·R_known is 0 or more."""
+
+    constant: float
+    slope: Floats    # (d,) by the part that depends on the outcome
+    told: Floats     # (d_k,) by the known part
+
+
+# of a limit, the known part of R (d_k,), and whether the measure must be at least (else at most) the limit.
+# While the limit is kept the margin is at least (at most) 0
+MarginOf = Callable[[float, Floats, bool], Margin]
+
+
+def margin_of_mean(limit: float, known: Floats, at_least: bool) -> Margin:
+    """Of a measure that is the mean of one loss."""
+    return Margin(constant=-limit, slope=np.ones(1), told=np.zeros(len(known)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What one number of a curve is: a measure of the predictions that a threshold makes."""
+
+    measure: str      # precision, recall or false_positive_rate
+    at: float         # the threshold of the score
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OutcomeMeasure:
+    """A measure, and everything that is said of it anywhere."""
+
+    name: str                               # as in a spec: macro_f1
+    title: str                              # as on a page: Macro F1
+    meaning: str                            # half a sentence
+    undefined_when: str                     # when it is 0/0, said to people
+    bounds: tuple[float, float]             # the smallest and largest value; infinite where there is none
+    losses: tuple[Loss, ...]                # stacked in this order
+    value: Callable[[Floats], Floats]       # g
+    gradient: Callable[[Floats], Floats]    # J
+    parts: tuple[str | None, ...] = (None,)  # the class of each number; None where the measure is one number
+    system: int | None = None               # whose measure it is; None where it is of the outcomes alone
+    versus: int | None = None               # the system it is compared with, for a difference
+    scale: float = 1.0                      # the unit of its errors where no target is given
+    range_of: float = field(default=1.0)    # the length of its range, or a guess of it: for half-widths
+    # of which classes it says nothing without a label: of its part's, or of every class that is predicted
+    labels_of: Literal["", "own", "every"] = ""
+    is_error: bool = False                  # the smaller the better
+    prefers: bool = True                    # of two systems it calls one the better
+    margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
+    # of the known part of R (..., d_k): what tells two systems apart by it, (..., q), because the rest is the
+    # same for both: no label is needed.  None where labels are
+    told_apart: Callable[[Floats], Floats] | None = None
+
+    points: tuple[Point, ...] = ()          # of a curve, what each number is
+    # how far g may be from what it stands for, of R: (..., q); None where it is exact
+    slack: Callable[[Floats], Floats] | None = None
+    least: int = 0                          # labels with a loss, below which its interval is the whole range
+
+    @property
+    def full_name(self) -> str:
+        """The name, with the class that it is of: f1(cat)."""
+        only = self.parts[0] if len(self.parts) == 1 else None
+        return self.name if only is None else f"{self.name}({only})"
+
+    def of_pool(self, items: Items, phi: Floats) -> Floats:
+        """g (q,) where all outcomes are known: φ (N, P)."""
+        dependent = np.concatenate([loss.of(items, phi).mean(axis=0) for loss in self.losses])
+        known = [loss.known(items).mean(axis=0) for loss in self.losses]
+        return self.value(np.concatenate([dependent, *known]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedMeasure:
+    """What is asked for: a measure by name, with its settings, of a kind of outcome."""
+
+    kind: OutcomeKind
+    pool_size: int
+    system: int = 0
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
+
+    def number(self, name: str, usual: float) -> float:
+        """A setting that is a number.  Raises BadInput where it is something else."""
+        value = self.options.get(name, usual)
+        if not isinstance(value, int | float):
+            raise BadInput(f"{name} must be a number, got {value!r}")
+        return float(value)
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """A setting that is a list of numbers, or one; empty where it is not given."""
+        value = self.options.get(name, ())
+        if isinstance(value, str):
+            raise BadInput(f"{name} must be numbers, got {value!r}")
+        return tuple(map(float, value)) if isinstance(value, tuple) else (float(value),)
+
+    def one_part(self) -> int | None:
+        """The number of the class or tag asked for; None for all.  Raises BadInput for an unknown one."""
+        name = self.options.get("class")
+        if name is None:
+            return None
+        if name not in self.kind.parts:
+            raise BadInput(f"{name!r} is none of {', '.join(self.kind.parts[:20])}")
+        return self.kind.parts.index(str(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureFamily:
+    """A measure by name: for which kinds of outcome it exists, and how it is made."""
+
+    name: str
+    title: str
+    meaning: str
+    kinds: tuple[str, ...]                  # names of outcome kinds
+    options: tuple[str, ...] = ()           # settings it takes: class, beta, k, within, at
+    needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability, score
+    grid: bool = False                      # it is made with the grid of the pool's scores
+    one_system: str | None = None           # why systems cannot be compared by it; None where they can
+    make: Callable[[AskedMeasure], OutcomeMeasure]
+
+
+def numerical_gradient(value: Callable[[Floats], Floats], d: int) -> Callable[[Floats], Floats]:
+    """J of g by central differences in the first d components, for measures without a formula."""
+
+    def gradient(risk: Floats) -> Floats:
+        columns: Sequence[Floats] = [_slope(value, risk, j) for j in range(d)]
+        return np.stack(columns, axis=-1)
+
+    return gradient
+
+
+def _slope(value: Callable[[Floats], Floats], risk: Floats, j: int) -> Floats:
+    step = np.zeros(risk.shape[-1])
+    step[j] = 1.0
+    h = 1e-5 * np.maximum(np.abs(risk[..., j]), 1e-3)[..., None]
+    return np.asarray((value(risk + h * step) - value(risk - h * step)) / (2 * h))

@@ -1,0 +1,247 @@
+"""Measures of outcomes with a value: numbers, and classes that are grades.
+
+y   the value of the outcome;  f   the prediction (of grades: the value of the predicted grade)
+
+mean       mean of y                      bias      mean of f - y
+mae        mean of |f - y|                within    share of |f - y| ≤ tolerance
+mse, rmse  mean of (f - y)², its root     r2        1 - mse/Var(y)
+pearson    correlation of f and y
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.by_class import quotient
+from assay.evalcore.measures.measure import (
+    AskedMeasure,
+    Loss,
+    Margin,
+    MarginOf,
+    MeasureFamily,
+    OutcomeMeasure,
+    margin_of_mean,
+    numerical_gradient,
+)
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+# of values y (n, V) or (1, V) and predictions f (n, 1) to (n, V)
+Function = Callable[[Floats, Floats], Floats]
+
+
+def _value(y: Floats, f: Floats) -> Floats:
+    return y + 0 * f
+
+
+def _squared_value(y: Floats, f: Floats) -> Floats:
+    return y**2 + 0 * f
+
+
+def _product(y: Floats, f: Floats) -> Floats:
+    return y * f
+
+
+def _over(y: Floats, f: Floats) -> Floats:
+    return f - y
+
+
+def _absolute(y: Floats, f: Floats) -> Floats:
+    return np.abs(f - y)
+
+
+def _squared(y: Floats, f: Floats) -> Floats:
+    return np.asarray((f - y) ** 2)
+
+
+def _prediction(y: Floats, f: Floats) -> Floats:
+    return f + 0 * y
+
+
+def _squared_prediction(y: Floats, f: Floats) -> Floats:
+    return f**2 + 0 * y
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """1 where prediction and value differ by no more than a tolerance."""
+
+    tolerance: float
+
+    def __call__(self, y: Floats, f: Floats) -> Floats:
+        """(n, V)."""
+        return np.asarray(np.abs(f - y) <= self.tolerance, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric(Loss):
+    """Functions of value and prediction, one a component; the known part is f and f²."""
+
+    functions: tuple[Function, ...] = ()
+    predicted: bool = True    # the functions use the prediction
+
+    @property
+    def size(self) -> int:
+        """The number of functions."""
+        return len(self.functions)
+
+    def _prediction(self, items: Items) -> Floats:
+        if not self.predicted:
+            return np.zeros(len(items))
+        codes = items.prediction[:, self.system]
+        grades = self.kind.grades
+        return codes if grades is None else np.array(grades)[codes.astype(np.int64)]
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, d)."""
+        f = self._prediction(items)[:, None]
+        columns = [
+            self.kind.expected(phi, lambda y, function=function: function(y, f))  # type: ignore[misc]
+            for function in self.functions
+        ]
+        return np.stack(columns, axis=1)
+
+    def pull(self, items: Items, slope: Floats) -> Floats | None:
+        """(n, K) by grade, where several systems are compared; None else."""
+        if self.kind.grades is None or items.systems < 2:
+            return None
+        f, grades = self._prediction(items)[:, None], np.array(self.kind.grades)[None]
+        found: Floats = np.zeros((len(items), self.kind.width))
+        for by, function in zip(slope, self.functions, strict=True):
+            found = found + by * function(grades, f)
+        return found
+
+    def known(self, items: Items) -> Floats:
+        """(n, 2)."""
+        f = self._prediction(items)
+        return np.stack([f, f**2], axis=1)
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """At the ends of the outcomes and of the cell's predictions, or where one is the other, or 0."""
+        low, high = self.kind.value_range
+        none = np.zeros(len(said))
+        first, last = self.kind.predicted_range(said[:, self.system]) if self.predicted else (none, none)
+        f = [first, last, *(np.clip(y, first, last) for y in (low, high, 0.0))]
+        y = [none + low, none + high, *(np.clip(at, low, high) for at in (first, last, 0.0))]
+        total = none
+        functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
+        for function, by in zip(functions, [*slope, *told], strict=True):
+            if by:
+                total = total + np.max([by * function(a, b) for a in y for b in f], axis=0)
+        return total
+
+    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
+        """Of grades: the most over the grades that are predicted in the cell; None for numbers."""
+        if self.kind.grades is None or not self.predicted:
+            return None
+        grades = np.array(self.kind.grades)
+        found: Floats = np.full((len(said), self.kind.width), -np.inf)
+        functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
+        for j, grade in enumerate(grades):
+            worth = sum(
+                by * function(grades, grade) for function, by in zip(functions, [*slope, *told], strict=True)
+            )
+            found = np.where(said[:, self.system, j, None] > 0, np.maximum(found, worth), found)
+        return found
+
+    def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
+        """Nothing is known of it: the same for all."""
+        return np.full(len(phi), max(float((slope**2).sum()), 1e-12))
+
+    def needs(self, items: Items) -> None:
+        """Raises BadInput where a prediction is missing and needed."""
+        if self.predicted:
+            Loss.needs(self, items)
+
+
+def _refuse_names(asked: AskedMeasure, name: str) -> None:
+    """Raises BadInput for classes that are names and no values."""
+    if asked.kind.name == "classes" and asked.kind.grades is None:
+        raise BadInput(f"{name} needs grades: classes with numeric values")
+
+
+def _family(
+    name: str, title: str, meaning: str, functions: tuple[Function, ...],
+    bounds: Callable[[float, float], tuple[float, float]],
+    value: Callable[[Floats], Floats] = lambda risk: risk[..., :1],
+    predicted: bool = True,
+    undefined: str = "the pool is empty",
+    margin: MarginOf | None = margin_of_mean,
+    is_error: bool = False,
+    prefers: bool = True,
+    told_apart: Callable[[Floats], Floats] | None = None,
+) -> MeasureFamily:
+    def make(asked: AskedMeasure) -> OutcomeMeasure:
+        _refuse_names(asked, name)
+        low, high = bounds(*asked.kind.value_range)
+        span = high - low if np.isfinite(high - low) else 1.0
+        return OutcomeMeasure(
+            name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(low, high),
+            losses=(Numeric(asked.kind, asked.system, functions, predicted),), value=value,
+            gradient=numerical_gradient(value, len(functions)), system=asked.system if predicted else None,
+            scale=span, range_of=span, is_error=is_error, prefers=prefers,
+            margin=margin if np.isfinite(asked.kind.value_range).all() else None, told_apart=told_apart,
+        )
+
+    return MeasureFamily(
+        name=name, title=title, meaning=meaning, kinds=("number", "classes"), make=make,
+        needs=("prediction",) if predicted else (),
+    )
+
+
+def _within(asked: AskedMeasure) -> OutcomeMeasure:
+    _refuse_names(asked, "within")
+    tolerance = asked.number("tolerance", 1.0)
+    return OutcomeMeasure(
+        name=f"within({tolerance:g})", title=f"Within {tolerance:g}",
+        meaning=f"share of predictions that are off by {tolerance:g} or less",
+        undefined_when="the pool is empty", bounds=(0.0, 1.0),
+        losses=(Numeric(asked.kind, asked.system, (Within(tolerance),)),),
+        value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
+        system=asked.system, margin=margin_of_mean,
+    )
+
+
+def _root(risk: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.maximum(risk[..., :1], 0.0)))
+
+
+def _root_margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    return Margin(constant=-limit * abs(limit), slope=np.ones(1), told=np.zeros(len(known)))
+
+
+def _r2(risk: Floats) -> Floats:
+    error, mean, square = (risk[..., j : j + 1] for j in range(3))
+    return 1 - quotient(error, np.maximum(square - mean**2, 0.0))
+
+
+def _pearson(risk: Floats) -> Floats:
+    both, mean, square, f, f2 = (risk[..., j : j + 1] for j in range(5))
+    inside = np.maximum(square - mean**2, 0.0) * np.maximum(f2 - f**2, 0.0)
+    return np.clip(quotient(both - mean * f, np.sqrt(inside)), -1, 1)
+
+
+FAMILIES = (
+    _family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
+    _family("bias", "Bias", "mean of prediction minus outcome", (_over,),
+            lambda low, high: (low - high, high - low), prefers=False,
+            told_apart=lambda known: known[..., :1]),
+    _family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
+            lambda low, high: (0.0, high - low), is_error=True),
+    _family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),
+            lambda low, high: (0.0, (high - low) ** 2), is_error=True),
+    _family("rmse", "Root mean squared error", "root of the mean squared distance", (_squared,),
+            lambda low, high: (0.0, high - low), _root, margin=_root_margin, is_error=True),
+    _family("r2", "R²", "share of the variance of the outcome that the prediction explains",
+            (_squared, _value, _squared_value), lambda low, high: (-inf, 1.0), _r2,
+            undefined="all outcomes are equal", margin=None),
+    _family("pearson", "Pearson correlation", "correlation of prediction and outcome",
+            (_product, _value, _squared_value), lambda low, high: (-1.0, 1.0), _pearson,
+            undefined="all outcomes, or all predictions, are equal", margin=None),
+    MeasureFamily(name="within", title="Within a tolerance",
+                  meaning="share of predictions within a tolerance",
+                  kinds=("number", "classes"), options=("tolerance",), make=_within),
+)

@@ -1,0 +1,152 @@
+"""Measures of the supplied probabilities: top-k accuracy, Brier score, log loss.
+
+top-k accuracy   share of items whose label is among the k most probable classes
+Brier score      mean of Σ_k (p_k - 1[label = k])² (Brier 1950): from 0 to 2
+log loss         mean of -log p_label; probabilities are taken as at least EDGE
+"""
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.measure import (
+    AskedMeasure,
+    Loss,
+    MarginOf,
+    MeasureFamily,
+    OutcomeMeasure,
+    margin_of_mean,
+)
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+EDGE = 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class ByClass(Loss):
+    """A loss that is a number for each item and class."""
+
+    @property
+    def size(self) -> int:
+        """1."""
+        return 1
+
+    def table(self, items: Items) -> Floats:
+        """The loss (n, K) of each item if its label were each class."""
+        raise NotImplementedError
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 1)."""
+        return np.asarray((self.table(items) * phi).sum(axis=1, keepdims=True))
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return np.asarray(slope[0] * self.table(items))
+
+    def needs(self, items: Items) -> None:
+        """Raises BadInput without probabilities."""
+        self._probability(items)
+
+    def _probability(self, items: Items) -> Floats:
+        """(n, K) what the system gives each class."""
+        found = items.probability_of(self.system)
+        if found is None:
+            whose = "" if items.systems < 2 else " from every system"
+            raise BadInput(f"this measure needs a probability of each class{whose}")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(ByClass):
+    """1 where the class is among the k most probable."""
+
+    k: int = 1
+
+    @property
+    def perfect(self) -> Floats:
+        """1."""
+        return np.ones(1)
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """One share."""
+        return (1,)
+
+    def table(self, items: Items) -> Floats:
+        """(n, K); of classes equally probable the earlier ones count first."""
+        p = self._probability(items)
+        order = np.argsort(-p, axis=1, kind="stable")[:, : self.k]
+        table = np.zeros(p.shape)
+        np.put_along_axis(table, order, 1.0, axis=1)
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Brier(ByClass):
+    """Σ_k (p_k - 1[label = k])²."""
+
+    def table(self, items: Items) -> Floats:
+        """(n, K)."""
+        p = self._probability(items)
+        return np.asarray((p**2).sum(axis=1, keepdims=True) - 2 * p + 1)
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """It lies between 0 and 2."""
+        return np.full(len(said), 2 * max(float(slope[0]), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class LogLoss(ByClass):
+    """-log p_label."""
+
+    def table(self, items: Items) -> Floats:
+        """(n, K)."""
+        return np.asarray(-np.log(np.maximum(self._probability(items), EDGE)))
+
+
+def _mean(
+    name: str, title: str, meaning: str, loss: Loss, bounds: tuple[float, float],
+    is_error: bool, margin: MarginOf | None = margin_of_mean,
+) -> OutcomeMeasure:
+    return OutcomeMeasure(
+        name=name, title=title, meaning=meaning, undefined_when="the pool is empty", bounds=bounds,
+        losses=(loss,), value=lambda risk: risk[..., :1],
+        gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=loss.system, is_error=is_error,
+        margin=margin,
+    )
+
+
+def _top_k(asked: AskedMeasure) -> OutcomeMeasure:
+    k = int(asked.number("k", 5))
+    if not 1 <= k <= asked.kind.width:
+        raise BadInput(f"k of top_k_accuracy must lie between 1 and {asked.kind.width}, got {k}")
+    meaning = f"share of items whose class is among the {k} most probable"
+    loss = TopK(asked.kind, asked.system, k)
+    return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, loss, (0.0, 1.0), is_error=False)
+
+
+def _brier(asked: AskedMeasure) -> OutcomeMeasure:
+    return _mean("brier", "Brier score", "mean squared error of the probabilities",
+                 Brier(asked.kind, asked.system), (0.0, 2.0), is_error=True)
+
+
+def _log_loss(asked: AskedMeasure) -> OutcomeMeasure:
+    return _mean("log_loss", "Log loss", "mean of minus the log of the label's probability",
+                 LogLoss(asked.kind, asked.system), (0.0, -log(EDGE)), is_error=True,
+                 margin=None)   # one item may count for 35: no bet on single items would ever pay
+
+
+_PROBABILITY = ("probability",)
+FAMILIES = (
+    MeasureFamily(name="top_k_accuracy", title="Top-k accuracy", kinds=("classes",), options=("k",),
+                  meaning="share of items whose class is among the k most probable", needs=_PROBABILITY,
+                  make=_top_k),
+    MeasureFamily(name="brier", title="Brier score", meaning="mean squared error of the probabilities",
+                  kinds=("classes",), needs=_PROBABILITY, make=_brier),
+    MeasureFamily(name="log_loss", title="Log loss",
+                  meaning="mean of minus the log of the label's probability",
+                  kinds=("classes",), needs=_PROBABILITY, make=_log_loss),
+)

@@ -1,0 +1,279 @@
+"""Several measures at once: their losses side by side, each computed once.
+
+D    components that depend on outcomes, of all losses;  D_k  known ones
+R    (..., D + D_k)  means over the pool
+Q    numbers of all measures together, part by part
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.measure import Loss, OutcomeMeasure
+from assay.evalcore.outcomes.base import Likely, OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import is_nothing
+from assay.evalcore.types import Array, Bools, Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stack:
+    """The measures of one question.
+
+    drive    which measures the sampling serves: all of them unless said
+    target   (M,) the error of each measure that counts as 1; its `scale` unless said
+    """
+
+    kind: OutcomeKind
+    measures: tuple[OutcomeMeasure, ...]
+    drive: tuple[bool, ...] = ()
+    target: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.measures:
+            raise BadInput("ask for at least one measure")
+        for name in ("drive", "target"):
+            given = getattr(self, name)
+            if given and len(given) != len(self.measures):
+                raise BadInput(f"{name}: {len(given)} entries for {len(self.measures)} measures")
+        if self.drive and not any(self.drive):
+            raise BadInput("at least one measure must drive the sampling")
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The different losses, in the order of the measures."""
+        return tuple(dict.fromkeys(loss for m in self.measures for loss in m.losses))
+
+    @cached_property
+    def size(self) -> int:
+        """D."""
+        return sum(loss.size for loss in self.losses)
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """Runs of components that are alike, one a class or tag."""
+        found, at = [], 0
+        for loss in self.losses:
+            start = at
+            for length in loss.blocks:
+                found.append(slice(start, start + length))
+                start += length
+            at += loss.size
+        return tuple(found)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, int], ...]:
+        """(measure, part) of each of the Q numbers."""
+        return tuple((m, j) for m, one in enumerate(self.measures) for j in range(len(one.parts)))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(Q,) 1/target² of the numbers that drive the sampling, shared by the parts of a measure; else 0."""
+        weights = []
+        for m, measure in enumerate(self.measures):
+            target = self.target[m] if self.target else measure.scale
+            drives = not self.drive or self.drive[m]
+            weights += [drives / (target**2 * len(measure.parts))] * len(measure.parts)
+        return np.array(weights, np.float64)
+
+    def with_values(self, low: float, high: float) -> "Stack":
+        """With outcomes between these values on the sides where none are known."""
+        kind = self.kind.between(low, high)
+        return replace(self, kind=kind, measures=tuple(
+            replace(m, losses=tuple(replace(loss, kind=kind) for loss in m.losses)) for m in self.measures
+        ))
+
+    def check(self, items: Items) -> None:
+        """Raises BadInput where the items lack what a measure needs."""
+        self.kind.check(items)
+        for loss in self.losses:
+            loss.needs(items)
+
+    def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
+        """ℓ (n, D); written to `into` where it is given."""
+        return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
+
+    @cached_property
+    def perfect(self) -> Floats:
+        """(D,) what a right prediction gives (`Loss.perfect`)."""
+        return np.concatenate([loss.perfect for loss in self.losses])
+
+    def known(self, items: Items) -> Floats:
+        """(n, D_k)."""
+        return np.concatenate([loss.known(items) for loss in self.losses], axis=1)
+
+    def value(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """g (..., Q) at R; known: the length of each loss's known part."""
+        return np.concatenate(
+            [m.value(risk[..., self.columns(m, known)]) for m in self.measures], axis=-1
+        )
+
+    def slopes(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """J (..., Q, D) at R; 0 where a measure is undefined."""
+        rows = []
+        for m in self.measures:
+            columns = self.columns(m, known)
+            inner = np.nan_to_num(m.gradient(risk[..., columns]), nan=0.0, posinf=0.0, neginf=0.0)
+            row = np.zeros((*inner.shape[:-1], self.size))
+            row[..., columns[: inner.shape[-1]]] = inner
+            rows.append(row)
+        return np.concatenate(rows, axis=-2)
+
+    def slack(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """(..., Q) how far each number may be from what it stands for, at R; 0 where it is exact."""
+        found = []
+        for m in self.measures:
+            if m.slack is None:
+                found.append(np.zeros((*risk.shape[:-1], len(m.parts))))
+            else:
+                found.append(np.nan_to_num(m.slack(risk[..., self.columns(m, known)])))
+        return np.concatenate(found, axis=-1)
+
+    def enough(self, loss: Floats) -> Bools:
+        """(R, Q) whether labels with these losses (R, n, D) are as many as each number needs."""
+        found = []
+        for m in self.measures:
+            columns = self.columns(m, [0] * len(self.losses))
+            seen = loss[..., columns].any(axis=-1).sum(axis=-1) if m.least else np.zeros(len(loss))
+            found += [seen >= m.least] * len(m.parts)
+        return np.stack(found, axis=-1)
+
+    @cached_property
+    def curves(self) -> tuple[slice, ...]:
+        """Which of the Q numbers are the points of one curve."""
+        found, at = [], 0
+        for m in self.measures:
+            if m.points:
+                found.append(slice(at, at + len(m.parts)))
+            at += len(m.parts)
+        return tuple(found)
+
+    def highest_means(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """(..., D) the largest that each component of R can be, as far as its known part tells."""
+        parts = zip(self.losses, self._known_parts(risk, known), strict=True)
+        return np.concatenate([loss.highest_mean(part) for loss, part in parts], axis=-1)
+
+    def may_be_none(self, risk: Floats, known: Sequence[int]) -> Bools:
+        """(..., D) see Loss."""
+        parts = zip(self.losses, self._known_parts(risk, known), strict=True)
+        return np.concatenate([loss.may_be_none(part) for loss, part in parts], axis=-1)
+
+    def _known_parts(self, risk: Floats, known: Sequence[int]) -> list[Floats]:
+        """The known part of each loss."""
+        return np.split(risk[..., self.size :], np.cumsum(known)[:-1], axis=-1)
+
+    def largest_pull(
+        self, said: Floats, slopes: Floats, known: Sequence[int], *, together: bool
+    ) -> Floats:
+        """(C,) the largest that slopes·ℓ can be of an item of each cell, whatever its outcome.
+
+        said (C, S, w): what systems predict (`OutcomeKind.said`); slopes (D + D_k,); together: losses of
+        several systems are bounded together, since the outcome is the same for all.
+        """
+        total, after = np.zeros(len(said)), self.size
+        by_class: list[Floats] = []
+        for loss, at, length in zip(self.losses, self._starts, known, strict=True):
+            slope, told = slopes[at : at + loss.size], slopes[after : after + length]
+            after += length
+            if not (slope.any() or told.any()):
+                continue
+            each = loss.most_by_class(said, slope, told) if together else None
+            if each is None:
+                total += loss.most(said, slope, told)
+            else:
+                by_class.append(each)
+        return total + np.sum(by_class, axis=0).max(axis=1) if by_class else total
+
+    def known_sizes(self, items: Items) -> tuple[int, ...]:
+        """The length of each loss's known part."""
+        return tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
+
+    def spread(
+        self, items: Items, phi: Floats, slopes: Floats, likely: Likely | None = None
+    ) -> Floats:
+        """(n, Q) the guessed variance of J·ℓ for outcomes distributed as φ (n, P); slopes (Q, D).
+
+        likely: of several systems (`OutcomeKind.likely`), whose losses depend on one and the same outcome.
+        """
+        return self.spreads(items, [phi], slopes, likely)[0]
+
+    def spreads(
+        self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None = None
+    ) -> list[Floats]:
+        """`spread` for each φ (n, P) of several."""
+        linear = [loss.pull(items, np.zeros(loss.size)) is not None for loss in self.losses] \
+            if likely is not None else [True] * len(self.losses)
+        found: list[Floats] = [np.empty((len(items), len(slopes))) for _ in phis]
+        for q, slope in enumerate(slopes):
+            for one, spread in zip(found, self._spreads(items, phis, slope, linear), strict=True):
+                one[:, q] = spread
+        if likely is None or all(linear):
+            return found
+        before: Floats | None = None   # outcomes of numbers do not depend on φ
+        added: Floats = np.zeros(0)
+        for i, phi in enumerate(phis):
+            outcomes = likely(items, phi)
+            if before is None or not np.array_equal(outcomes, before):
+                before, added = outcomes, self._together(items, outcomes, slopes, linear)
+            found[i] = found[i] + added
+        return found
+
+    def _together(self, items: Items, outcomes: Floats, slopes: Floats, linear: Sequence[bool]) -> Floats:
+        """(n, Q) the variance over outcomes (n, V) of J·ℓ, of the losses that are not linear in φ."""
+        other = [
+            (loss, slice(start, start + loss.size))
+            for loss, start, one in zip(self.losses, self._starts, linear, strict=True) if not one
+        ]
+        total: Floats = np.zeros((len(items), len(slopes)))
+        squares: Floats = np.zeros((len(items), len(slopes)))
+        for code in outcomes.T:
+            phi = self.kind.phi(code)
+            pull = sum(loss.of(items, phi) @ slopes[:, where].T for loss, where in other)
+            total, squares = total + pull, squares + pull**2
+        n = outcomes.shape[1]
+        variance = squares / n - (total / n) ** 2
+        return np.where(is_nothing(variance, squares / n), 0.0, np.maximum(variance, 0.0))
+
+    def _spreads(
+        self, items: Items, phis: Sequence[Floats], slope: Floats, counted: Sequence[bool]
+    ) -> list[Floats]:
+        """counted: the losses that are looked at."""
+        pulls: Floats = np.zeros(phis[0].shape)
+        rest: list[Floats] = [np.zeros(len(items)) for _ in phis]
+        for loss, start, counts in zip(self.losses, self._starts, counted, strict=True):
+            inner = slope[start : start + loss.size]
+            if not counts or not inner.any():
+                continue
+            pull = loss.pull(items, inner)
+            if pull is None:
+                rest = [r + loss.spread(items, phi, inner) for r, phi in zip(rest, phis, strict=True)]
+            else:
+                pulls = pulls + pull
+        if not pulls.any():
+            return rest
+        return [self.kind.variance(pulls, phi) + r for r, phi in zip(rest, phis, strict=True)]
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        """Where each loss begins."""
+        return tuple(np.cumsum([0, *(loss.size for loss in self.losses)])[:-1].tolist())
+
+    @cached_property
+    def _found(self) -> dict[tuple[OutcomeMeasure, tuple[int, ...]], Array]:
+        """The columns of measures that were looked up before."""
+        return {}
+
+    def columns(self, measure: OutcomeMeasure, known: Sequence[int]) -> Array:
+        """Where the risk of a measure stands in R: its losses, then what is known of them."""
+        asked = measure, tuple(known)
+        if asked not in self._found:
+            starts = (*self._starts, self.size)
+            after = self.size + np.cumsum([0, *known])
+            where = [self.losses.index(loss) for loss in measure.losses]
+            pieces = [np.arange(starts[i], starts[i + 1]) for i in where]
+            pieces += [np.arange(after[i], after[i + 1]) for i in where]
+            self._found[asked] = np.concatenate(pieces)
+        return self._found[asked]

@@ -1,0 +1,226 @@
+"""Methods without a label model: the ones that others are measured against, and `static-is`."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.measured_pool import (
+    FLOOR,
+    By,
+    Expecting,
+    MeasuredPool,
+    Profile,
+    profile,
+)
+from assay.evalcore.methods.any_outcome.sampled import Sampled
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, SampleState, guessed
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.strata import assign, csf_edges
+from assay.evalcore.types import Floats, Ints
+
+STRATA = 16
+FINE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class PassiveSample(Sampled):
+    """Simple random sampling."""
+
+    name: ClassVar[str] = "passive"
+    says: ClassVar[str] = "A simple random sample."
+    interval: ClassVar[str] = "linearised"
+    draws_by_measure: ClassVar[bool] = False
+    interval_note: ClassVar[str] = "Student's interval of the linearised measure."
+    least: ClassVar[float] = np.inf
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """One cell of everything that matters."""
+        found = profile(pool)
+        return cut(pool, found, Together(found), 1).cells
+
+    def share(self, state: SampleState) -> Floats:
+        """Even."""
+        return np.ones(state.labelled.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class StratifiedSample(PassiveSample):
+    """Proportional allocation over strata of confidence."""
+
+    name: ClassVar[str] = "stratified"
+    says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
+    interval: ClassVar[str] = "stratified"
+    least: ClassVar[float] = 2.0
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Strata of the confidence; of the judges' mean for numbers."""
+        found = profile(pool)
+        confidence = _Confidence(found)
+        edges = csf_edges(pool.ordered(confidence), STRATA)
+        return cut(pool, found, _Strata(found, confidence, edges), 1).cells
+
+
+@dataclass(frozen=True, slots=True)
+class NeymanSample(StratifiedSample):
+    """Neyman allocation by the supplied probabilities."""
+
+    name: ClassVar[str] = "stratified-neyman"
+    says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+    draws_by_measure: ClassVar[bool] = True
+
+    def share(self, state: SampleState) -> Floats:
+        """The root of the guessed variances."""
+        drive = state.cells.spread @ state.stack.weight
+        return np.broadcast_to(np.sqrt(drive), state.labelled.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class BernoulliSample(NeymanSample):
+    """Each item by its own guessed pull."""
+
+    name: ClassVar[str] = "bernoulli"
+    says: ClassVar[str] = "Each item with a chance by its expected influence."
+    interval: ClassVar[str] = "weighted"
+    single_draws: ClassVar[bool] = False
+    least: ClassVar[float] = np.inf
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Fine cells of items with alike pull."""
+        found = profile(pool)
+        return cut(pool, found, _Pull(found), FINE).cells
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All items are alike."""
+
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        """Of the items of a shard."""
+        found = self.found(stack, items)
+        return replace(found, group=np.zeros(len(items), np.int64), score=np.zeros(len(items)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pull:
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        found = self.found(stack, items)
+        return replace(found, group=np.zeros(len(items), np.int64), score=found.pull)
+
+
+@dataclass(frozen=True, slots=True)
+class _Confidence:
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        if items.probability is None:
+            return self.found(stack, items).score
+        return np.asarray(items.probability.max(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Strata:
+    found: By
+    confidence: _Confidence
+    edges: Floats
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        group = assign(self.edges, self.confidence(stack, items))
+        return replace(self.found(stack, items), group=group, score=np.zeros(len(items)))
+
+
+# Importance sampling for any measure: items by how much they are expected to add to the error.
+#
+# Marchant & Rubinstein (2021), Proposition 2, in its stochastic form and for several numbers at once: of all
+# proposals, the one with the smallest trace of the estimates' covariance (each in units of its target) is
+#
+#     q(x) ∝ √ Σ_q E_y (J_q·(ℓ(x, y) - R))² / target_q²
+#
+# the expectation under the supplied probabilities, which are believed as they are: the proposal is static.  R
+# is subtracted because the weights are normalised (Sawade et al. 2010).  Beside the variance of J·ℓ given x,
+# which is all that `bernoulli` looks at, q counts how far the expected pull of an item is from the mean.
+#
+# As in every method here an item is asked at most once: π is q raised until it adds up, cut at 1.  A label
+# weighs 1/π, normalised (Hájek 1971).
+
+@dataclass(frozen=True, slots=True)
+class StaticSample(BernoulliSample):
+    """The static optimal proposal."""
+
+    name: ClassVar[str] = "static-is"
+    says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool."""
+        found = profile(pool)
+        total = sum(pool.measured(_Expected(found)))
+        squares = _Squares(found, np.asarray(found.slopes @ (total / len(pool))))
+        mean = sum(pool.measured(squares.total)) / len(pool)
+        made = cut(pool, found, _Expectation(found, squares, FLOOR * mean), FINE, squares.by_cell)
+        sums, cells = made.further, made.cells
+        spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
+        return replace(cells, spread=np.maximum(spread, 1e-30))
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    found: Expecting
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(D,) the sum of the expected losses."""
+        total = np.zeros(stack.size)
+        for _, piece in items.chunks():
+            total += np.einsum("b,nbd->d", self.found.first, guessed(stack, piece)[1])
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Squares:
+    """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
+
+    found: Expecting
+    centre: Floats     # (Q,) J·R
+
+    def of(self, stack: Stack, items: Items) -> Floats:
+        """(n, Q)."""
+        found, (phi, loss) = self.found, guessed(stack, items)
+        spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
+        expected = np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T
+        return np.asarray(spread + (expected - self.centre) ** 2)
+
+    def driving(self, stack: Stack, items: Items) -> Floats:
+        """(n,) of the items of a shard, added up as they drive the sampling."""
+        squares = np.empty(len(items))
+        for where, piece in items.chunks():
+            squares[where] = self.of(stack, piece) @ stack.weight
+        return squares
+
+    def total(self, stack: Stack, items: Items) -> float:
+        """Their sum over a shard."""
+        return float(self.driving(stack, items).sum())
+
+    def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, Q) sums over the cells."""
+        sums = np.zeros((n_cells, len(self.centre)))
+        for where, piece in items.chunks():
+            np.add.at(sums, cell[where], self.of(stack, piece))
+        return sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Expectation:
+    found: By
+    squares: _Squares
+    least: float     # the guesses may be sure of an item and wrong
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        score = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
+        return replace(
+            self.found(stack, items), pull=score, group=np.zeros(len(items), np.int64), score=score
+        )

@@ -1,0 +1,328 @@
+"""Cutting a pool into cells by how far the label of an item may move the measures."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import starmap
+
+import numpy as np
+
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.measured_pool import (
+    By,
+    Expecting,
+    Further,
+    MeasuredPool,
+    Profile,
+    Summed,
+    summed,
+)
+from assay.evalcore.methods.any_outcome.state import OutcomeCells
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import steady
+from assay.evalcore.types import Array, Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Keys:
+    """Pairs of a group and a score."""
+
+    group: Ints      # (G,)
+    score: Floats    # (G,)
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def up_to(self, group: Ints, score: Floats) -> Ints:
+        """How many of the keys (k,) are not above each pair of these groups and scores (k,)."""
+        found: Ints = np.zeros(len(group), np.int64)
+        for one in np.unique(group).tolist():
+            first, end = np.searchsorted(self.group, [one, one + 1])
+            here = group == one
+            found[here] = first + np.searchsorted(self.score[first:end], score[here], side="right")
+        return found
+
+    @property
+    def last(self) -> Array:
+        """(G,) whether a key is the last of its group."""
+        return np.asarray(np.diff(self.group, append=-1) != 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tally(Keys):
+    """What items of each pair come to."""
+
+    items: Ints      # (G,)
+    weight: Floats   # (G,) sum of their weights, in the order of the items
+    first: Floats    # (G,) the weight of the first item
+
+    @property
+    def sums(self) -> Floats:
+        """(G + 1, 2) items and weight below each key, and at the end of all."""
+        return np.concatenate([
+            np.zeros((1, 2)), np.cumsum(np.stack([self.items, self.weight], axis=1), axis=0, dtype=np.float64)
+        ])
+
+    def at(self, which: Array) -> "Tally":
+        """These pairs alone."""
+        return Tally(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
+
+
+def tally(group: Ints, score: Floats, weight: Floats) -> Tally:
+    """Of some items; each (n,), at least one item."""
+    return _added(Tally(
+        group=group, score=score + 0.0, items=np.ones(len(group), np.int64), weight=weight, first=weight
+    ))
+
+
+def together(tallies: Sequence[Tally]) -> Tally:
+    """Of the items of all; those of the first come first."""
+    return _added(Tally(**{
+        f.name: np.concatenate([getattr(one, f.name) for one in tallies]) for f in fields(Tally)
+    }))
+
+
+def _added(found: Tally) -> Tally:
+    """With the same pairs put together."""
+    if not len(found):
+        return found
+    order = np.lexsort((found.score, found.group))    # stable: of alike pairs the first one stays first
+    found = found.at(order)
+    new = (np.diff(found.group, prepend=-1) != 0) | (np.diff(found.score, prepend=np.nan) != 0)
+    starts = np.flatnonzero(new)
+    return Tally(
+        group=found.group[starts], score=found.score[starts], items=np.add.reduceat(found.items, starts),
+        weight=np.add.reduceat(found.weight, starts), first=found.first[starts],
+    )
+
+
+# Where groups of items are cut by score, of items that nobody holds together.
+#
+# A group is cut where the cumulative weight of its items rises by equal steps, in the order of their scores.
+# Items of one score stay together, in the step in which the first of them lies
+# (`outcome_methods.cut.numbered` is the same of items in memory).  Three passes over the pool find the same
+# edges:
+#
+#     summary     every shard tells every k-th of its pairs of a group and a score, and the last of each group
+#     grid        of these about GRID are chosen.  Every shard adds up its items up to each of them
+#     gathering   an edge lies where the steps before the last interval of the grid and after this one are
+#                 different.  What both hold is gathered, a hundredth of all, and walked through
+
+TOLD = 1 << 18          # pairs that all shards tell together,
+LEAST_OF_SHARD = 1 << 11  # and that a shard tells at least
+GRID = 1 << 16          # pairs up to which items are added up
+
+# of the items of a shard their group, score and weight (n,), which are positive
+Weighed = Callable[[Stack, Items], tuple[Ints, Floats, Floats]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Share:
+    """The share of a cut that items take, in cells: a part by weight, a part by how many they are."""
+
+    by_weight: float   # cells that a weight of 1 takes
+    by_item: float     # cells that an item takes
+
+    def steps(self, items: Floats | Ints, weight: Floats) -> Ints:
+        """(k,) whole cells that are full after so many items of this weight, within a group."""
+        return np.floor(items * self.by_item + weight * self.by_weight - 1e-9).astype(np.int64)
+
+
+def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Keys:
+    """The lowest score of each cell with its group, rising; of the first cell of a group -inf.
+
+    even: weight of an item beside its own, in units of the mean.
+    """
+    most = max(TOLD // pool.n_shards, LEAST_OF_SHARD)
+    told = list(pool.measured(_Summarise(of, most)))
+    total = sum(weight for _, weight in told)
+    each = n_cells / (1 + even)
+    share = Share(by_weight=each / total, by_item=each * even / len(pool))
+    grid = _grid(together([keys for keys, _ in told]))
+    sums: Floats = np.zeros((len(grid), 2))
+    for found in pool.measured(_AddUp(of, grid)):
+        sums = sums + found
+    # what lies before the group of each key, and before its interval
+    starts = np.flatnonzero(np.diff(grid.group, prepend=-1))
+    before = np.concatenate([np.zeros((1, 2)), sums[:-1]])
+    base = np.repeat(before[starts], np.diff([*starts, len(grid)]), axis=0)
+    end = share.steps(*(sums - base).T)
+    # an edge needs another step than that of the first item of the score before, which may be long before
+    place = np.arange(len(grid)) - np.repeat(starts, np.diff([*starts, len(grid)]))
+    changed = end != np.where(place > 1, np.roll(end, 2), -1)
+    wanted = np.flatnonzero(changed | (np.roll(changed, -1) & (np.roll(place, -1) > 0)))
+    gathered = together(list(pool.measured(_Gather(of, grid, wanted))))
+    which = grid.up_to(gathered.group, np.nextafter(gathered.score, -np.inf))   # the interval of each
+    step = np.empty(len(gathered), np.int64)
+    for piece in np.split(np.arange(len(gathered)), np.flatnonzero(np.diff(which)) + 1):
+        interval = which[piece[0]]
+        step[piece] = _steps(gathered.at(piece), before[interval] - base[interval], share)
+    # where the group begins, a cell begins anyway
+    new = (np.diff(step, prepend=0) != 0) & (np.diff(gathered.group, prepend=-1) == 0)
+    new &= np.diff(which, prepend=-1) <= 1
+    group = np.concatenate([grid.group[starts], gathered.group[new]])
+    score = np.concatenate([np.full(len(starts), -np.inf), gathered.score[new]])
+    order = np.lexsort((score, group))
+    return Keys(group=group[order], score=score[order])
+
+
+def _grid(told: Tally) -> Keys:
+    """About GRID of the keys told, and the last of each group."""
+    chosen = told.last
+    chosen[np.linspace(0, len(told) - 1, min(GRID, len(told))).astype(np.int64)] = True
+    return Keys(group=told.group[chosen], score=told.score[chosen])
+
+
+def _steps(found: Tally, before: Floats, share: Share) -> Ints:
+    """The step in which the first item of each pair of an interval lies; before (2,): what its group comes to
+    below it."""
+    items, weight = (found.sums[:-1] + before).T
+    return share.steps(items + 1, weight + found.first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Summarise:
+    of: Weighed
+    most: int    # pairs told of a shard, beside the last of each group
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Tally, float]:
+        found = tally(*self.of(stack, items))
+        chosen = found.last
+        ranks = np.arange(0, len(items), -(-len(items) // self.most))
+        chosen[np.searchsorted(found.sums[1:, 0], ranks)] = True
+        return found.at(chosen), float(found.weight.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _AddUp:
+    of: Weighed
+    grid: Keys
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(G, 2) items and weight up to each key."""
+        found = tally(*self.of(stack, items))
+        return found.sums[found.up_to(self.grid.group, self.grid.score)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gather:
+    of: Weighed
+    grid: Keys
+    wanted: Ints    # intervals: above the key before, up to this key
+
+    def __call__(self, stack: Stack, items: Items) -> Tally:
+        found = tally(*self.of(stack, items))
+        ends = np.concatenate([[0], found.up_to(self.grid.group, self.grid.score)])
+        places = list(starmap(np.arange, zip(ends[self.wanted], ends[self.wanted + 1], strict=True)))
+        return found.at(np.concatenate([np.zeros(0, np.int64), *places]))
+
+
+# Cutting a pool into cells by how far the label of an item may move the measures.
+#
+# Passes over the pool, by shard and in pieces: the first sums what the guesses expect, which gives the risk R
+# and the slopes J expected before any label; the second guesses for every item the variance of its pull,
+#
+#     s_i² = Σ_q Var(J_q·ℓ(x_i, y))/target_q²        over the numbers that drive the sampling,
+#
+# under the first weights of the guesses (`cutting.profile`).  Items are sorted by group
+# (`OutcomeKind.places`: the predicted class) and by s inside it, and every group is cut where the cumulative
+# sum of s rises by equal steps: many items of little influence make one cell, few of great influence another.
+# Items of one s stay together, in the step in which the first of them lies: five different s, of many items
+# each, make five cells.
+# Where the pool has more than one shard, nobody sorts all items: `cutting.edges` finds where groups are cut,
+# and the cell of an item follows from its own group and s.
+
+PASSIVE_SIZE = 0.3      # weight of an item beside its spread when a group is cut
+_LEAST = 1e-12          # weight that every item has
+_IRRELEVANT = 1 << 32   # added to the groups of items that are not relevant: they come last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cut:
+    """A pool in cells."""
+
+    cells: OutcomeCells
+    cell: Ints          # (N,) the cell of each item
+
+
+def cut(
+    pool: MeasuredPool, found: Expecting, by: By, n_cells: int, further: Further | None = None
+) -> Summed:
+    """Cells of items alike in group, then in score: about `n_cells`, at least one a group.
+
+    by: group and score of items, and the pull that counts.  Every cell holds relevant items only, or
+    irrelevant ones only.
+    """
+    by = _Steady(by)
+    if pool.n_shards > 1:
+        edges = find_edges(pool, _Weighed(by), n_cells, PASSIVE_SIZE)
+        return summed(pool, found, _ByEdges(by, edges), len(edges), further)
+    whole = pool.in_first(by)
+    cell = numbered(whole, n_cells)
+    return summed(pool, found, _Known(cell, whole.relevant), int(cell.max()) + 1, further)
+
+
+def numbered(found: Profile, n_cells: int) -> Ints:
+    """The cell (N,) of each item of a pool in memory; `cutting.edges` finds the same by shard."""
+    groups = np.unique(_groups(found), return_inverse=True)[1].ravel()
+    score = found.score
+    order = np.lexsort((np.arange(len(score)), score, groups))
+    mass = found.pull[order] + _LEAST
+    mass = mass / mass.sum() + PASSIVE_SIZE / len(mass)
+    mass = mass / mass.sum()
+    step = np.cumsum(mass) * n_cells
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    begin = np.repeat(step[starts] - mass[starts] * n_cells, np.diff([*starts, len(order)]))
+    piece = np.floor(step - begin - 1e-9).astype(np.int64)
+    other_group = np.diff(groups[order], prepend=-1) != 0
+    # items of one score stay together: in the piece in which the first of them lies
+    run = np.flatnonzero(other_group | (np.diff(score[order], prepend=np.nan) != 0))
+    new = other_group
+    new[run] |= np.diff(piece[run], prepend=0) != 0
+    number = np.cumsum(new) - 1
+    cell = np.empty(len(order), np.int64)
+    cell[order] = number
+    return cell
+
+
+def _groups(found: Profile) -> Ints:
+    """(n,) with irrelevant items in groups of their own."""
+    return np.where(found.relevant, found.group, found.group + _IRRELEVANT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steady:
+    """Items that matter alike have the same score, however their sums were rounded."""
+
+    by: By
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        found = self.by(stack, items)
+        return replace(found, score=steady(found.score))
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    by: By
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Floats, Floats]:
+        found = self.by(stack, items)
+        return _groups(found), found.score, found.pull + _LEAST
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    cell: Ints
+    relevant: Bools
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        return self.cell, self.relevant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ByEdges:
+    by: By
+    edges: Keys
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        found = self.by(stack, items)
+        return self.edges.up_to(_groups(found), found.score) - 1, found.relevant

@@ -1,0 +1,367 @@
+"""A pool that nobody holds together, while it is cut into cells: what is asked of its shards, and what
+follows.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, expect
+from assay.evalcore.outcomes.base import Likely
+from assay.evalcore.outcomes.items import CHUNK, ItemPool, Items, OneShard, Places, by_mean
+from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory
+from assay.evalcore.types import Bools, Floats, Ints
+
+B = TypeVar("B")
+
+
+class MeasuredPool(ItemPool, Protocol):
+    """An `ItemPool` with measures.  Work is what `ItemPool` says; measures are not pickled with it."""
+
+    @property
+    def stack(self) -> Stack:
+        """The measures."""
+        ...
+
+    def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
+        """What the work makes of each shard, in the order of the shards."""
+        ...
+
+    def in_first(self, work: Callable[[Stack, Items], B]) -> B:
+        """What it makes of the first shard alone."""
+        ...
+
+    def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
+        """The same with a piece of work for each shard."""
+        ...
+
+    def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
+        """The same; the work gives the cell (n,) of each item beside, which is kept for the pool."""
+        ...
+
+    def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
+        """A number (n,) of each item, over the pool in rank order."""
+        ...
+
+
+class MeasuredItems(OneShard):
+    """A `MeasuredPool` of items in memory."""
+
+    def __init__(self, stack: Stack, items: Items) -> None:
+        super().__init__(items)
+        self.stack = stack
+        self.cell: Ints = np.zeros(0, np.int64)   # (N,) of each item, when they are placed
+
+    def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
+        """See MeasuredPool.measured."""
+        yield work(self.stack, self.items)
+
+    def in_first(self, work: Callable[[Stack, Items], B]) -> B:
+        """See MeasuredPool.in_first."""
+        return work(self.stack, self.items)
+
+    def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
+        """See MeasuredPool.each."""
+        yield works[0](self.stack, self.items)
+
+    def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
+        """See MeasuredPool.placed."""
+        self.cell, found = work(self.stack, self.items)
+        yield found
+
+    def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
+        """See MeasuredPool.ordered."""
+        return ScoresInMemory(number(self.stack, self.items))
+
+
+# How far the label of an item may move the measures, as the first weights of the guesses say.
+
+FLOOR = 1e-3        # of the variance under outcomes all alike: no relevant item counts for less
+AT_ONCE = 1 << 18   # numbers that are made at once: they stay in the processor's cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Expecting:
+    """What is expected of a pool before any label."""
+
+    first: Floats        # (B,) weights of the guesses
+    slopes: Floats       # (Q, D) J
+    likely: Likely | None = None   # outcomes by which losses of several systems are guessed together
+
+
+def at_once(stack: Stack, guesses: int) -> int:
+    """Of how many items the guesses and what they expect are made at once."""
+    return min(CHUNK, 1 + AT_ONCE // (guesses * max(stack.kind.width, stack.size)))
+
+
+def spread_of(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
+    """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P)."""
+    phi = np.einsum("b,nbp->np", found.first, guesses)
+    even = np.full(phi.shape, 1 / max(phi.shape[1], 2))
+    spread, flat = stack.spreads(items, [phi, even], found.slopes, found.likely)
+    return np.maximum(spread, FLOOR * flat), flat
+
+
+# What is found of a pool and of each item before it is cut: how far its label may move the measures.
+#
+# The first pass sums what the guesses expect, which gives the risk R and the slopes J expected before any
+# label.  The variance of the pull of any item follows from these (`Beforehand`).  Where groups are ordered,
+# or nothing pulls in the first shard, a second pass looks at all items; in one shard what it finds is kept.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """What the two passes find of each item."""
+
+    pull: Floats        # (N,) s
+    relevant: Bools     # (N,)
+    group: Ints         # (N,)
+    score: Floats       # (N,) what a group is cut by
+
+
+By = Callable[[Stack, Items], Profile]   # what the items of a shard are cut by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Beforehand(Expecting):
+    """What the first passes find of a pool, from which the profile of any item follows."""
+
+    places: Places
+    even: bool = False             # nothing pulls (a measure with no value before labels): everything may
+    rank: Ints | None = None       # of groups that are put in order
+    whole: Profile | None = None   # of all items, where the pool is one shard
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        """Of some items."""
+        return self.whole or self.profile(items, *self.pulls(stack, items))
+
+    def pulls(self, stack: Stack, items: Items) -> tuple[Floats, Bools]:
+        """Pull (n,), and whether each item is relevant (n,)."""
+        pull, relevant = np.ones(len(items)), np.ones(len(items), np.bool_)
+        if not self.even:
+            for where, piece in items.chunks(at_once(stack, len(self.first))):
+                spread, flat = spread_of(stack, piece, stack.kind.guesses(piece), self)
+                pull[where] = np.sqrt(spread @ stack.weight)
+                relevant[where] = (flat > 0).any(axis=1)
+        return pull, relevant
+
+    def profile(self, items: Items, pull: Floats, relevant: Bools) -> Profile:
+        """Of some items whose pull is known."""
+        group = self.places.group(items)
+        return Profile(
+            pull=pull, relevant=relevant, group=group if self.rank is None else self.rank[group],
+            score=self.places.score(items, pull),
+        )
+
+
+def profile(pool: MeasuredPool) -> Beforehand:
+    """The first two passes; `cut` makes the others.
+
+    Raises BadInput for an empty pool, or one that lacks what a measure needs.
+    """
+    if not len(pool):
+        raise BadInput("the pool has no items")
+    stack, none = pool.stack, pool.none
+    stack.check(none)
+    first, sizes = stack.kind.first_weights(none), stack.known_sizes(none)
+    total: Floats = np.zeros(stack.size + sum(sizes))
+    for found in pool.measured(_Expected(first)):
+        total = total + found
+    slopes = stack.slopes(total / len(pool), sizes)
+    beforehand = Beforehand(
+        first=first, slopes=slopes, likely=stack.kind.likely(pool), places=stack.kind.places(pool)
+    )
+    return _looked_at(pool, beforehand)
+
+
+def _looked_at(pool: MeasuredPool, found: Beforehand) -> Beforehand:
+    """With what has to be known of all items: whether anything pulls, and the order of the groups."""
+    groups, look = found.places.ranked, _Look(found=found, kept=pool.n_shards == 1)
+    looks = [pool.in_first(look)]
+    if pool.n_shards > 1 and (groups or not looks[0].relevant):
+        looks = list(pool.measured(look))
+    even = not any(one.relevant for one in looks)
+    rank = None
+    if groups:
+        sizes = np.sum([one.sizes for one in looks], axis=0)
+        totals: Floats = np.zeros(groups)
+        for one in looks:
+            totals = totals + one.totals
+        rank = by_mean(sizes, sizes.astype(np.float64) if even else totals)
+    found = replace(found, even=even, rank=rank)
+    if pool.n_shards > 1:
+        return found
+    return replace(found, whole=pool.in_first(_Whole(found, looks[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    first: Floats
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(D + D_k,) sums over a shard of the losses that the guesses expect, and of those that are known."""
+        total, known = np.zeros(stack.size), np.zeros(sum(stack.known_sizes(items)))
+        most = at_once(stack, len(self.first))
+        loss = np.empty((min(len(items), CHUNK), len(self.first), stack.size))
+        for _, piece in items.chunks():
+            for at, few in piece.chunks(most):
+                expect(stack, few, stack.kind.guesses(few), loss[at])
+            total += np.einsum("b,nbd->d", self.first, loss[: len(piece)])
+            known += stack.known(piece).sum(axis=0)
+        return np.concatenate([total, known])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """What a shard says of the pull of its items."""
+
+    relevant: bool   # any of them
+    sizes: Ints      # (G,) items, by group
+    totals: Floats   # (G,) sum of their pull
+    pulls: tuple[Floats, Bools] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    found: Beforehand
+    kept: bool   # what is found of each item is told
+
+    def __call__(self, stack: Stack, items: Items) -> _Seen:
+        pull, relevant = self.found.pulls(stack, items)
+        groups = self.found.places.ranked
+        sizes: Ints = np.zeros(0, np.int64)
+        totals: Floats = np.zeros(0)
+        if groups:
+            group = self.found.places.group(items)
+            sizes = np.asarray(np.bincount(group, minlength=groups), np.int64)
+            totals = np.asarray(np.bincount(group, weights=pull, minlength=groups), np.float64)
+        return _Seen(
+            relevant=bool(relevant.any()), sizes=sizes, totals=totals,
+            pulls=(pull, relevant) if self.kept else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    found: Beforehand
+    seen: _Seen
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        known = None if self.found.even else self.seen.pulls
+        return self.found.profile(items, *(known or self.found.pulls(stack, items)))
+
+
+# The sums of cells over a pool, made by shard: of its items in order, and of the shards in order.
+
+# the cell (n,) of each item of a shard, and whether it is relevant (n,)
+Assign = Callable[[Stack, Items], tuple[Ints, Bools]]
+# further sums (C, w) of a shard, of items in cells (n,), of so many cells
+Further = Callable[[Stack, Items, Ints, int], Floats]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Summed:
+    """The cells of a pool."""
+
+    cells: OutcomeCells
+    further: Floats     # (C, w) sums beside, of methods that ask for them
+    by_shard: Ints      # (C, shards) items
+    assign: Assign
+
+
+def summed(
+    pool: MeasuredPool, found: Expecting, assign: Assign, n_cells: int, further: Further | None = None
+) -> Summed:
+    """Place all items, and add them up."""
+    work = _AddUp(found=Expecting(first=found.first, slopes=found.slopes, likely=found.likely),
+                  assign=assign, n_cells=n_cells, further=further or _nothing)
+    total, by_shard = None, []
+    for one in pool.placed(work, n_cells):
+        by_shard.append(one.size)
+        total = one if total is None else total.plus(one)
+    if total is None:
+        raise ValueError("a pool has a shard")
+    return Summed(
+        cells=OutcomeCells(
+            size=total.size, guess=total.guess,
+            spread=np.maximum(total.spread / total.size[:, None], 1e-30), relevant=total.relevant > 0,
+            told=total.told, said=total.said, first=found.first,
+            known_sizes=np.array(pool.stack.known_sizes(pool.none), np.int64),
+        ),
+        further=total.further, by_shard=np.stack(by_shard, axis=1), assign=assign,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sums:
+    """Of the items of some shards, by cell."""
+
+    size: Ints          # (C,)
+    guess: Floats       # (C, B, D)
+    spread: Floats      # (C, Q)
+    relevant: Ints      # (C,) how many are relevant
+    told: Floats        # (C, D_k)
+    said: Floats        # (C, S, w) the maximum
+    further: Floats
+
+    def plus(self, other: "_Sums") -> "_Sums":
+        """Of these and then the others."""
+        return _Sums(
+            size=self.size + other.size, guess=self.guess + other.guess, spread=self.spread + other.spread,
+            relevant=self.relevant + other.relevant, told=self.told + other.told,
+            said=np.maximum(self.said, other.said), further=self.further + other.further,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AddUp:
+    found: Expecting
+    assign: Assign
+    n_cells: int
+    further: Further
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, _Sums]:
+        found, c = self.found, self.n_cells
+        cell, relevant = self.assign(stack, items)
+        guess = np.zeros((c, len(found.first), stack.size))
+        spread: Floats = np.zeros((c, len(found.slopes)))
+        told = np.zeros((c, sum(stack.known_sizes(items))))
+        loss = np.empty((min(len(items), CHUNK), *guess.shape[1:]))
+        spreads, most = np.empty((len(loss), len(found.slopes))), at_once(stack, len(found.first))
+        for where, piece in items.chunks():
+            n = len(piece)
+            for at, few in piece.chunks(most):
+                guesses = stack.kind.guesses(few)
+                expect(stack, few, guesses, loss[at])
+                spreads[at] = spread_of(stack, few, guesses, found)[0]
+            member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
+            guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
+            spread += np.asarray(member @ spreads[:n])
+            told += np.asarray(member @ stack.known(piece))
+        return cell, _Sums(
+            size=np.bincount(cell, minlength=c), guess=guess, spread=spread, told=told,
+            relevant=np.bincount(cell[relevant], minlength=c),
+            said=_said(stack, items, cell, c), further=self.further(stack, items, cell, c),
+        )
+
+
+def _nothing(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+    """No further sums."""
+    return np.zeros((n_cells, 0))
+
+
+def _said(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+    """(C, S, w) the maximum over each cell."""
+    said: Floats = np.full((n_cells, items.systems, stack.kind.said(np.zeros(1)).shape[1]), -np.inf)
+    for where, piece in items.chunks():
+        order = np.argsort(cell[where], kind="stable")
+        ordered = cell[where][order]
+        starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        for s in range(items.systems):
+            most = np.maximum.reduceat(stack.kind.said(piece.prediction[order, s]), starts, axis=0)
+            said[ordered[starts], s] = np.maximum(said[ordered[starts], s], most)
+    return said

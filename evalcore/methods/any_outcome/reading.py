@@ -1,0 +1,264 @@
+"""What labels say: the fitted label model, residuals, what each labelled item stands for, and corrections by
+class.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.methods.any_outcome.state import SampleState
+from assay.evalcore.reproducible import is_nothing
+from assay.evalcore.types import Floats, Ints
+
+LEAST = 5.0    # labels of a group
+MEANT = 2.0    # labels that those meant for a cell count for, beside those it has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reading:
+    """The labels of a state, read."""
+
+    weights: Floats      # (R, B, D') of the guesses; zeros where the method has no label model
+    modelled: Floats     # (R, D) Σ of m over the pool
+    residual: Floats     # (R, n, D) e
+    group_of: Ints       # (R, C) the group of each cell
+    group: Ints          # (R, n) the group of each labelled item
+    share: Floats        # (R, n) its part of ē_g: Σ over a group is 1
+    open: Floats         # (R, G) U
+    effective: Floats    # (R, G) 1/Σ share²: how many labels the mean rests on; 1 for a group without labels
+    items: Floats        # (R,) N, without undecided items
+    given: Floats        # (R, C) a, the labels that each cell was given
+
+    @property
+    def stands(self) -> Floats:
+        """(R, n) the items that each labelled one stands for: itself, and its part of its group's rest."""
+        return 1 + np.take_along_axis(self.open, self.group, axis=1) * self.share
+
+    @property
+    def correction(self) -> Floats:
+        """(R, D) what the residuals add to the model's mean."""
+        return np.asarray(np.einsum("rn,rnd->rd", self.stands, self.residual) / self.items[:, None])
+
+    def by_group(self, values: Floats) -> Floats:
+        """Sums (R, G, ...) over the labelled items of each group of values (R, n, ...)."""
+        return sums(self.group, values, self.open.shape[1])
+
+
+def sums(where: Ints, values: Floats, length: int) -> Floats:
+    """Sums (R, length, ...) of values (R, n, ...) by where (R, n)."""
+    repeats, n = where.shape
+    flat = (np.arange(repeats)[:, None] * length + where).ravel()
+    inner = values.reshape(repeats * n, -1)
+    cells = repeats * length
+    columns = [np.bincount(flat, weights=column, minlength=cells) for column in inner.T]
+    return np.asarray(np.stack(columns, axis=1).reshape(repeats, length, *values.shape[2:]), np.float64)
+
+
+def grouped(labelled: Ints, least: float = LEAST) -> Ints:
+    """The group (R, C) of each cell: neighbours in order, with about `least` labels together.
+
+    A cell without labels goes with the cell before it, or with the first that has some.
+    """
+    running = np.cumsum(labelled, axis=1)
+    number = np.floor((running - labelled / 2) / least).astype(np.int64)
+    with_labels = np.where(labelled > 0, number, -1)
+    filled = np.maximum.accumulate(with_labels, axis=1)
+    first = np.where(labelled > 0, number, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    filled = np.where(filled < 0, np.where(first == np.iinfo(np.int64).max, 0, first), filled)
+    steps = np.diff(filled, axis=1, prepend=filled[:, :1]) > 0
+    return np.asarray(np.cumsum(steps, axis=1))
+
+
+def read(state: SampleState, meant: Floats, modelled: bool, least: float = LEAST) -> Reading:
+    """The reading of a state; meant (R, C): the labels meant for each cell; modelled: with a label model."""
+    items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
+    group_of = grouped(state.labelled, least)
+    g = int(group_of.max()) + 1
+    group = np.take_along_axis(group_of, state.cell, axis=1)
+    left = state.wanted.astype(np.float64)
+    given = (MEANT * meant + state.labelled**2) / (MEANT + state.labelled)
+    weight = np.maximum(left, 1e-9) / np.maximum(given, 1e-9)
+    each = np.take_along_axis(weight, state.cell, axis=1)
+    total = sums(group, each[..., None], g)[..., 0]
+    share = each / np.take_along_axis(total, group, axis=1)
+    squares = sums(group, share[..., None] ** 2, g)[..., 0]
+    opened = sums(group_of, left[..., None], g)[..., 0]
+    stands = 1 + np.take_along_axis(opened, group, axis=1) * share
+    weights = fitted(state, stands) if modelled else np.zeros((len(items), len(state.cells.first), 1))
+    relevant = state.cells.relevant
+    guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
+    idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
+    return Reading(
+        weights=weights,
+        modelled=(weights * guessed).sum(axis=1) + idle,
+        residual=residuals(state, weights, modelled),
+        group_of=group_of,
+        group=group,
+        share=share,
+        open=opened,
+        effective=1 / np.where(squares > 0, squares, 1.0),
+        items=items,
+        given=given,
+    )
+
+
+def fitted(state: SampleState, stands: Floats) -> Floats:
+    """W of the label model, each label weighing by the items it stands for; stands (R, n)."""
+    model, first = state.stack.kind.label_model, state.cells.first
+    d = 1 if model.shared else state.stack.size
+    b = len(first)
+    repeats = len(stands)
+    if state.table is None or not state.n:
+        return model.fit(
+            np.zeros((repeats, d, b, b)), np.zeros((repeats, d, b)), np.zeros((repeats, d)), 0, first
+        )
+    w = stands / stands.mean(axis=1, keepdims=True)
+    return model.fit(
+        np.einsum("rn,rndbk->rdbk", w, state.table.gram[state.item]),
+        np.einsum("rn,rndb->rdb", w, state.table.cross[state.item]),
+        np.einsum("rn,rnd->rd", w, state.table.square[state.item]),
+        state.n,
+        first,
+    )
+
+
+def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
+    """e (R, n, D): the losses, less what the weighted guesses expect where they are modelled."""
+    if state.table is None:
+        return np.zeros((len(weights), 0, state.stack.size))
+    e = state.table.loss[state.item]
+    if not modelled:
+        return e
+    size = np.abs(e)
+    for b in range(weights.shape[1]):
+        told = weights[:, None, b] * state.table.guess[state.item, b]
+        e, size = e - told, size + np.abs(told)
+    return np.where(is_nothing(e, size), 0.0, e)
+
+
+def off_centre(reading: Reading, slopes: Floats) -> Floats:
+    """The pulls (R, n, Q) of the residuals, each from the mean of its group; slopes (R, Q, D).
+
+    0 where that is all that rounding leaves: labels that are all alike have no spread.
+    """
+    pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
+    size = np.einsum("rnd,rqd->rnq", np.abs(reading.residual), np.abs(slopes))
+    centre = np.take_along_axis(
+        reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
+    )
+    return np.where(is_nothing(pull - centre, size + np.abs(centre)), 0.0, pull - centre)
+
+
+# Corrections of shares drawn towards what is probable beforehand: small-area estimation by class.
+#
+# The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  Two
+# things are known of corrections before any label.
+#
+# *A total* (all hits together) is usually wrong by little, because supplied probabilities are often calibrated,
+# once they are weighed by the labels; but they may be anything.  So δ ~ N(0, τ²) with τ = NEAR s or, with the
+# chance DOUBTED, τ = FAR s, where s is about m (1 - m): in units of s a correction is one of the log odds.  The
+# total is the posterior mean; one that does not fit NEAR is left as it is.
+#
+# *Of one class*, let δ_k = β m_k + u_k + noise: β shared by all classes, u_k ~ (0, τ² m_k²) its own.  τ² is
+# estimated from all classes together, and the best linear estimate is (Fay & Herriot 1979; Rao & Molina 2015)
+#
+#     δ̃_k = β m_k + λ_k (δ_k - β m_k),      λ_k = τ² m_k² / (τ² m_k² + v_k)
+#
+# What is missing to the total is given to the classes that were shrunken most (benchmarking).  As labels
+# come, v falls to 0 and the corrections are the design's.
+#
+# No estimate is moved by more than MOST of its standard errors (limited translation: Efron & Morris 1972), so
+# what was thought impossible is believed once labels show it, and what is labelled in full is exact.
+#
+#     v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
+#         has no spread among the labels, and is not known to be absent
+
+NEAR, FAR, DOUBTED = 0.2, 1.0, 0.4
+PRIOR_TAU = 0.4     # relative error of a class before any label
+PRIOR_WORTH = 4.0   # classes that the prior counts for
+STEPS = 4
+MOST = 3.0          # standard errors
+OWN = 4.0           # labels of a class that its own variance must rest on to count for half
+
+
+def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats:
+    """The corrections (R, D); those of blocks of shares are drawn towards what is probable."""
+    if not state.stack.blocks or not state.n or state.table is None:
+        return correction
+    after = correction.copy()
+    for block in state.stack.blocks:
+        m = np.maximum(reading.modelled[:, block] / reading.items[:, None], 1e-9)
+        delta, e = correction[:, block], reading.residual[..., block]
+        cell = _by_cell(state, reading, block)
+        seen = np.asarray((state.table.loss[..., block] > 0)[state.item], np.float64)
+        whole, off = m.sum(axis=1), delta.sum(axis=1)
+        likely = np.clip((whole + off) / whole, 0.25, 4.0)[:, None, None]
+        noise = _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
+                       seen.max(axis=2, keepdims=True))[:, 0]
+        total = _near(off, _total(off, whole, noise), noise)
+        if m.shape[1] == 1:
+            after[:, block] = total[:, None]
+        else:
+            noise = _noise(state, reading, e, cell, seen)
+            drawn = _near(delta, _each(delta, m, noise, total), noise)
+            # what no item can be (a hit of a class never predicted) is known to be none
+            after[:, block] = np.where(reading.modelled[:, block] > 0, drawn, delta)
+    return after
+
+
+def _near(delta: Floats, drawn: Floats, v: Floats) -> Floats:
+    """What is drawn, no further than MOST standard errors from δ."""
+    most = MOST * np.sqrt(v)
+    return np.asarray(np.clip(drawn, delta - most, delta + most))
+
+
+def _total(delta: Floats, m: Floats, v: Floats) -> Floats:
+    """The posterior mean (R,) of a total's correction."""
+    scale = (m * np.maximum(1 - m, 0.3)) ** 2
+    v = np.maximum(v, 1e-18)
+    logs, means = [], []
+    for tau, chance in ((NEAR, 1 - DOUBTED), (FAR, DOUBTED)):
+        tau2 = tau**2 * scale
+        logs.append(np.log(chance) - 0.5 * np.log(tau2 + v) - 0.5 * delta**2 / (tau2 + v))
+        means.append(tau2 / (tau2 + v) * delta)
+    near = 1 / (1 + np.exp(np.clip(logs[1] - logs[0], -700, 700)))
+    return np.asarray(near * means[0] + (1 - near) * means[1])
+
+
+def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:
+    """δ̃ (R, K), whose sum is the total (R,)."""
+    scale, tau2 = m**2, np.full((len(m), 1), PRIOR_TAU**2)
+    v = np.maximum(v, 1e-18)
+    beta = (total / m.sum(axis=1))[:, None]
+    for _ in range(STEPS):
+        w = 1 / (tau2 * scale + v)
+        over = (delta - beta * m) ** 2 - v
+        h = (w * scale) ** 2
+        prior = PRIOR_WORTH * h.sum(axis=1, keepdims=True) / m.shape[1]
+        top = (h * over / scale).sum(axis=1, keepdims=True) + prior * PRIOR_TAU**2
+        tau2 = np.maximum(top / (h.sum(axis=1, keepdims=True) + prior), 1e-4)
+    keep = tau2 * scale / (tau2 * scale + v)
+    after = beta * m + keep * (delta - beta * m)
+    missing = total[:, None] - after.sum(axis=1, keepdims=True)
+    part = (1 - keep) * m
+    return np.asarray(after + missing * part / np.maximum(part.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _by_cell(state: SampleState, reading: Reading, block: slice) -> Floats:
+    """(R, C, K) what the label model expects of an item of each cell."""
+    weights = reading.weights[..., 0]
+    sums = np.einsum("rb,cbk->rck", weights, state.cells.guess[..., block])
+    return np.asarray(sums / state.cells.size[None, :, None])
+
+
+def _noise(state: SampleState, reading: Reading, e: Floats, cell: Floats, seen: Floats) -> Floats:
+    """v (R, K) of corrections whose residuals are e (R, n, K); seen (R, n, K): labels that show the class."""
+    factor = reading.open * (reading.open / reading.effective + 1) / reading.items[:, None] ** 2
+    per_item = factor / np.maximum(reading.open, 1e-9)             # (R, G)
+    n_g = np.maximum(reading.by_group(np.ones((*reading.group.shape, 1)))[..., 0], 1.0)
+    own = np.take_along_axis(factor / n_g, reading.group, axis=1)
+    measured = np.einsum("rn,rnk->rk", own, e**2)
+    left = state.wanted * np.take_along_axis(per_item, reading.group_of, axis=1)
+    expected = np.einsum("rc,rck->rk", left, np.clip(cell * (1 - cell), 0, None))
+    shown = seen.sum(axis=1)
+    return np.asarray((shown * measured + OWN * expected) / (shown + OWN))

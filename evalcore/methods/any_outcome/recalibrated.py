@@ -1,0 +1,154 @@
+"""`recalibrated` and `guesses`: the score model where one class against the rest is all that is asked, else
+guesses.
+
+Which of the two it is follows from the question and the columns of the pool, once, when the pool is cut.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.sampled import Sampled
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score
+from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
+from assay.evalcore.methods.any_outcome.state import (
+    LossTable,
+    OutcomeCells,
+    OutcomeDesign,
+    OutcomeEstimates,
+    SampleState,
+)
+from assay.evalcore.methods.settings import Share
+from assay.evalcore.types import Floats, Ints
+
+CELLS = 60
+EVEN = 0.25       # of the allocation, spread evenly
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses(Sampled):
+    """The difference estimator on a mixture of guesses."""
+
+    name: ClassVar[str] = "guesses"
+    says: ClassVar[str] = "Labels where they tell most, with probabilities or judges recalibrated by them."
+    interval: ClassVar[str] = "model and design"
+    interval_note: ClassVar[str] = (
+        "Student's interval of the difference estimator, whose variance is drawn towards what was guessed "
+        "while labels are few."
+    )
+    modelled: ClassVar[bool] = True
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """By predicted class and spread; by what judges say, for numbers."""
+        found = profile(pool)
+        return cut(pool, found, found, CELLS).cells
+
+    def share(self, state: SampleState) -> Floats:
+        """Root of the guessed spread of an item's pull, and a part even."""
+        root = np.sqrt(state.cells.spread @ state.stack.weight)
+        wanted = state.cells.size * state.cells.relevant
+        mean = (root * wanted).sum() / max(int(wanted.sum()), 1)
+        return np.broadcast_to((1 - EVEN) * root + EVEN * mean, state.labelled.shape)
+
+
+# `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
+#
+# Which of the two it is follows from the question and the columns of the pool, once, when the pool is cut.
+
+@dataclass(frozen=True, slots=True)
+class RecalibratedSample(Sampled):
+    """One of the two."""
+
+    name: ClassVar[str] = "recalibrated"
+    says: ClassVar[str] = "Labels where they tell most, with scores or judges recalibrated by them."
+    interval: ClassVar[str] = Guesses.interval
+    interval_note: ClassVar[str] = (
+        f"Of one class against the rest: {ScoreModel.interval_note} Of anything else: {Guesses.interval_note}"
+    )
+
+    # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
+    anytime: bool = False     # a confidence sequence
+    guard: bool = False
+    spread: Share = 0.0       # of every batch, an audit
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Along the score, or by predicted class and spread.
+
+        Raises BadInput for settings of the score model where it is the other.
+        """
+        if along_a_score(pool.stack, pool.none):
+            return self._scored.cells(pool)
+        set_ = [name for name in ("anytime", "guard", "spread") if getattr(self, name)]
+        if set_:
+            raise BadInput(
+                f"method {self.written!r}: {set_[0]} is for measures of one class against the rest, of a "
+                "pool with predictions, scores or probabilities; leave it out"
+            )
+        return Guesses().cells(pool)
+
+    def start(
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+    ) -> SampleState:
+        """The state before any label."""
+        chosen = Guesses() if cells.axis is None else self._scored
+        return chosen.start(stack, cells, repeats, table)
+
+    def share(self, state: SampleState) -> Floats:
+        """Of one item of each cell."""
+        return self._for(state).share(state)
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) labels."""
+        return self._for(state).meant(state, labels)
+
+    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+        """The next round."""
+        return self._for(state).propose(state, size)
+
+    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+        """Systematic along the cells, or pivotal over them."""
+        chosen = Guesses(self.one_at_a_time) if design.model is None else self._scored
+        return chosen.draw(design, rng)
+
+    def observe(
+        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        table: LossTable | None = None, asked: Ints | None = None,
+    ) -> SampleState:
+        """With the labels of a round."""
+        return self._for(state).observe(state, design, item, cell, table, asked)
+
+    def expects(self, state: SampleState) -> Floats:
+        """(C, D) by the labels so far."""
+        return self._for(state).expects(state)
+
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The estimates, with intervals."""
+        return self._for(state).estimate(state, confidence)
+
+    def numbers(
+        self, state: SampleState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The estimates, number by number."""
+        return self._for(state).numbers(state, confidence, rng)
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Where it reports its confidence sequence."""
+        return self.anytime
+
+    def audited(self, share: float) -> Self:
+        """See OutcomeMethod."""
+        return replace(self, spread=share)
+
+    @property
+    def _scored(self) -> ScoreModel:
+        return ScoreModel(self.one_at_a_time, anytime=self.anytime, guard=self.guard, spread=self.spread)
+
+    def _for(self, state: SampleState) -> Sampled:
+        return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)

@@ -1,0 +1,121 @@
+"""Stratified sampling without replacement, for a share of labels that each method decides on.
+
+A round spends its labels on the cells furthest behind their share of all labels so far, so rounds add up to
+the allocation.  Items are drawn systematically along the order of the cells, from a random start, and at
+random inside a cell: neighbours in order are alike, so every stretch of the pool gets its part.
+
+Drawn one at a time, items come up in proportion to weights that half follow what is behind and half the
+share itself, so no item that can matter is nearly out of reach.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.design.draws import draw_one_at_a_time
+from assay.evalcore.design.draws import weights as draw_weights
+from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+from assay.evalcore.methods.any_outcome.interval import bounds_of, errors, nothing_yet, reported
+from assay.evalcore.methods.any_outcome.reading import LEAST, Reading, off_centre, read, shrunken
+from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
+from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled(OutcomeMethod):
+    """A method that is told apart by its cells, its share and its use of a label model."""
+
+    modelled: ClassVar[bool] = False   # residuals are taken from a label model
+    least: ClassVar[float] = LEAST     # labels of a group
+
+    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+        """Where the allocation of all labels so far is furthest behind."""
+        left, wanted = state.left, state.wanted
+        share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
+        behind = np.maximum(self.meant(state, state.n + size) - state.labelled, 0.0)
+        per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
+        inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
+                              per_item.max(axis=1, keepdims=True), wanted, np.full(len(left), size))
+        if self.one_at_a_time:
+            inclusion = (inclusion + waterfill(share, wanted, np.full(len(left), size))) / 2
+        return OutcomeDesign(left=left, inclusion=inclusion, census=np.zeros(len(left), np.bool_))
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) how many of so many labels are meant for each cell."""
+        items = (state.cells.size - state.excluded) * state.cells.relevant
+        share = np.where(items > 0, np.maximum(self.share(state), 1e-12), 0.0)
+        return items * waterfill(share, items, np.full(len(items), labels))
+
+    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+        """Systematic along the cells, or one at a time."""
+        if self.one_at_a_time:
+            size = np.round((design.left * design.inclusion).sum(axis=1)).astype(np.int64)
+            cells = draw_one_at_a_time(design.left, draw_weights(design.inclusion), size, rng).cell
+            return np.stack([np.bincount(row[row >= 0], minlength=design.left.shape[1]) for row in cells])
+        reach = np.cumsum(design.left * design.inclusion, axis=1)
+        reach[:, -1] = np.round(reach[:, -1])
+        reach = np.minimum(reach, reach[:, -1:])
+        steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
+        return np.minimum(np.diff(steps, axis=1, prepend=0.0).astype(np.int64), design.left)
+
+    def weights(self, state: SampleState) -> ItemWeights:
+        """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
+        reading = read(state, self.meant(state, state.n), False, self.least)
+        group = reading.group[0]
+        n = np.bincount(group, minlength=reading.open.shape[1])
+        opened = reading.open[0]
+        spread = opened * (opened / reading.effective[0] + 1) / np.maximum(n - 1, 1)
+        alone = n[group] < 2
+        return ItemWeights(
+            weight=reading.stands[0], factor=spread[group], group=np.where(alone, -1, group)
+        )
+
+    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+        """See OutcomeMethod."""
+        if not self.one_at_a_time:
+            return OutcomeMethod.in_order(self, design, size, rng)
+        drawn = draw_one_at_a_time(design.left, draw_weights(design.inclusion), np.array([size]), rng)
+        return np.asarray(drawn.cell[0])
+
+    def expects(self, state: SampleState) -> Floats:
+        """By the guesses as the labels weigh them, whether the estimate uses them or not."""
+        weights = state.cells.first[:, None]
+        if state.n:
+            weights = read(state, self.meant(state, state.n), True, self.least).weights[0]
+        return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
+
+    def risk(self, state: SampleState, reading: Reading) -> Floats:
+        """R̂ (R, D + D_k)."""
+        correction = reading.correction
+        if self.modelled:
+            correction = shrunken(state, reading, correction)
+        known = (state.cells.known[None] - state.excluded_known) / reading.items[:, None]
+        return np.concatenate([reading.modelled / reading.items[:, None] + correction, known], axis=1)
+
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The difference estimate, with Student's interval by linearisation, and what no label has shown."""
+        exact = np.asarray(~state.wanted.any(axis=1))
+        if not state.n:
+            return nothing_yet(state.stack, exact)
+        reading = read(state, self.meant(state, state.n), self.modelled, self.least)
+        risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
+        slopes = state.stack.slopes(risk, known)
+        error = errors(state, reading, risk, slopes, exact)
+        hidden = unseen_errors(state, reading, risk, slopes, error.variance)
+        alike = (hidden.unknown & ~exact)[:, None]
+        unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
+        pull = off_centre(reading, slopes) if unbounded.any() else None
+        found = reported(
+            state.stack, risk, known, replace(error, unknown=error.unknown | alike & unbounded), exact,
+            confidence, pull, hidden,
+        )
+        if pull is None:
+            return found
+        return replace(
+            found, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
+            unseen=hidden.largest_share(confidence),
+        )

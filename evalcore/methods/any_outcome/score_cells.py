@@ -1,0 +1,360 @@
+"""One class against the rest: cells along a score, and measures as functions of the positives by group of
+cells.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import expit, logit
+
+from assay.evalcore.errors import UnknownName
+from assay.evalcore.measures.curves import Bands
+from assay.evalcore.measures.difference import leading
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.registry import named
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
+from assay.evalcore.methods.any_outcome.state import Axis, OutcomeCells
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.partition import decision_boundary, label_model_edges
+from assay.evalcore.pool.strata import assign, log_density
+from assay.evalcore.recalibration.quantities import CellGroups, OfConfusion, Quantity
+from assay.evalcore.reproducible import first_largest, is_nothing
+from assay.evalcore.types import Bools, Floats, Ints
+
+STRATA = 64
+EACH = 4         # systems whose predictions cut cells one by one; of more, how many of them say the class
+LEVELS = 8
+_SURE = 1e-12    # log odds are cut off here
+
+
+def class_asked_of(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> int | None:
+    """The class that all measures are of; None where they are of several, or of all alike."""
+    if not kind.one_of_parts or kind.grades is not None:
+        return None
+    if kind.counted is not None:
+        return kind.parts.index(kind.counted)
+    named = {part for measure in measures for part in measure.parts}
+    if len(named) == 1 and None not in named:
+        return kind.parts.index(str(named.pop()))
+    return 1 if kind.width == 2 and kind.name == "classes" else None
+
+
+def along_a_score(stack: Stack, none: Items) -> bool:
+    """Whether a pool can be cut so; none: no item, with the columns that the items have."""
+    said = none.systems > 0 or none.score is not None or none.probability is not None
+    # an interval on the scale of a measure's range needs one; that of a mean follows from its losses
+    ranged = all(
+        np.isfinite(one.bounds).all() or sum(loss.size for loss in one.losses) == 1 for one in stack.measures
+    )
+    return said and ranged and class_asked_of(stack.kind, stack.measures) is not None
+
+
+def score_cells(pool: MeasuredPool) -> OutcomeCells:
+    """The cells of a pool, in some passes over it.  Raises BadInput as `profile`."""
+    found = profile(pool)
+    part = int(class_asked_of(pool.stack.kind, pool.stack.measures) or 0)
+    said = np.sum(list(pool.measured(_Predicted(part))), axis=0)
+    if pool.stack.kind.width == 2 and _stands_equal(pool.stack) and said[1] > said[0]:
+        part, said = 1 - part, said[::-1]      # of two classes that stand equal, the rarer one
+    axis = _AlongAxis(part=part, edges=np.zeros(0))
+    ordered, positives = pool.ordered(axis.score), int(said[1])
+    axis = replace(axis, edges=label_model_edges(ordered, positives, STRATA))
+    codes = np.unique(np.concatenate(list(pool.measured(axis.codes))))
+    placed = _Placed(axis=axis, found=found, known=codes)
+    made = summed(pool, found, placed, len(codes), axis.sums)
+    cells, sums = made.cells, made.further / made.cells.size[:, None]
+    n_loss = pool.stack.size
+    losses = sums[:, 3:].reshape(len(codes), 2, n_loss)
+    row, label, column = np.nonzero(losses)
+    mean_score = sums[:, 0]
+    stratum, predicted = axis.read(pool.stack, codes)
+    return replace(
+        cells,
+        axis=Axis(
+            part=part, stratum=stratum, prediction=predicted,
+            score=mean_score - decision_boundary(ordered, positives), probability=sums[:, 1],
+            density=log_density(ordered, np.minimum(ordered.below(mean_score), len(ordered) - 1)),
+            votes=sums[:, 2],
+        ).to_array(),
+        by_class=np.stack([row * 2 + label, column, losses[row, label, column]]).astype(np.float64),
+    )
+
+
+def _stands_equal(stack: Stack) -> bool:
+    """Whether no measure names a class."""
+    return stack.kind.counted is None and all(part is None for m in stack.measures for part in m.parts)
+
+
+def _says(stack: Stack, items: Items, part: int) -> Bools:
+    """(n,) whether the class is predicted; of items without a prediction, whether it is likeliest."""
+    if items.systems:
+        return np.asarray(items.prediction[:, 0] == part)
+    first = stack.kind.first_weights(items)
+    says = np.zeros(len(items), np.bool_)
+    for where, piece in items.chunks():
+        says[where] = first_largest(np.einsum("b,nbp->np", first, stack.kind.guesses(piece))) == part
+    return says
+
+
+def _others(items: Items) -> Floats:
+    """(n, V) what further systems predict, and judges say."""
+    judges = np.zeros((len(items), 0)) if items.judge is None else items.judge
+    return np.concatenate([items.prediction[:, 1:], judges], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    part: int
+
+    def __call__(self, stack: Stack, items: Items) -> Ints:
+        """(2,) items of which another class, and this one, is predicted."""
+        positive = int(_says(stack, items, self.part).sum())
+        return np.array([len(items) - positive, positive])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _AlongAxis:
+    """Where the items of a shard lie."""
+
+    part: int
+    edges: Floats    # of the strata
+
+    def score(self, stack: Stack, items: Items) -> Floats:
+        """(n,) higher where the class is likelier."""
+        if items.score is not None:     # it is of the last class
+            score = items.score[:, 0]
+            return np.asarray(score if self.part == stack.kind.width - 1 else -score, np.float64)
+        if items.probability is not None:
+            return np.asarray(logit(np.clip(self.probability(stack, items), _SURE, 1 - _SURE)))
+        others = _others(items) == self.part
+        mine = _says(stack, items, self.part)
+        return np.asarray((2.0 * mine + others.sum(axis=1)) / (2 + others.shape[1]) - 0.5)
+
+    def probability(self, stack: Stack, items: Items) -> Floats:
+        """(n,) as supplied; by the score where it is not."""
+        if items.probability is None:
+            return np.asarray(expit(self.score(stack, items)))
+        found = items.probability[:, self.part] / items.probability.sum(axis=1)
+        return np.asarray(found, np.float64)
+
+    def codes(self, stack: Stack, items: Items) -> Ints:
+        """(n,) a number for every stratum, band and pattern of predictions, rising along the axis."""
+        pieces: list[Ints] = [np.zeros(0, np.int64)]
+        for _, piece in items.chunks():
+            code = assign(self.edges, self.score(stack, piece)).astype(np.int64)
+            for bands in self._bands(stack):
+                band = bands.band(piece)
+                code = code * bands.size + (band if bands.part == self.part else bands.size - 1 - band)
+            pieces.append(code * 2 * LEVELS * 2 + self._pattern(stack, piece))
+        return np.concatenate(pieces)
+
+    def read(self, stack: Stack, codes: Ints) -> tuple[Ints, Ints]:
+        """The stratum, and whether the class is predicted, of `codes`."""
+        many = int(np.prod([bands.size for bands in self._bands(stack)], initial=1))
+        return codes // (4 * LEVELS) // many, codes // (2 * LEVELS) % 2
+
+    def sums(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, 3 + 2D) sums over cells: score, probability, votes, and the losses if the items were of another
+        class and of this one."""
+        total = np.zeros((n_cells, 3 + 2 * stack.size))
+        for where, piece in items.chunks(1024):
+            n, others = len(piece), _others(piece) == self.part
+            votes = others.mean(axis=1) if others.shape[1] else np.zeros(n)
+            columns = [self.score(stack, piece), self.probability(stack, piece), votes]
+            losses = [stack.of(piece, phi) for phi in self._outcomes(stack, n)]
+            member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
+            total += np.asarray(member @ np.column_stack([*columns, *losses]))
+        return total
+
+    def _outcomes(self, stack: Stack, n: int) -> Iterator[Floats]:
+        """φ (n, K) of items of another class, and of this one."""
+        for code in (1.0 if self.part == 0 else 0.0, float(self.part)):
+            yield stack.kind.phi(np.full(n, code))
+
+    def _pattern(self, stack: Stack, items: Items) -> Ints:
+        """(n,) below 4 · LEVELS: whether the class is predicted, and what others say."""
+        others = (items.prediction[:, 1:] == self.part).astype(np.int64)
+        if others.shape[1] < EACH:
+            level = others @ (1 << np.arange(others.shape[1]))
+        else:
+            level = others.sum(axis=1) * (LEVELS - 1) // others.shape[1]
+        return np.asarray(_says(stack, items, self.part) * 2 * LEVELS + level, np.int64)
+
+    @staticmethod
+    def _bands(stack: Stack) -> list[Bands]:
+        return [loss for loss in stack.losses if isinstance(loss, Bands)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """The cell of each item, and whether it is relevant."""
+
+    axis: _AlongAxis
+    found: By
+    known: Ints      # (C,) codes, rising
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        cell = np.searchsorted(self.known, self.axis.codes(stack, items))
+        return cell, self.found(stack, items).relevant
+
+
+# Measures of one class against the rest as functions of the positives by group of cells.
+#
+# A measure that the two-class registry has too, of the predictions of the (first) system, is that one: its
+# groups are what is predicted and the rest.  Any other has a group for all cells whose items have the same
+# losses, if they are of the class and if they are not.  A labelled item counts with its own losses; those of
+# a cell stand for its unlabelled items alone.
+
+_OF_BOTH = ("accuracy", "cohen_kappa", "mcc", "matthews", "balanced_accuracy")   # the same for either class
+_SHARES = (0.07, 0.31, 0.83)      # of the class, at which it is tried what moves a measure
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OfLosses(Quantity):
+    """A measure as a function of the positives by group; R repeats may differ."""
+
+    measure: OutcomeMeasure
+    loss: Floats         # (G, 2, D) of an item of each group, if it is of another class and of this one
+    own: Floats          # (R, D) what the labelled items' own losses add to the mean
+    known: Floats        # (R, D_k) what the pool alone tells
+    moves: Bools         # (G,) whether a label can change the measure
+
+    @property
+    def size(self) -> int:
+        """Its numbers."""
+        return len(self.measure.parts)
+
+    @property
+    def label_matters(self) -> Bools:
+        """Where its two losses differ in what the measure looks at."""
+        return self.moves
+
+    def values(self, positives: Floats, items: Floats) -> Floats:
+        """By the mean losses; what divides nothing by nothing has no value."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.measure.value(self._risk(positives, items))
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def slopes(self, positives: Floats, items: Floats) -> Floats:
+        """The pull of a positive less that of another item."""
+        pull = self.pulls(positives, items)
+        return np.asarray((pull[..., 1] - pull[..., 0]) / items.sum(axis=1)[:, None, None])
+
+    def pulls(self, positives: Floats, items: Floats) -> Floats:
+        """J·ℓ; 0 where the measure is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = self.measure.gradient(self._risk(positives, items))
+        slope = np.nan_to_num(slope, posinf=0.0, neginf=0.0)
+        return np.asarray(np.einsum("rqd,gyd->rqgy", slope[..., : self.loss.shape[2]], self.loss))
+
+    def attainable(self, known: Floats, free: Floats, items: Floats) -> tuple[Floats, Floats]:
+        """The measure's range."""
+        shape = (len(known), self.size)
+        return np.full(shape, self.bounds[0]), np.full(shape, self.bounds[1])
+
+    def slack(self, positives: Floats, items: Floats) -> Floats:
+        """As the measure says: areas under curves of very many scores are taken by bands."""
+        if self.measure.slack is None:
+            return np.zeros((len(items), self.size))
+        return np.asarray(np.nan_to_num(self.measure.slack(self._risk(positives, items))))
+
+    def _risk(self, positives: Floats, items: Floats) -> Floats:
+        """(R, ..., D + D_k)."""
+        between_ = (1,) * (positives.ndim - 2)
+        total = items.sum(axis=1).reshape(-1, *between_, 1)
+        base = (items @ self.loss[:, 0]).reshape(len(items), *between_, -1)
+        own, known = (a.reshape(len(a), *between_, a.shape[1]) for a in (self.own, self.known))
+        mean = (base + positives @ (self.loss[:, 1] - self.loss[:, 0])) / total + own
+        return np.concatenate([mean, np.broadcast_to(known, (*mean.shape[:-1], known.shape[-1]))], axis=-1)
+
+
+def quantities_asked(stack: Stack, cells: OutcomeCells, axis: Axis, loss: Floats) -> Iterator[Quantity]:
+    """Each measure as a function of positives, without what single items tell.
+
+    loss (C, 2, D): the mean losses of each cell, if its items are of another class and of this one.
+    """
+    compared = any(one.versus is not None for one in stack.measures)
+    first = leading(stack.measures) if compared else tuple(m == 0 for m in range(len(stack.measures)))
+    predicted = CellGroups.by_prediction(axis.prediction.astype(np.float64))
+    alike: dict[bytes, CellGroups] = {}
+    number = 0
+    for measure, drives in zip(stack.measures, stack.drive or first, strict=True):
+        weight = max(float(stack.weight[number]), 0.0)
+        number += len(measure.parts)
+        confusion = _of_predictions(stack, measure, axis)
+        if confusion is not None:
+            yield OfConfusion(
+                groups=predicted, bounds=confusion.bounds, drives=drives, weight=weight, measure=confusion
+            )
+            continue
+        mine = loss[:, :, _columns(stack, cells, measure)[0]]
+        groups = _alike(mine, alike)
+        _, where = np.unique(groups.of_cell, return_index=True)
+        one = OfLosses(
+            groups=groups, bounds=measure.bounds, drives=drives, weight=weight, measure=measure,
+            loss=mine[where], own=np.zeros((1, 0)), known=np.zeros((1, 0)),
+            moves=np.ones(len(where), np.bool_),
+        )
+        nothing, known = np.zeros((1, stack.size)), cells.known[None] / cells.n_items
+        whole = with_own_losses(one, stack, cells, nothing, known)
+        yield replace(one, bounds=_range(whole, cells), moves=_moves(whole, cells))
+
+
+def _of_predictions(stack: Stack, measure: OutcomeMeasure, axis: Axis) -> Measure | None:
+    """The measure of a confusion table that it is, if it is one of the (first) system's predictions."""
+    if measure.versus is not None or measure.system != 0 or len(measure.parts) > 1:
+        return None
+    part, kind = measure.parts[0] or stack.kind.counted, stack.kind
+    mine = kind.parts.index(part) == axis.part if part is not None else measure.name in _OF_BOTH
+    try:
+        return named(measure.name) if mine else None
+    except UnknownName:
+        return None
+
+
+def _columns(stack: Stack, cells: OutcomeCells, measure: OutcomeMeasure) -> tuple[Ints, Ints]:
+    """Where the losses of a measure stand among all, and what is known of them among what is known."""
+    columns = np.asarray(stack.columns(measure, cells.known_sizes.tolist()), np.int64)
+    return columns[columns < stack.size], columns[columns >= stack.size] - stack.size
+
+
+def with_own_losses(
+    one: OfLosses, stack: Stack, cells: OutcomeCells, own: Floats, known: Floats
+) -> OfLosses:
+    """With what labelled items add, own (R, D), and what the pool alone tells, known (R, D_k)."""
+    mine, told = _columns(stack, cells, one.measure)
+    return replace(one, own=own[:, mine], known=known[:, told])
+
+
+def _alike(loss: Floats, found: dict[bytes, CellGroups]) -> CellGroups:
+    """Groups of cells of the same loss (C, 2, D), in the order in which they first come."""
+    rows = loss.reshape(len(loss), -1) + 0.0
+    _, first, of_cell = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))
+    groups = CellGroups.by_number(place[of_cell.ravel()])
+    return found.setdefault(groups.of_cell.tobytes(), groups)
+
+
+def _range(one: OfLosses, cells: OutcomeCells) -> tuple[float, float]:
+    """The bounds of the measure; where it has none, beyond what it is if all items are of one class."""
+    items = one.groups.sums(cells.size[None].astype(np.float64))
+    ends = np.stack([one.values(share * items, items)[0] for share in (0.0, 0.5, 1.0)])
+    least, most = float(np.nanmin(ends, initial=0.0)), float(np.nanmax(ends, initial=0.0))
+    low, high = one.bounds
+    return (low if np.isfinite(low) else 2 * least - most, high if np.isfinite(high) else 2 * most - least)
+
+
+def _moves(one: OfLosses, cells: OutcomeCells) -> Bools:
+    """(G,) whether a label of the group can change the measure, tried at some shares of the class."""
+    items = one.groups.sums(cells.size[None].astype(np.float64))
+    found = np.zeros(items.shape[1], np.bool_)
+    for share in _SHARES:
+        pull = one.pulls(share * items, items)[0]                              # (q, G, 2)
+        found |= ~is_nothing(pull[..., 1] - pull[..., 0], np.abs(pull).sum(axis=-1)).all(axis=0)
+    # a measure without a value at any of them may be moved by whatever its losses show
+    return np.asarray(found if found.any() else (one.loss[:, 1] != one.loss[:, 0]).any(axis=1))

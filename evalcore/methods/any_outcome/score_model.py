@@ -1,0 +1,377 @@
+"""`recalibrated` where one class against the rest is asked for: the score model, for every measure of it.
+
+The label model, the plan of a round and the estimates are those of two classes (`evalcore.recalibration`):
+a posterior of the rates along a score, labels where they tell most, and a sequential estimate that needs no
+model.  Cells are `score_cells`.  Here the measures of a question become functions of the positives by group
+of cells: curves, areas, several systems and measures of single predictions alike.
+
+A label's own loss is known, and counts as it is: the loss of a cell stands for unlabelled items alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, cast
+
+import numpy as np
+from scipy.special import ndtr
+
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.methods.any_outcome.interval import Between, between, bounds_of, nothing_yet
+from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
+from assay.evalcore.methods.any_outcome.reading import read
+from assay.evalcore.methods.any_outcome.sampled import Sampled
+from assay.evalcore.methods.any_outcome.score_cells import (
+    OfLosses,
+    quantities_asked,
+    score_cells,
+    with_own_losses,
+)
+from assay.evalcore.methods.any_outcome.state import (
+    Axis,
+    LossTable,
+    OutcomeCells,
+    OutcomeDesign,
+    OutcomeEstimates,
+    SampleState,
+    first_sample,
+)
+from assay.evalcore.methods.settings import Share
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recalibration.combine import weighted_quantiles
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
+from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
+from assay.evalcore.recalibration.posterior import noise, posterior
+from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
+from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.reporting import Outlooks, report
+from assay.evalcore.recalibration.sequential import Evidence, RoundSums
+from assay.evalcore.reproducible import steady, stream
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
+
+PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
+AHEAD = 25            # labels of the round whose plan stands for later ones
+AT_ONCE = 2           # repeats whose draws are held together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreState(SampleState):
+    """The label model with its fits, and the sums of the rounds."""
+
+    axis: Axis
+    loss: Floats         # (C, 2, D) mean loss of the items of each cell, of another class and of this one
+    asked: tuple[Quantity, ...]   # each measure, without what single items tell
+    model: LabelModel
+    fit: Fit
+    sums: RoundSums
+    positive: Ints       # (R, C) labelled items of the class
+    rounds: int
+
+    def evidence(self) -> Iterator[tuple[slice, Evidence]]:
+        """All that is known, a few repeats at a time."""
+        whole = Evidence(
+            model=self.model, fit=self.fit, n=self.labelled.astype(np.float64),
+            k=self.positive.astype(np.float64), left=self.left.astype(np.float64), sums=self.sums,
+        )
+        for at in range(0, len(self.labelled), AT_ONCE):
+            part = slice(at, at + AT_ONCE)
+            yield part, whole.rows(part)
+
+    def quantities(self, part: slice) -> tuple[Quantity, ...]:
+        """The measures, with the losses of the items that are labelled, in some of the repeats."""
+        items = (self.cells.n_items - self.excluded[part].sum(axis=1)).astype(np.float64)[:, None]
+        own: Floats = np.zeros((len(items), self.stack.size))
+        if self.table is not None and self.n:
+            label = (self.table.code[self.item[part]] == self.axis.part).astype(np.int64)
+            own = (self.table.loss[self.item[part]] - self.loss[self.cell[part], label]).sum(axis=1) / items
+        known = (self.cells.known[None] - self.excluded_known[part]) / items
+        return tuple(
+            one if not isinstance(one, OfLosses) else with_own_losses(one, self.stack, self.cells, own, known)
+            for one in self.asked
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreModel(Sampled):
+    """The method for one class against the rest."""
+
+    name: ClassVar[str] = "recalibrated"
+    says: ClassVar[str] = "Labels where they tell most, with a model of how labels follow the score."
+    kinds: ClassVar[tuple[str, ...]] = ("classes",)
+    interval: ClassVar[str] = "posterior and design"
+    interval_note: ClassVar[str] = (
+        "It spans what the model says, what the model and the sample say together, and what is true if more "
+        "of the class hides among low scores; while labels are few, also what the sample says alone."
+    )
+
+    anytime: bool = False
+    guard: bool = False
+    spread: Share = 0.0
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Along the score."""
+        return score_cells(pool)
+
+    def start(
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+    ) -> ScoreState:
+        """The prior mixture."""
+        plain, axis, loss = first_sample(stack, cells, repeats, table), *_axis_of(cells, stack.size)
+        shape = replace(pool_shape(Cells(
+            stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
+            mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
+        )), votes=axis.votes)
+        model, nothing = label_model(shape, CONFIGURATIONS), np.zeros((repeats, cells.n_cells))
+        asked = tuple(quantities_asked(stack, cells, axis, loss))
+        return ScoreState(
+            **{f.name: getattr(plain, f.name) for f in fields(plain)},
+            axis=axis, loss=loss, asked=asked, model=model, fit=fit(model, nothing, nothing),
+            sums=RoundSums.none(repeats, asked, cells.n_cells),
+            positive=np.zeros((repeats, cells.n_cells), np.int64), rounds=0,
+        )
+
+    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+        """Search and Neyman, planned in virtual steps."""
+        mine, left = cast(ScoreState, state), state.left
+        rng = stream(0, "recalibrated", mine.rounds, "planning")   # a quadrature: the same for any evaluation
+        quadrature = Quadrature(model=mine.model, draws=PLANNING_DRAWS, rng=rng)
+        wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
+        plan = BatchPlan.join([
+            plan_batch(
+                e.model, e.fit, mine.quantities(part), e.n, e.k, e.left, wanted[part], quadrature, self.spread
+            )
+            for part, e in mine.evidence()
+        ])
+        return OutcomeDesign(
+            left=left, inclusion=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
+        )
+
+    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+        """Pivotal over the cells, or one at a time."""
+        if self.one_at_a_time:
+            return Sampled.draw(self, design, rng)
+        return np.minimum(pivotal(design.left * design.inclusion, rng).astype(np.int64), design.left)
+
+    def observe(
+        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        table: LossTable | None = None, asked: Ints | None = None,
+    ) -> ScoreState:
+        """Add the round to the sums, and fit the model."""
+        before = cast(ScoreState, state)
+        after = cast(ScoreState, before.plus(item, cell, table))
+        new = np.zeros((*before.labelled.shape, 2), np.int64)
+        if item.shape[1] and after.table is not None:
+            rows = np.repeat(np.arange(len(item)), item.shape[1])
+            label = (after.table.code[item].ravel() == before.axis.part).astype(np.int64)
+            np.add.at(new, (rows, cell.ravel(), label), 1)
+        nothing = np.zeros_like(before.labelled)
+        labelled = np.stack([before.labelled - before.positive, before.positive], axis=-1)
+        sums = before.sums.add(
+            before.quantities(slice(None)), labelled, before.excluded,
+            _as_drawn(before, design, new.sum(axis=2), asked),
+            RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)), nothing,
+        )
+        positive = before.positive + new[..., 1]
+        fits = [
+            fit(before.model, after.labelled[part].astype(np.float64), positive[part].astype(np.float64),
+                before.fit.coefficients[part])
+            for part, _ in before.evidence()
+        ]
+        return replace(after, positive=positive, sums=sums, rounds=before.rounds + 1, fit=Fit.join(fits))
+
+    def share(self, state: SampleState) -> Floats:
+        """As the next round would have it."""
+        size = min(AHEAD, int(state.wanted.sum(axis=1).min()))
+        if not size:
+            return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
+        return self.propose(state, size).inclusion
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """The labels that there are, and others as the next round would have them."""
+        if labels <= state.n:
+            return np.asarray(state.labelled * (labels / max(state.n, 1)))
+        more = self.share(state) * state.wanted
+        total = np.maximum(more.sum(axis=1, keepdims=True), 1e-12)
+        return np.asarray(np.minimum(state.labelled + more * (labels - state.n) / total, state.cells.size))
+
+    def expects(self, state: SampleState) -> Floats:
+        """By the label model."""
+        mine = cast(ScoreState, state)
+        return np.asarray(mine.loss[:, 0] + _rates(mine)[0, :, None] * (mine.loss[:, 1] - mine.loss[:, 0]))
+
+    def numbers(
+        self, state: SampleState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The estimates, number by number, by draws from `rng`."""
+        found = self.estimate(state, confidence, rng)
+        return [found.number(q) for q in range(found.value.shape[1])]
+
+    def estimate(
+        self, state: SampleState, confidence: float, rng: np.random.Generator | None = None
+    ) -> OutcomeEstimates:
+        """Posterior and design together; rng: of the posterior's draws, the same each time unless given."""
+        mine, exact = cast(ScoreState, state), np.asarray(~state.wanted.any(axis=1))
+        if not state.n:
+            return nothing_yet(state.stack, exact)
+        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), list(mine.evidence())
+        outlooks = [
+            report(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
+        ]
+        found = [[one.estimate(confidence, self.anytime) for one in several] for several in outlooks]
+        value, lower, upper, variance = (_by_number(found, name) for name in _ARRAYS)
+        (known, settled), apart = _settled(mine), _clusters(mine)
+        slack = _by_row([[
+            one.estimand.quantity.slack(one.counts.expected, one.counts.items)[:, one.estimand.at]
+            for one in several
+        ] for several in outlooks])
+        value, bounds = np.where(settled, known, value), bounds_of(state.stack)
+
+        def ends(level: Floats) -> tuple[Floats, Floats]:
+            """At these confidences (R, Q)."""
+            below, above = lower.copy(), upper.copy()
+            for (part, _), several in zip(parts, outlooks, strict=True):
+                for q in np.flatnonzero((level[part] != confidence).any(axis=0)).tolist():
+                    other = several[q].estimate(float(level[part, q].max()), self.anytime)
+                    below[part, q], above[part, q] = other.lower, other.upper
+            alone = (
+                np.fmax(np.fmin(np.where(settled, known, below), value - slack), bounds[0]),
+                np.fmin(np.fmax(np.where(settled, known, above), value + slack), bounds[1]),
+            )
+            return alone if apart is None else _wider(apart, value, alone, level, state.stack)
+
+        level = np.full(value.shape, confidence)
+        lower_end, upper_end = ends(level)
+        return OutcomeEstimates(
+            value=value, lower=lower_end, upper=upper_end, exact=exact, settled=settled & (slack == 0),
+            ends=ends,
+            variance=np.where(settled, 0.0, variance) + (0.0 if apart is None else apart.variance),
+            band=ends(_together(state.stack, outlooks[0], level))
+            if state.stack.curves and len(exact) == 1 else None,
+            interval="confidence sequence" if self.anytime else self.interval, notes=_notes(found),
+        )
+
+
+_ARRAYS = ("value", "lower", "upper", "variance")
+
+
+def _by_number(found: list[list[EstimateArrays]], name: str) -> Floats:
+    """One of the arrays, (R, Q)."""
+    return _by_row([[getattr(one, name) for one in several] for several in found])
+
+
+def _by_row(found: list[list[Floats]]) -> Floats:
+    """(R, Q) of some repeats after the others; each has an array for every number."""
+    return np.concatenate([np.stack(several, axis=1) for several in found])
+
+
+def _notes(found: list[list[EstimateArrays]]) -> list[DiagnosticArrays]:
+    """What is said besides of each number, (R,) each."""
+    return [
+        {name: np.concatenate([one.diagnostics[name] for one in parts]) for name in parts[0].diagnostics}
+        for parts in zip(*found, strict=True)
+    ]
+
+
+def _axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
+    """Where cells lie, and their losses (C, 2, D).  Raises BadInput for cells of another method."""
+    if cells.axis is None or cells.by_class is None:
+        raise BadInput("the pool was not cut along a score; freeze it anew")
+    row, column, value = cells.by_class
+    loss = np.zeros((2 * cells.n_cells, n_losses))
+    loss[row.astype(np.int64), column.astype(np.int64)] = value
+    # labels count with their own losses, so that a cell's may be rounded: cells that are alike are equal then
+    return Axis.from_array(cells.axis), steady(loss.reshape(cells.n_cells, 2, n_losses))
+
+
+def _as_drawn(state: ScoreState, design: OutcomeDesign, answered: Ints, asked: Ints | None) -> Design:
+    """The design of a round, whose answers stand for the items that gave none.
+
+    answered (R, C): items with a label; asked (R, .): the cells of all items asked, None where all answered.
+    """
+    pi, stands = design.inclusion, None
+    if asked is not None:
+        number = np.stack([np.bincount(row, minlength=pi.shape[1]) for row in asked])
+        each = np.divide(number, pi, out=np.zeros_like(pi), where=pi > 0)
+        kept = np.where(answered > 0, each, 0.0).sum(axis=1, keepdims=True)
+        stands = each / np.maximum(answered, 1) * (each.sum(axis=1, keepdims=True) / np.maximum(kept, 1e-12))
+    return Design(
+        replacement=False, size=np.broadcast_to(state.cells.size, pi.shape), left=design.left, unlabelled=pi,
+        labelled=np.zeros((*pi.shape, 2)), gradient=np.zeros_like(pi), census=design.census,
+        model=np.zeros_like(pi) if design.model is None else design.model, stands_for=stands,
+    )
+
+
+def _rates(state: ScoreState) -> Floats:
+    """(R, C) the posterior mean of the rate of the class."""
+    rng = stream(0, "recalibrated", state.rounds, "rates")
+    given = noise(state.model, RATE_DRAWS, rng)
+    return np.concatenate([
+        posterior(e.model, e.fit, e.n, e.k, e.left, given).mean for _, e in state.evidence()
+    ])
+
+
+def _settled(state: ScoreState) -> tuple[Floats, Bools]:
+    """(R, Q) the numbers if all items without a label are of another class, and whether no label is left that
+    can change them: then they are exact."""
+    values, settled = [], []
+    for part, e in state.evidence():
+        asked = state.quantities(part)
+        values.append(np.concatenate([
+            one.values(one.groups.sums(e.k), one.groups.sums(e.n + e.left)) for one in asked
+        ], axis=1))
+        settled.append(np.stack([
+            (e.left * one.matters).sum(axis=1) == 0 for one in asked for _ in range(one.size)
+        ], axis=1))
+    low, high = bounds_of(state.stack)
+    return np.clip(np.concatenate(values), low, high), np.concatenate(settled)
+
+
+def _clusters(state: ScoreState) -> Between | None:
+    """What clusters add; None where items come in none."""
+    if state.table is None or state.table.cluster is None:
+        return None
+    reading = read(state, state.labelled.astype(np.float64), False)
+    rate, items = _rates(state), (state.cells.size - state.excluded).astype(np.float64)
+    expected = state.positive + (items - state.labelled) * rate
+    losses = items @ state.loss[:, 0] + expected @ (state.loss[:, 1] - state.loss[:, 0])
+    known = state.cells.known[None] - state.excluded_known
+    risk = np.concatenate([losses, known], axis=1) / reading.items[:, None]
+    slopes = state.stack.slopes(risk, state.cells.known_sizes.tolist())
+    return between(state, reading.stands, reading.items, risk, slopes)
+
+
+def _wider(
+    apart: Between, value: Floats, ends: tuple[Floats, Floats], level: Floats, stack: Stack
+) -> tuple[Floats, Floats]:
+    """The ends (R, Q) with what clusters add: both distances from the value, as of independent errors."""
+    bounds, df = bounds_of(stack), np.broadcast_to(apart.df, value.shape)
+    between_ends = interval.ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
+    lower = value - np.hypot(value - ends[0], value - between_ends[0])
+    upper = value + np.hypot(ends[1] - value, between_ends[1] - value)
+    there = np.isfinite(value) & ~apart.alone
+    low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
+    return np.where(there, np.maximum(lower, low), low), np.where(there, np.minimum(upper, high), high)
+
+
+def _together(stack: Stack, outlooks: list[Outlooks], level: Floats) -> Floats:
+    """(1, Q) confidences at which the intervals of a curve's points hold together: max-t, by the posterior.
+
+    level (1, Q): of each alone.
+    """
+    after = level.copy()
+    for curve in stack.curves:
+        points = outlooks[curve]
+        weight = points[0].posts[1].weight[:1]
+        largest = np.zeros(weight.shape)
+        for one in points:
+            values = np.where(np.isfinite(one.values[1][:1]), one.values[1][:1], np.nan)
+            mean = np.nansum(weight * values) / np.maximum((weight * np.isfinite(values)).sum(), 1e-12)
+            off = np.nan_to_num(values - mean)
+            deviation = np.sqrt((weight * off**2).sum())
+            largest = np.maximum(largest, np.abs(off) / deviation if deviation > 0 else 0.0)
+        most = weighted_quantiles(largest, weight, [float(level[0, curve.start])])[:, 0]
+        alone = level[:, curve]
+        after[:, curve] = np.clip(2 * ndtr(most) - 1, alone, 1 - (1 - alone) / len(points))
+    return after

@@ -1,0 +1,341 @@
+"""What is known of a pool for any kind of outcome: its cells, the losses of labelled items, and what rounds
+added.
+
+    R   repeats side by side: 1 in a live evaluation, hundreds in a replay
+    C   cells;  n   labelled items so far, the same number in every repeat
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import OFF_TIES
+from assay.evalcore.types import Array, Bools, DiagnosticArrays, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Axis:
+    """Where cells lie along a score of one class against the rest, (C,) each, rising."""
+
+    part: int            # the code of the class
+    stratum: Ints
+    prediction: Ints     # 1 where the (first) system predicts the class
+    score: Floats        # mean, minus the score where predictions change
+    probability: Floats  # mean supplied probability of the class
+    density: Floats      # log of the pool's density in score
+    votes: Floats        # share of further systems and judges that say the class; 0 without any
+
+    def to_array(self) -> Floats:
+        """(7, C)."""
+        rows = [getattr(self, f.name) for f in fields(self)[1:]]
+        return np.stack([np.full(len(self.score), self.part), *rows]).astype(np.float64)
+
+    @staticmethod
+    def from_array(array: Floats) -> "Axis":
+        """The inverse of `to_array`."""
+        part, stratum, prediction, *rest = array
+        score, probability, density, votes = rest
+        return Axis(
+            part=int(part[0]), stratum=stratum.astype(np.int64), prediction=prediction.astype(np.int64),
+            score=score, probability=probability, density=density, votes=votes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeCells:
+    """The cells of one pool, for one question."""
+
+    size: Ints          # (C,) items
+    guess: Floats       # (C, B, D) sums of what each guess expects of the losses
+    spread: Floats      # (C, Q) mean guessed variance of an item's pull at each number
+    relevant: Bools     # (C,) whether the labels of its items can change anything that is asked
+    told: Floats        # (C, D_k) sums of what the pool tells of the losses
+    said: Floats        # (C, S, w) what each system predicts of the items (`OutcomeKind.said`)
+    known_sizes: Ints   # the length of each loss's part of `known`
+    first: Floats       # (B,) the weights of the guesses before any label
+    # of methods with a Dirichlet tree (`outcome_methods.dirichlet.leaves`); None for the others
+    chance: Floats | None = None      # (C, K) the mean supplied probability of each class
+    by_class: Floats | None = None    # (3, n) losses by class
+    axis: Floats | None = None        # (7, C) of cells along a score: `Axis`
+    slot: Ints | None = None          # (C,) the leaf
+    lump: Ints | None = None          # (K,) classes of one number are one to the tree
+
+    @property
+    def known(self) -> Floats:
+        """(D_k,) sums over the pool of what it tells of the losses."""
+        return np.asarray(self.told.sum(axis=0))
+
+    @property
+    def n_cells(self) -> int:
+        """C."""
+        return len(self.size)
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return int(self.size.sum())
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays, for whoever stores them."""
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: values for name, values in named.items() if values is not None}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, Array]) -> "OutcomeCells":
+        """The inverse of `to_arrays`."""
+        return OutcomeCells(**{name: np.asarray(values) for name, values in arrays.items()})
+
+
+# Losses and guesses of single items, and the sums that the label model is fitted to.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LossTable:
+    """Of M items with their outcomes: all that any method ever sees of them.
+
+    A live evaluation has the labelled items in it; a replay has the whole pool, of which a method sees the
+    rows of the items that it drew.  d' is 1 where guesses share their weights, else D.
+    """
+
+    loss: Floats     # (M, D) ℓ(x, y)
+    guess: Floats    # (M, B, D)
+    known: Floats    # (M, D_k)
+    gram: Floats     # (M, d', B, B)  products of guesses, of φ or of the losses
+    cross: Floats    # (M, d', B)     guesses times the truth
+    square: Floats   # (M, d')        the truth squared
+    code: Floats     # (M,) of the outcome
+    cluster: Floats | None = None   # (M,) the cluster of each item, where items come in clusters
+
+    def plus(self, other: "LossTable") -> "LossTable":
+        """With the rows of another table after these."""
+        names = [f.name for f in fields(self) if getattr(self, f.name) is not None]
+        return LossTable(**{
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
+        })
+
+
+def guessed(stack: Stack, items: Items) -> tuple[Floats, Floats]:
+    """φ (n, B, P) of each guess and the loss (n, B, D) it expects.
+
+    For a label model that fits every component on its own the last guess is the constant 1.
+    """
+    phi = stack.kind.guesses(items)
+    loss = np.empty((len(items), phi.shape[1], stack.size))
+    expect(stack, items, phi, loss)
+    return phi, loss
+
+
+def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
+    """Write to loss (n, B, D) what each guess expects; phi (n, B, P): the guesses."""
+    for b in range(phi.shape[1]):
+        stack.of(items, phi[:, b], into=loss[:, b])
+    if not stack.kind.label_model.shared:
+        loss[:, -1] = 1.0
+
+
+def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
+    """The table of items whose outcomes are known: codes (n,)."""
+    truth = stack.kind.phi(codes)
+    phi, guess = guessed(stack, items)
+    loss = stack.of(items, truth)
+    if stack.kind.label_model.shared:
+        gram = np.einsum("nbp,nkp->nbk", phi, phi)[:, None]
+        cross = np.einsum("nbp,np->nb", phi, truth)[:, None]
+        square = (truth**2).sum(axis=1, keepdims=True)
+    else:
+        gram = np.einsum("nbd,nkd->ndbk", guess, guess)
+        cross = np.einsum("nbd,nd->ndb", guess, loss)
+        square = loss**2
+    return LossTable(
+        loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square, code=codes,
+        cluster=None if items.cluster is None else items.cluster[:, 0],
+    )
+
+
+# What is known between rounds, and the records of a round.
+
+_ROUNDING = 1e-9   # an interval narrower than this is exact
+_DECIMALS = 12     # of an exact value
+ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
+UNSEEN = "unseen_share"   # one of measures without bounds: so much of the pool may differ from all labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeDesign:
+    """The inclusion probabilities of one round, without replacement."""
+
+    left: Ints           # (R, C) unlabelled items of each cell before the round
+    inclusion: Floats    # (R, C) π, the chance of each of them to be asked
+    census: Bools        # (R,) every item that can matter and has no label is asked
+    model: Floats | None = None   # (R, C) what a label model gave the class asked for; None without one
+
+    replacement: ClassVar[bool] = False
+    stands_for: ClassVar[None] = None
+
+    @property
+    def unlabelled(self) -> Floats:
+        """(R, C) π."""
+        return self.inclusion
+
+    def to_columns(self) -> dict[str, Floats | Ints | Bools]:
+        """Columns of length C for the ledger (R = 1)."""
+        return {
+            "left": self.left[0],
+            "inclusion": self.inclusion[0],
+            "census": np.full(self.left.shape[1], bool(self.census[0])),
+            **({} if self.model is None else {"model": self.model[0]}),
+        }
+
+    @staticmethod
+    def from_columns(columns: Mapping[str, ArrayLike]) -> "OutcomeDesign":
+        """The inverse of `to_columns`."""
+        return OutcomeDesign(
+            left=np.asarray(columns["left"], np.int64)[None],
+            inclusion=np.asarray(columns["inclusion"], np.float64)[None],
+            census=np.asarray(columns["census"], np.bool_)[:1],
+            model=np.asarray(columns["model"], np.float64)[None] if "model" in columns else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundOutcomes:
+    """What was said of the items of a round."""
+
+    item: Ints                 # (R, b) rows of the table: the newly labelled items
+    cell: Ints                 # (R, b) their cells
+    table: LossTable | None = None      # replaces the table, where it has grown
+    asked: Ints | None = None           # (R, .) the cells of all items asked, where some have no label
+    undecided_guess: Floats | None = None   # (R, B, D) what was guessed of the undecided items; None: of none
+    undecided_known: Floats | None = None   # (R, D_k)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampleState:
+    """What every method knows."""
+
+    stack: Stack
+    cells: OutcomeCells
+    table: LossTable | None    # None before the first label
+    item: Ints                 # (R, n) rows of the table: the labelled items
+    cell: Ints                 # (R, n) their cells
+    labelled: Ints             # (R, C) how many they are
+    excluded: Ints             # (R, C) items that people could not decide: out of the pool
+    excluded_guess: Floats     # (R, B, D) what was guessed of them
+    excluded_known: Floats     # (R, D_k)
+
+    @property
+    def n(self) -> int:
+        """Labelled items."""
+        return int(self.item.shape[1])
+
+    @property
+    def bought(self) -> Ints:
+        """(R,) labels that were paid for."""
+        return np.full(len(self.item), self.n)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether items come in clusters, which intervals are then over."""
+        return self.table is not None and self.table.cluster is not None
+
+    @property
+    def left(self) -> Ints:
+        """(R, C) items that may still be asked."""
+        return np.asarray(self.cells.size - self.labelled - self.excluded)
+
+    @property
+    def wanted(self) -> Ints:
+        """(R, C) those of them whose label can change anything that is asked."""
+        return np.asarray(self.left * self.cells.relevant)
+
+    def plus(self, item: Ints, cell: Ints, table: LossTable | None = None) -> "SampleState":
+        """With the labels of a round.
+
+        item, cell (R, b): rows of the table, and cells, of the newly labelled items; table: replaces the
+        table, where it has grown.
+        """
+        repeats, c = self.labelled.shape
+        flat = (np.arange(repeats)[:, None] * c + cell).ravel()
+        count = np.bincount(flat, minlength=repeats * c).reshape(repeats, c)
+        return replace(
+            self,
+            table=self.table if table is None else table,
+            item=np.concatenate([self.item, item], axis=1),
+            cell=np.concatenate([self.cell, cell], axis=1),
+            labelled=self.labelled + count,
+        )
+
+
+def first_sample(stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None) -> SampleState:
+    """Before any label."""
+    shape, b = (repeats, cells.n_cells), len(cells.first)
+    return SampleState(
+        stack=stack,
+        cells=cells,
+        table=table,
+        item=np.zeros((repeats, 0), np.int64),
+        cell=np.zeros((repeats, 0), np.int64),
+        labelled=np.zeros(shape, np.int64),
+        excluded=np.zeros(shape, np.int64),
+        excluded_guess=np.zeros((repeats, b, stack.size)),
+        excluded_known=np.zeros((repeats, len(cells.known))),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemWeights:
+    """What each labelled item stands for (R = 1): the fields of `evalcore.weighted.sample.WeightedSample`."""
+
+    weight: Floats       # (n,)
+    factor: Floats       # (n,)
+    group: Ints          # (n,) -1 for none
+
+
+# of confidences (R, Q): the lower and the upper ends (R, Q)
+Ends: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeEstimates:
+    """The Q numbers that are asked for, in each repeat; NaN where one is undefined."""
+
+    value: Floats        # (R, Q)
+    lower: Floats        # (R, Q)
+    upper: Floats        # (R, Q)
+    variance: Floats     # (R, Q) 0 once everything that matters is labelled
+    exact: Bools         # (R,) everything that matters is labelled
+    settled: Bools | None = None   # (R, Q) everything that matters to the number; None: as `exact`
+    ends: Ends | None = None     # the interval at other confidences; None before the first label
+    # (R, Q) of measures without bounds: the share of one label in the variance
+    largest: Floats | None = None
+    # (R,) of measures without bounds: the share of the pool that may differ from all labels
+    unseen: Floats | None = None
+    # lower, upper (R, Q): of the points of a curve, ends that hold together; None without curves
+    band: tuple[Floats, Floats] | None = None
+    interval: str | None = None   # the kind of the intervals, where it is not the method's
+    notes: Sequence[DiagnosticArrays] | None = None   # of each number, what the method says besides (R = 1)
+
+    def number(self, q: int) -> EstimateArrays:
+        """One of the numbers."""
+        told: DiagnosticArrays = {} if self.notes is None else self.notes[q]
+        exact = self.exact if self.settled is None else self.exact | self.settled[:, q]
+        if self.largest is not None:
+            share = np.where(exact, np.nan, self.largest[:, q])
+            if (share > 0.5 + OFF_TIES).any():    # of two labels alike, each has half
+                told = {**told, ONE_LABEL: share}
+            if self.unseen is not None and np.isfinite(share).any():
+                told = {**told, UNSEEN: np.where(exact, np.nan, self.unseen)}
+        value, lower, upper = self.value[:, q], self.lower[:, q], self.upper[:, q]
+        closed = exact & ~(upper - lower > _ROUNDING)
+        value = np.where(closed, np.round(value, _DECIMALS), value)   # 0 and not 2.9e-16, a sum of shares
+        return EstimateArrays(
+            value=value, lower=np.where(closed, value, lower), upper=np.where(closed, value, upper),
+            variance=self.variance[:, q], diagnostics=told, exact=exact, ends=self.ends,
+            interval=self.interval,
+            band=None if self.band is None else (self.band[0][:, q], self.band[1][:, q]),
+        )

@@ -1,0 +1,246 @@
+"""What no label has shown, for any measure: how far it could take each number (`estimators.rare`).
+
+An unlabelled item of cell c differs from what the labels make one expect by at most
+
+    g_c = (M_c - J·(m_c + ē_g)) / N,
+
+m_c the label model's expected loss, ē_g the mean residual of its group (`reading`), and M_c the largest J·ℓ
+there can be (`Stack.largest_pull`).  J is a secant: with a step of one label's part of the pool, as far as
+the mean of a component can rise.  Of means that is the slope; a class that few items belong to cannot take a
+macro F1 further down than to nothing.  Where components are very many (areas under curves) it is the slope,
+and lower ends are drawn in as those of a ratio whose denominator grows.  The chance of an item to have been
+drawn is that of the labels that its cell was given.
+
+Where many labels differ from what was guessed, they tell how large errors are, and the tail beyond them is
+left to `tails`: g is drawn to the size of an error seen as k grows beyond FEW.  With z the distance of J·ℓ
+from the best guess (that of the least Σ |z|; the median of all J·ℓ is one), k = (Σ √|z|)²/Σ |z| counts the
+labels that differ, and Σ z²/Σ |z| on either side is the size of an error there.
+
+Losses without a bound have none that is exact: numbers are taken to lie where outcomes were seen or
+predicted, other losses up to the largest seen.  The share of the pool that may differ from all that was seen
+is bounded all the same (`Unseen.largest_share`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.estimators.intervals import exact_share, hidden_items, hidden_reach
+from assay.evalcore.measures.measure import Loss
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.reading import Reading
+from assay.evalcore.methods.any_outcome.state import SampleState
+from assay.evalcore.reproducible import first_largest, is_nothing
+from assay.evalcore.types import Bools, Floats, Ints
+
+MOST_SECANTS = 256   # components
+FEW = 5.0            # labels that differ: up to so many do not tell how large errors are
+FALL = 4             # power with which what they do not tell falls as more differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Unseen:
+    """What no label has shown, in R repeats."""
+
+    down: Floats         # (R, Q, C) how far one item takes each number down
+    up: Floats           # (R, Q, C)
+    caught: Floats       # (R, C) -log of the chance that an item was not drawn
+    unlabelled: Floats   # (R, C)
+    error: Floats        # (R, Q) standard errors
+    share: Bools         # (R, Q) the number is a share, and the labels are a simple random sample of the pool
+    hits: Ints           # (R, Q) of shares, how many labels are hits
+    labels: int
+    items: Floats        # (R,)
+    bent: bool           # lower ends are drawn in
+    apart: Floats        # (R, Q) how much higher numbers are if classes neither predicted nor seen are none
+    unknown: Bools       # (R,) all labels are alike, and nothing tells what others may be
+
+    def widened(
+        self, value: Floats, lower: Floats, upper: Floats, confidence: Floats
+    ) -> tuple[Floats, Floats]:
+        """The ends (R, Q), no nearer than what is hidden may reach; of shares the exact interval."""
+        lower, upper = lower.copy(), upper.copy()
+        for q in range(value.shape[1]):
+            tail = (1 - confidence[:, q]) / 2
+            below, above = (
+                hidden_reach(gain[:, q], self.caught, self.unlabelled, self.error[:, q], tail)
+                for gain in (self.down, self.up)
+            )
+            if self.bent:
+                below = below / (1 + below / np.maximum(value[:, q], 1e-12))
+            apart = self.apart[:, q]
+            lower[:, q] = np.minimum(lower[:, q], value[:, q] - below) + np.minimum(apart, 0.0)
+            upper[:, q] = np.maximum(upper[:, q], value[:, q] + above) + np.maximum(apart, 0.0)
+            here = self.share[:, q]
+            if here.any():
+                items = np.round(self.items[here]).astype(np.int64)
+                lower[here, q], upper[here, q] = exact_share(
+                    self.hits[here, q], np.full(len(items), self.labels), items, tail[here]
+                )
+        return lower, upper
+
+    def largest_share(self, confidence: float) -> Floats:
+        """(R,) of the pool: so much of it at most differs from all labels, where none of it was drawn."""
+        depth = np.full((len(self.items), 1), -np.log(1 - confidence))
+        alike = np.ones(self.caught.shape)
+        hidden = hidden_items(alike, self.caught, self.unlabelled, depth)
+        return np.asarray(hidden[:, 0].sum(axis=1) / self.items)
+
+
+def unseen_errors(
+    state: SampleState, reading: Reading, risk: Floats, slopes: Floats, variance: Floats
+) -> Unseen:
+    """What the labels of a state leave open; risk (R, D + D_k), slopes (R, Q, D), variance (R, Q)."""
+    stack, left = state.stack, state.wanted.astype(np.float64)
+    seen = state.table.loss[state.item]                                       # type: ignore[union-attr]
+    scale, bent = _scale(stack, seen), stack.size > MOST_SECANTS
+    secant = slopes if bent else _secants(state, risk, slopes, scale)
+    possible, unknown = _possible(state, secant * scale[:, None])
+    pull = np.einsum("rnd,rqd->rnq", seen, secant)
+    few, sizes = _seen_errors(state, pull, secant)
+    expected, items = _expected(state, reading, secant), reading.items[:, None, None]
+    down, up = (
+        np.maximum(_drawn(most - sign * expected, size, few), 0.0) / items
+        for sign, most, size in zip((-1.0, 1.0), possible, sizes, strict=True)
+    )
+    share, hits = _shares(state, risk, slopes, seen)
+    return Unseen(
+        down=down, up=up, caught=np.log1p(reading.given / np.maximum(left, 1e-12)), unlabelled=left,
+        error=np.sqrt(variance), share=share, hits=hits, labels=state.n, items=reading.items, bent=bent,
+        apart=_apart(state, risk, seen), unknown=unknown,
+    )
+
+
+def _apart(state: SampleState, risk: Floats, seen: Floats) -> Floats:
+    """(R, Q) the change of the numbers if classes that are never predicted, and no label shows, are none.
+
+    A label model that gives such a class a little makes a macro average count it, with a value of 0.
+    """
+    stack, known = state.stack, state.cells.known_sizes.tolist()
+    none = stack.may_be_none(risk, known) & ~(seen != 0).any(axis=1)
+    without = risk.copy()
+    without[:, : stack.size] = np.where(none, 0.0, risk[:, : stack.size])
+    return np.nan_to_num(stack.value(without, known) - stack.value(risk, known))
+
+
+def _scale(stack: Stack, seen: Floats) -> Floats:
+    """(R, D) by how much losses that tell no bound are larger than 1, as far as seen (R, n, D)."""
+    found, at = [], 0
+    for loss in stack.losses:
+        largest = np.maximum(np.abs(seen[..., at : at + loss.size]).max(axis=1), 1.0)
+        own = type(loss).most is not Loss.most or type(loss).most_by_class is not Loss.most_by_class
+        found.append(np.ones_like(largest) if own else largest)
+        at += loss.size
+    return np.concatenate(found, axis=1)
+
+
+def _secants(state: SampleState, risk: Floats, slopes: Floats, scale: Floats) -> Floats:
+    """(R, Q, D) the change of the numbers by one label's part of the pool, in each component."""
+    stack, known = state.stack, state.cells.known_sizes.tolist()
+    room = np.maximum(stack.highest_means(risk, known) - risk[:, : stack.size], 0.0)
+    step = np.minimum(scale / state.n, room)
+    value, found = stack.value(risk, known), slopes.copy()
+    for d in range(stack.size):
+        moved = risk.copy()
+        moved[:, d] += step[:, d]
+        there = (step[:, d] > 1e-9)[:, None]
+        change = (stack.value(moved, known) - value) / np.where(there, step[:, d, None], 1.0)
+        found[:, :, d] = np.where(np.isfinite(change) & there, change, slopes[:, :, d])
+    return found
+
+
+def _possible(state: SampleState, secant: Floats) -> tuple[tuple[Floats, Floats], Bools]:
+    """The largest -J·ℓ and J·ℓ (R, Q, C) that outcomes may give, and where (R,) that is not known."""
+    cells, known = state.cells, state.cells.known_sizes.tolist()
+    told, several = np.zeros(sum(known)), cells.said.shape[1] > 1
+    stacks, unknown = _ranges(state)
+    found: dict[tuple[int, bytes], Floats] = {}
+
+    def largest(one: Stack, slope: Floats) -> Floats:
+        key = id(one), slope.tobytes()
+        if key not in found:
+            found[key] = one.largest_pull(cells.said, np.concatenate([slope, told]), known, together=several)
+        return found[key]
+
+    low, high = (
+        np.stack([[largest(one, sign * slope) for slope in rows] for one, rows in zip(
+            stacks, secant, strict=True)])
+        for sign in (-1.0, 1.0)
+    )
+    return (low, high), unknown
+
+
+def _ranges(state: SampleState) -> tuple[list[Stack], Bools]:
+    """The stack of each repeat; numbers without bounds lie between those seen and predicted.
+
+    And where (R,) these are all alike.
+    """
+    stack, said, repeats = state.stack, state.cells.said, len(state.labelled)
+    valued = any(not np.isfinite(m.bounds).all() for m in stack.measures)
+    if stack.kind.parts or np.isfinite(stack.kind.value_range).all() or not valued:
+        return [stack] * repeats, np.zeros(repeats, np.bool_)
+    ranges = [stack.kind.predicted_range(said[:, s]) for s in range(said.shape[1])]
+    codes = state.table.code[state.item]                                      # type: ignore[union-attr]
+    low = np.min([codes.min(axis=1), *(np.full(repeats, first.min()) for first, _ in ranges)], axis=0)
+    high = np.max([codes.max(axis=1), *(np.full(repeats, last.max()) for _, last in ranges)], axis=0)
+    alike = is_nothing(high - low, np.abs(high) + np.abs(low))
+    ends = zip(low.tolist(), np.where(alike, low + 1.0, high).tolist(), strict=True)
+    return [stack.with_values(*one) for one in ends], np.asarray(alike)
+
+
+def _seen_errors(state: SampleState, pull: Floats, secant: Floats) -> tuple[Floats, list[Floats]]:
+    """How few labels differ from the best guess, 1 for FEW or fewer, and the size of errors downwards and
+    upwards, each (R, Q); pull (R, n, Q)."""
+    guesses = state.table.guess[state.item]                                   # type: ignore[union-attr]
+    guesses = guesses if state.stack.kind.label_model.shared else guesses[:, :, :-1]
+    off, size = [pull - np.median(pull, axis=1, keepdims=True)], np.abs(pull)
+    for b in range(guesses.shape[2]):
+        told = np.einsum("rnd,rqd->rnq", guesses[:, :, b], secant)
+        off.append(pull - told)
+        size = size + np.abs(told)
+    total = np.stack([np.abs(one).sum(axis=1) for one in off])
+    best = first_largest(-total, axis=0)
+    z = np.take_along_axis(np.stack(off), best[None, :, None], axis=0)[0]
+    z = np.where(is_nothing(z, size), 0.0, z)
+    whole = np.abs(z).sum(axis=1)
+    k = np.sqrt(np.abs(z)).sum(axis=1) ** 2 / np.where(whole > 0, whole, 1.0)
+    sizes = []
+    for side in (np.maximum(-z, 0.0), np.maximum(z, 0.0)):
+        sums = side.sum(axis=1)
+        sizes.append((side**2).sum(axis=1) / np.where(sums > 0, sums, 1.0))
+    return (FEW / np.maximum(k, FEW)) ** FALL, sizes
+
+
+def _drawn(most: Floats, size: Floats, few: Floats) -> Floats:
+    """g (R, Q, C): the most there can be, drawn to the size (R, Q) of errors unless few (R, Q) were seen."""
+    typical = np.minimum(most, size[..., None])
+    return np.asarray(typical + few[..., None] * (most - typical))
+
+
+def _expected(state: SampleState, reading: Reading, secant: Floats) -> Floats:
+    """J·(m_c + ē_g) (R, Q, C)."""
+    pull = np.einsum("rnd,rqd->rnq", reading.residual, secant)
+    mean = reading.by_group(reading.share[..., None] * pull)                   # (R, G, Q)
+    found = np.take_along_axis(mean, reading.group_of[..., None], axis=1).transpose(0, 2, 1)
+    guess = state.cells.guess / state.cells.size[:, None, None]
+    for b in range(guess.shape[1]) if reading.weights.any() else ():
+        found = found + (secant * reading.weights[:, None, b]) @ guess[:, b].T
+    return np.asarray(found)
+
+
+def _shares(state: SampleState, risk: Floats, slopes: Floats, seen: Floats) -> tuple[Bools, Ints]:
+    """Which numbers (R, Q) are shares of a simple random sample, and their hits: the mean of one component
+    that is 0 or 1, in one cell."""
+    stack, known = state.stack, state.cells.known_sizes.tolist()
+    one = (np.abs(slopes) > 0).sum(axis=2) == 1
+    at = np.argmax(slopes, axis=2)
+    mean = np.take_along_axis(risk, at, axis=1)
+    column = np.take_along_axis(seen, at[:, None], axis=2)                     # (R, n, Q)
+    whole = ((column == 0) | (column == 1)).all(axis=1)
+    same = np.isclose(np.take_along_axis(slopes, at[..., None], axis=2)[..., 0], 1.0, atol=1e-6)
+    same &= np.isclose(stack.value(risk, known), mean, rtol=0, atol=1e-9)
+    left = np.asarray(state.wanted.any(axis=1, keepdims=True))
+    share = one & whole & same & left & (len(state.cells.size) == 1)
+    share &= np.array([stack.measures[m].bounds == (0.0, 1.0) for m, _ in stack.parts])
+    share &= state.table.cluster is None   # type: ignore[union-attr]   # else of the clusters' population
+    return np.asarray(share), np.where(whole, column.sum(axis=1), 0.0).astype(np.int64)

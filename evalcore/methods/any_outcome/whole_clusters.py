@@ -1,0 +1,309 @@
+"""Whole clusters: all items that come together are asked together, such as the answers to one prompt."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+from assay.evalcore.methods.any_outcome.interval import (
+    Between,
+    Errors,
+    bounds_of,
+    enough,
+    nothing_yet,
+    reported,
+    slopes_of_known,
+)
+from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
+from assay.evalcore.methods.any_outcome.reading import fitted, residuals
+from assay.evalcore.methods.any_outcome.reading import sums as sums_by
+from assay.evalcore.methods.any_outcome.state import (
+    ItemWeights,
+    OutcomeCells,
+    OutcomeDesign,
+    OutcomeEstimates,
+    SampleState,
+)
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Bools, Floats, Ints
+
+_HALVINGS = 60
+
+
+def chances(x: Floats, there: Floats, total: Floats) -> Floats:
+    """π (R, C) so that Σ there·π is `total` (R,), or all of it; x (R, C), 0 where nothing can be drawn.
+
+    there (R, C): how much a cluster counts, 1 or its items.
+    """
+    possible = (x > 0) * there
+    wanted = np.minimum(total, possible.sum(axis=1))
+    scale = np.where(x > 0, x, np.nan)
+    low: Floats = np.zeros(len(x))
+    high: Floats = 50.0 / np.nan_to_num(np.nanmin(np.where(np.isnan(scale), np.inf, scale), axis=1), nan=1.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        more = (possible * -np.expm1(-x * middle[:, None])).sum(axis=1) < wanted
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    found = -np.expm1(-x * high[:, None]) * (x > 0)
+    everything = wanted >= possible.sum(axis=1) - 1e-9
+    return np.where(everything[:, None], x > 0, found)
+
+
+def in_turn(chance: Floats, rng: np.random.Generator) -> Ints:
+    """(R, C) the clusters in the order in which they are drawn: those that are certain first.
+
+    chance (R, C): as `chances` gives it, of any total; 0 puts a cluster last.
+    """
+    certain, never = chance >= 1, chance <= 0
+    rate = -np.log1p(-np.where(certain | never, 0.5, chance))
+    time = rng.standard_exponential(chance.shape) / rate
+    return np.argsort(np.where(certain, -1 / time, np.where(never, np.inf, time)), axis=1, kind="stable")
+
+
+# What whole clusters say: how many items each stands for, and the errors of their ratio estimate.
+#
+# The formulas are in `method`.
+
+LEAST_DF = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """The clusters of a state: the open ones are those of which an item has an outcome."""
+
+    open: Bools          # (R, C)
+    items: Floats        # (R, C) N_j of those that can matter, without undecided ones
+    chance: Floats       # (R, C) π
+    stands: Floats       # (R, n) the items that each labelled one stands for: they add up to Σ N_j
+    within: Floats       # (R, n) the items of its own cluster that it stands for: N_j/n_j
+
+    @property
+    def clusters(self) -> Ints:
+        """m (R, 1)."""
+        return np.asarray(self.open.sum(axis=1, keepdims=True))
+
+
+def items_of(state: SampleState) -> Floats:
+    """N_j (R, C) of the items that can matter, without undecided ones."""
+    return np.asarray((state.cells.size - state.excluded) * state.cells.relevant, np.float64)
+
+
+def drawn_of(state: SampleState, share: Floats) -> Drawn:
+    """Of a state with a label; share (R, C): the measures that chances are in proportion to."""
+    items, opened = items_of(state), (state.labelled > 0) & state.cells.relevant
+    x = share * (items > 0)
+    chance = chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
+    per_item = items / np.maximum(state.labelled, 1)
+    raw = np.take_along_axis(per_item / np.where(chance > 0, chance, 1.0), state.cell, axis=1)
+    stands = raw * (items.sum(axis=1) / raw.sum(axis=1))[:, None]
+    return Drawn(
+        open=opened, items=items, chance=chance, stands=stands,
+        within=np.take_along_axis(per_item, state.cell, axis=1),
+    )
+
+
+def errors_of(
+    state: SampleState, drawn: Drawn, pull: Floats, risk: Floats, slopes: Floats, whole: Floats,
+    exact: Bools,
+) -> Errors:
+    """V and B, with their degrees of freedom; pull (R, n, Q): J·(e - ē)."""
+    m, c = drawn.clusters, state.labelled.shape[1]
+    few = m / np.maximum(m - 1, 1)
+    u = sums_by(state.cell, drawn.stands[..., None] * pull, c) / whole[..., None]
+    part = state.labelled / np.maximum(drawn.items, 1.0)
+    square = (1 - drawn.chance * part)[..., None] * u**2 * few[..., None]
+    spent = state.stack.kind.label_model.spent(len(state.cells.first))
+    variance = square.sum(axis=1) * (m / np.maximum(m - spent, m / 2))
+    second, fourth, most = square.sum(axis=1) ** 2, (square**2).sum(axis=1), np.maximum(m - 1.0, LEAST_DF)
+    excess = np.maximum(fourth - second / np.maximum(m, 1), 2 * second / most)
+    df = np.where(excess > 0, 2 * second / np.where(excess > 0, excess, 1.0), most)
+    skew = (u**3).sum(axis=1) / np.maximum((u**2).sum(axis=1), 1e-200) ** 1.5
+    between = _between(state, drawn, risk, slopes, whole)
+    # both parts are estimated from the same clusters: one knows no more than the other
+    df = np.minimum(np.clip(df, LEAST_DF, most), np.maximum(between.df, LEAST_DF))
+    return Errors(
+        variance=np.where(exact[:, None], 0.0, variance) + between.variance, df=df,
+        skew=np.where(exact[:, None], 0.0, skew), parts=between.parts,
+        unknown=(~exact[:, None] & ~enough(state)) | between.alone,
+    )
+
+
+def _between(
+    state: SampleState, drawn: Drawn, risk: Floats, slopes: Floats, whole: Floats
+) -> Between:
+    """B: Σ_j S_j²/π_j over the clusters drawn, S_j the sum of J·(ℓ - R) over the cluster."""
+    if state.table is None:
+        raise ValueError("there are no labels")
+    d, c, m = state.stack.size, state.labelled.shape[1], drawn.clusters
+    z = np.einsum("rnd,rqd->rnq", state.table.loss[state.item] - risk[:, None, :d], slopes)
+    z = z + np.einsum("rnd,rqd->rnq", state.table.known[state.item] - risk[:, None, d:],
+                      slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
+    total = sums_by(state.cell, drawn.within[..., None] * z, c)                       # S_j
+    each = sums_by(state.cell, (drawn.stands / drawn.within)[..., None], c) / \
+        np.maximum(state.labelled, 1)[..., None]                                      # 1/π_j
+    counted = drawn.open * drawn.items
+    size = counted.sum(axis=1) ** 2 / np.maximum((counted**2).sum(axis=1), 1e-12)
+    variance = (each * total**2).sum(axis=1) * m / np.maximum(m - 1, 1) / whole**2
+    return Between(
+        variance=variance, df=np.maximum(size - 1, 0.5)[:, None], alone=m < 2,
+        parts=each * total / whole[..., None],
+    )
+
+
+# Whole clusters: all items that come together are asked together, such as the answers to one prompt.
+#
+# cells      the clusters
+# allocation clusters are drawn one after the other (`order`), with chances half alike, half by the root of
+#            the mean guessed spread of their items.  One cluster is finished before the next begins
+# estimate   Hájek's ratio (1971) of clusters: each of the m clusters drawn stands for 1/π_j of its kind,
+#
+#                N R̂ = Σ_pool m + N Σ_j e_j/π_j / Σ_j N_j/π_j,     e_j = N_j ē_j
+#
+#            with the residuals e of the label model (`reading`), ē_j the mean over the labelled items of
+#            cluster j, which are all of them unless the budget cut the last one short
+# interval   Student's over clusters: with u_j what cluster j adds to the error of J·R̂,
+#
+#                V = m/(m - 1) Σ (1 - π_j) u_j²
+#
+#            and, as with clusters in every method (`clusters`), B on top: it is for the population
+#            that the clusters were drawn from.  Here B is Σ_j S_j²/π_j/N², as they are drawn whole
+
+MOST_CLUSTERS = 5_000   # each is a cell of the record
+EVEN = 0.5              # of the chances
+
+
+def too_many(number: str) -> BadInput:
+    """The error for a pool of so many clusters."""
+    return BadInput(
+        f"method {WholeClusters.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
+        f"{number}; leave `method` out: intervals are over clusters then too"
+    )
+
+
+def _numbers(items: Items) -> Floats:
+    """The numbers of the clusters of some items, each once."""
+    return np.unique(np.zeros(0) if items.cluster is None else np.asarray(items.cluster)[:, 0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ByCluster:
+    found: By
+    numbers: Floats    # (C,) of the clusters, rising
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        cluster = np.zeros(len(items)) if items.cluster is None else np.asarray(items.cluster)[:, 0]
+        return np.searchsorted(self.numbers, cluster), self.found(stack, items).relevant
+
+
+@dataclass(frozen=True, slots=True)
+class WholeClusters(OutcomeMethod):
+    """Clusters as the unit that is drawn."""
+
+    name: ClassVar[str] = "whole-clusters"
+    says: ClassVar[str] = "Whole clusters of items that come together, one after the other."
+    interval: ClassVar[str] = "ratio"
+    interval_note: ClassVar[str] = (
+        "Student's interval over the clusters that were drawn."
+    )
+    single_draws: ClassVar[bool] = False
+    needs_clusters: ClassVar[bool] = True
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """A cell for each cluster. Raises BadInput without clusters, or with too many."""
+        if pool.none.cluster is None:
+            raise BadInput(f"method {self.name!r} needs clusters: name their column under pool.cluster")
+        numbers = np.unique(np.concatenate(list(pool.over(_numbers))))
+        if len(numbers) > MOST_CLUSTERS:
+            raise too_many(f"{len(numbers):,}")
+        found = profile(pool)
+        return summed(pool, found, _ByCluster(found, numbers), len(numbers)).cells
+
+    def share(self, state: SampleState) -> Floats:
+        """Half even, half by the root of the mean spread."""
+        root = np.sqrt(state.cells.spread @ state.stack.weight)
+        mean = max(float(root[state.cells.relevant].mean()) if state.cells.relevant.any() else 1.0, 1e-12)
+        return np.broadcast_to((1 - EVEN) * root / mean + EVEN, state.labelled.shape)
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """All items of a cluster, times its chance."""
+        items = items_of(state)
+        x = self.share(state) * (items > 0)
+        return items * chances(x, items, np.full(len(items), float(labels)))
+
+    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+        """The rest of the clusters that are open, then others."""
+        left, wanted = state.left, state.wanted.astype(np.float64)
+        going_on = ((state.labelled + state.excluded) > 0) & (wanted > 0)
+        begun = (going_on * wanted).sum(axis=1)
+        x = np.where(going_on | (wanted <= 0), 0.0, self.share(state))
+        fresh = chances(x, wanted, np.maximum(size - begun, 0.0))
+        return OutcomeDesign(
+            left=left, inclusion=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
+        )
+
+    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+        """As many items as the design means: the last cluster goes on in the next round."""
+        turn = in_turn(design.inclusion, rng)
+        left = np.take_along_axis(design.left * (design.inclusion > 0), turn, axis=1)
+        size = np.round((design.left * design.inclusion).sum(axis=1)).astype(np.int64)
+        before = np.cumsum(left, axis=1) - left
+        counts = np.zeros_like(design.left)
+        np.put_along_axis(counts, turn, np.clip(size[:, None] - before, 0, left), axis=1)
+        return counts
+
+    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+        """Whole clusters while they fit; of one that is larger than the round, as many as fit."""
+        taken: list[Ints] = []
+        room = size
+        for c in in_turn(design.inclusion, rng)[0].tolist():
+            here = int(design.left[0, c]) if design.inclusion[0, c] > 0 else 0
+            if here > room and taken:
+                break
+            taken.append(np.full(min(here, room), c))
+            room -= min(here, room)
+            if not room:
+                break
+        return np.concatenate(taken).astype(np.int64)
+
+    def weights(self, state: SampleState) -> ItemWeights:
+        """See OutcomeMethod; items of one cluster are not centred."""
+        drawn = drawn_of(state, self.share(state))
+        chance = np.take_along_axis(drawn.chance, state.cell, axis=1)[0]
+        return ItemWeights(
+            weight=drawn.stands[0], factor=drawn.stands[0] ** 2 * (1 - chance),
+            group=np.full(state.n, -1, np.int64),
+        )
+
+    def expects(self, state: SampleState) -> Floats:
+        """By the guesses as the labels weigh them."""
+        weights = state.cells.first[:, None]
+        if state.n:
+            weights = fitted(state, drawn_of(state, self.share(state)).stands)[0]
+        return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
+
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The ratio estimate, with Student's interval over clusters."""
+        exact = np.asarray(~state.wanted.any(axis=1))
+        if not state.n or state.table is None:
+            return nothing_yet(state.stack, exact)
+        drawn, relevant = drawn_of(state, self.share(state)), state.cells.relevant
+        weights = fitted(state, drawn.stands)
+        residual = residuals(state, weights, True)
+        whole = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)[:, None]
+        guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
+        idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
+        off = np.einsum("rn,rnd->rd", drawn.stands, residual)
+        known = state.cells.known[None] - state.excluded_known
+        risk = np.concatenate([(weights * guessed).sum(axis=1) + idle + off, known], axis=1) / whole
+        sizes = state.cells.known_sizes.tolist()
+        slopes = state.stack.slopes(risk, sizes)
+        centred = residual - off[:, None] / drawn.items.sum(axis=1)[:, None, None]
+        pull = np.einsum("rnd,rqd->rnq", centred, slopes)
+        error = errors_of(state, drawn, pull, risk, slopes, whole, exact)
+        unbounded = bool(np.isinf(bounds_of(state.stack)).any())
+        return reported(
+            state.stack, risk, sizes, error, exact, confidence, pull if unbounded else None
+        )

@@ -1,1 +1,0 @@
-"""Methods that search the top of the ranking with few labels."""

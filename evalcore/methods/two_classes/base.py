@@ -1,0 +1,382 @@
+"""What a method for two classes is: a way to cut the pool, a way to choose items, a way to conclude from
+labels.
+
+Every method works on R repeats at once (R = 1 in a live evaluation), so that what runs in production is what
+was measured in replay.  A method's state is a value: `observe` returns a new one, and folding the stored
+rounds gives the same state again, on any machine.
+
+    R   repeats, the first axis of all arrays;  C   cells;  M   measures;  y   the label, 0 or 1
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypedDict
+
+import numpy as np
+
+from assay.evalcore.design.draws import (
+    Draws,
+    draw_one_at_a_time,
+    either,
+    stands_for,
+    weights,
+    with_cautious_share,
+    without_replacement,
+)
+from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays, RoundLabels, round_labels
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.joint_region import Region
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.outcomes.base import is_outcome
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import FeatureTree
+from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.recalibration.sequential import Evidence
+from assay.evalcore.types import Bools, Floats, Ints
+
+# What every method knows between rounds.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MethodState:
+    """What every method knows.  Methods add fields of their own by inheriting."""
+
+    cells: Cells
+    measures: tuple[Measure, ...]  # the first drives the sampling, or those that say so, or all
+    labelled: Ints       # (R, C, 2) items labelled so far, by label
+    excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
+    gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so
+
+    @property
+    def clustered(self) -> bool:
+        """Never: cells of two classes know no clusters."""
+        return False
+
+    @property
+    def left(self) -> Ints:
+        """Unlabelled items (R, C) that may still be asked."""
+        return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)
+
+    @property
+    def bought(self) -> Ints:
+        """Labels (R,) that were paid for: those of distinct items, unless every draw asks anew."""
+        return np.asarray(self.labelled.sum(axis=(1, 2)))
+
+    @property
+    def wanted(self) -> Ints:
+        """Unlabelled items (R, C) whose label can change a measure."""
+        return np.asarray(self.left * relevant_cells(self.measures, self.cells))
+
+    @property
+    def answered(self) -> Floats:
+        """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item."""
+        return self.labelled.astype(np.float64)
+
+    def with_labels(self, labels: RoundLabels, excluded: Ints) -> Self:
+        """The state after a round; excluded (R, C): its undecided items."""
+        return replace(
+            self,
+            labelled=self.labelled + labels.new,
+            excluded=self.excluded + excluded,
+            gaps=self.gaps or labels.gaps,
+        )
+
+
+class Unlabelled(TypedDict):
+    """The fields of `MethodState` before any label."""
+
+    cells: Cells
+    measures: tuple[Measure, ...]
+    labelled: Ints
+    excluded: Ints
+
+
+def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> Unlabelled:
+    """The fields of `MethodState` before any label, for a method's own state to begin with."""
+    shape = (repeats, cells.n_cells)
+    return {
+        "cells": cells,
+        "measures": tuple(measures),
+        "labelled": np.zeros((*shape, 2), np.int64),
+        "excluded": np.zeros(shape, np.int64),
+    }
+
+
+def unlabelled_state(cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
+    """Before any label, for methods whose state is what every method knows."""
+    return MethodState(**no_labels_yet(cells, measures, repeats))
+
+
+@dataclass(frozen=True, slots=True)
+class Method(ABC):
+    """A method: one row of the registry. The fields of a subclass, except the name, are the method's
+    settings.
+
+    Shapes are stated here, and hold for every method; a subclass says only what is special about it.
+    """
+
+    name: str                                             # in specs, ledgers and tables, settings included
+
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    # how far below its confidence an interval may cover before a replay calls it too narrow
+    coverage_slack: ClassVar[float] = 0.02
+
+    # --- what every method does ---
+
+    @property
+    @abstractmethod
+    def interval(self) -> str:
+        """The kind of interval it reports."""
+
+    @property
+    @abstractmethod
+    def interval_note(self) -> str:
+        """What intervals of that kind were measured to cover, for people who must rely on one."""
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Whether its intervals hold all together, however often people look and decide to go on."""
+        return False
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen, in sentences for a report; empty where the name says enough."""
+        return ""
+
+    def least_coverage(self, confidence: float) -> float:
+        """The coverage that a replay holds its intervals of this confidence to."""
+        return round(confidence - self.coverage_slack, 9)
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where the settings ask for one; None for a cut by score."""
+        return None
+
+    @abstractmethod
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
+        """Interior strata edges for a pool, and the number of leaf slots of its tree.
+
+        positives: the number of predicted positives.
+        """
+
+    @abstractmethod
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> Any:
+        """The state before any label; the first measure drives the sampling, unless the measures or the
+        capability `serves_all` say otherwise."""
+
+    @abstractmethod
+    def propose(self, state: Any, size: Ints) -> Design:
+        """The probabilities of the next round, of `size` (R,) new items."""
+
+    @abstractmethod
+    def draw(self, state: Any, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Draw a round of `size` (R,) new items from its design."""
+
+    @abstractmethod
+    def observe(self, state: Any, design: Design, labels: RoundLabels, excluded: Ints) -> Any:
+        """The state with a round's labels; excluded (R, C): items that stayed undecided and are set aside."""
+
+    @abstractmethod
+    def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+        """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
+        simulation."""
+
+    # --- what an evaluation asks of it: see `evalcore.methods.any_method` ---
+
+    @property
+    def negatively_associated(self) -> bool:
+        """See `Capabilities`."""
+        return self.capabilities.negatively_associated
+
+    def first_state(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None = None
+    ) -> Any:
+        """See `AnyMethod`; evidence (C, 2)."""
+        if evidence is None:
+            return self.start(cells, measures, repeats)
+        return self.start_from(cells, measures, repeats, evidence)
+
+    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Design, Draws]:
+        """See `draw_round`."""
+        return draw_round(self, state, size, rng)
+
+    def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
+        """The answers counted by cell and label. Raises BadInput."""
+        return round_labels(state.cells.n_cells, answered)
+
+    def learn(self, state: Any, design: Design, heard: RoundLabels, excluded: Ints) -> Any:
+        """See `observe`."""
+        return self.observe(state, design, heard, excluded)
+
+    def spent(self, before: Any, after: Any, size: Ints) -> Ints:
+        """What was wanted: a draw of random size may bring more or fewer."""
+        return size
+
+    def with_known(self, state: MethodState, known: Mapping[tuple[int, int], float]) -> MethodState:
+        """The state in which these items (cell, rank) are labelled, or set aside where they have no label."""
+        labelled, excluded = np.zeros_like(state.labelled), np.zeros_like(state.excluded)
+        for (cell, _), code in known.items():
+            if is_outcome(np.asarray(code)):
+                labelled[0, cell, int(code)] += 1
+            else:
+                excluded[0, cell] += 1
+        return replace(state, labelled=labelled, excluded=excluded)
+
+    def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+        """The measures in order."""
+        return with_exact_values(state, self.estimate(state, confidence, rng))
+
+    # --- what some methods do: see `capabilities` ---
+
+    def round_size(self, state: Any, size: Ints) -> Ints:
+        """How many (R,) items the next round may have, of the `size` (R,) wanted: at least 1."""
+        return size
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether the items of a batch are drawn one after the other (`evalcore.design.draws`)."""
+        return False
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
+        return False
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
+    ) -> Any:
+        """The state before any label of this pool; evidence (C, 2): pseudo-labels by cell and label.
+
+        Raises BadInput where the label model takes none.
+        """
+        raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+
+    def refit(self, state: Any) -> Any:
+        """The state with its label model, where there is one, fitted to the labels it holds."""
+        return state
+
+    def further_systems(self, state: Any, confidence: float) -> list[list[EstimateArrays]]:
+        """For each further system of the pool, the estimate of each measure, as arrays (R,)."""
+        return []
+
+    def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
+        """Cells (C,) whose every item may be drawn when these measures are asked for."""
+        return relevant_cells(measures, cells)
+
+    def region(self, state: Any, confidence: float) -> Region:
+        """The joint confidence region of all measures in the first repeat.
+
+        Raises BadInput for a method that has none, and NoRegion while the draws do not determine one.
+        """
+        raise BadInput(f"method {self.name!r} has no joint region of several measures")
+
+    def evidence(self, state: Any) -> Evidence:
+        """What the label model was fitted to, with its fit, in the first repeat.
+
+        Raises BadInput for a method whose label model is another one.
+        """
+        raise BadInput(f"method {self.name!r} has no recalibrated label model")
+
+    def audited(self, share: float) -> Self:
+        """With this share of every batch spread evenly over the items that positives may hide among.
+
+        Raises BadInput for a method that has no such setting.
+        """
+        raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
+
+    def for_forecast(self) -> Self:
+        """The method with the settings that a forecast uses: coarser where that saves time."""
+        return self
+
+
+def draw_round(
+    method: Method, state: MethodState, size: Ints, rng: np.random.Generator
+) -> tuple[Design, Draws]:
+    """One round of at most `size` (R,) new items: the method's draw, or all that is left.
+
+    Of exactly `size` draws where the method asks anew.
+    """
+    if method.asks_anew:
+        design = method.propose(state, size)
+        return design, method.draw(state, design, size, rng)
+    wanted, size = state.wanted, method.round_size(state, size)
+    census = wanted.sum(axis=1) <= size
+    design = replace(method.propose(state, size), census=census)
+    rest = without_replacement(np.where(census[:, None], wanted, 0))
+    if census.all():
+        return design, rest
+    sampled = np.where(census, 0, size)
+    if not method.one_at_a_time:
+        return design, either(method.draw(state, design, sampled, rng), rest)
+    planned = with_cautious_share(replace(
+        design, unlabelled=np.where(census[:, None], 0.0, design.unlabelled)
+    ), state.cells.prediction)
+    weight = weights(planned)
+    draws = draw_one_at_a_time(design.left, weight, sampled, rng)
+    told = stands_for(design.left, weight, draws.cell)
+    return replace(design, unlabelled=planned, stands_for=told), either(draws, rest)
+
+
+# What no method may get wrong: when every label that matters is known, the answer is exact.
+#
+# R   repeats;  C   cells
+
+def known_confusion(state: MethodState) -> Floats:
+    """Labelled items by [prediction, label]: (R, 2, 2)."""
+    by_prediction = [state.answered[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
+    return np.stack(by_prediction, axis=1)
+
+
+def is_exact(state: MethodState, measure: Measure) -> Bools:
+    """Whether (R,) every label that can change this measure is known."""
+    matters = measure.label_matters()[state.cells.prediction]
+    return np.asarray((state.left * matters).sum(axis=1) == 0)
+
+
+def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -> list[EstimateArrays]:
+    """The estimates, with the exact value and width 0 where nothing is left to learn.
+
+    estimates: of the state's measures, in order, as arrays (R,). Every value is cut to the measure's range: a
+    root may round to 1 + 2e-16.
+    """
+    result = []
+    for measure, estimate in zip(state.measures, estimates, strict=True):
+        estimate = replace(estimate, value=np.clip(estimate.value, *measure.bounds))
+        exact = is_exact(state, measure)
+        estimate = replace(estimate, exact=exact)
+        if exact.any():
+            # labels that cannot change the measure may be anything: call them negative
+            counts = known_confusion(state)
+            for f in (0, 1):
+                counts[:, f, 0] += state.left[:, state.cells.prediction == f].sum(axis=1)
+            value = np.clip(measure.of_confusion(counts), *measure.bounds)
+            estimate = replace(
+                estimate,
+                value=np.where(exact, value, estimate.value),
+                lower=np.where(exact, value, estimate.lower),
+                upper=np.where(exact, value, estimate.upper),
+                variance=np.where(exact, 0.0, estimate.variance),
+            )
+        result.append(estimate)
+    return result
+
+
+# The design of a round drawn without replacement, shared by the methods that draw so.
+
+def fixed_size_design(
+    state: MethodState, inclusion: Floats, *, model: Floats, gradient: Floats, size: Ints
+) -> Design:
+    """The design of a round drawn without replacement: inclusion, model, gradient (R, C), size (R,)."""
+    left = state.left
+    return Design(
+        replacement=False,
+        size=np.broadcast_to(state.cells.size, left.shape),
+        left=left,
+        unlabelled=inclusion,
+        labelled=np.zeros(state.labelled.shape),
+        model=np.broadcast_to(model, left.shape),
+        gradient=np.broadcast_to(gradient, left.shape),
+        census=state.wanted.sum(axis=1) <= size,
+    )

@@ -1,0 +1,139 @@
+"""`passive`: a simple random sample, without replacement.  The baseline everything is measured against.
+
+The sample confusion counts estimate the pool's; a measure g(R) gets the delta-method variance with the
+finite-population correction (Cochran 1977, chapters 2 and 6):
+
+    Var(Ĝ) ≈ (1 - n/N) s² / n,   s² the sample variance of J(R̂)·ℓ
+
+Shares get the exact interval, and no end is nearer than what no label has shown may reach
+(`evalcore.methods.two_classes.hidden_labels`).
+After non-response (evalcore.evaluation.nonresponse) the labels are weighted back to the pool's shares of
+predictions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from assay.evalcore.design.draws import Draws, simple_random, without_replacement
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.two_classes.base import Method, MethodState, known_confusion, unlabelled_state
+from assay.evalcore.methods.two_classes.hidden_labels import with_exact_shares, with_hidden_labels
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Passive(Method):
+    """Uniform sampling without replacement, with normal intervals."""
+
+    name: str = "passive"
+    one_at_a_time: bool = False   # draw the items of a batch one after the other
+    interval: ClassVar[str] = "delta-normal"
+    interval_note: ClassVar[str] = (
+        "Exact for shares such as accuracy, precision and recall. Of other measures normal intervals of a "
+        "simple random sample, as wide as the errors that no label has shown may reach; with no positive in "
+        "the sample such a measure is undefined."
+    )
+    sampling_note: ClassVar[str] = (
+        "Items were drawn as a simple random sample without replacement: every unlabelled item had the same "
+        "chance. The model's scores played no part."
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, negatively_associated=True, spreads_evenly=True, single_draws=True,
+        weighting="cells",
+    )
+
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
+        """One stratum: a uniform sample needs no more."""
+        return np.empty(0), 1
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
+        """Nothing is known."""
+        return unlabelled_state(cells, measures, repeats)
+
+    def propose(self, state: MethodState, size: Ints) -> Design:
+        """Every item left has the same chance to be in the batch."""
+        left = state.left
+        total = left.sum(axis=1)
+        chance = np.minimum(size / np.maximum(total, 1), 1.0)
+        seen = state.labelled.sum(axis=2)
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=np.where(left > 0, chance[:, None], 0.0),
+            labelled=np.zeros_like(state.labelled, dtype=np.float64),
+            # the sample's own rate, Laplace-smoothed: reported, not used
+            model=(state.labelled[:, :, 1] + 1) / (seen + 2),
+            gradient=np.zeros(left.shape),
+            census=total <= size,
+        )
+
+    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """A simple random sample of the remainder."""
+        return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
+
+    def observe(
+        self, state: MethodState, design: Design, labels: RoundLabels, excluded: Ints
+    ) -> MethodState:
+        """Count the labels."""
+        return state.with_labels(labels, excluded)
+
+    def estimate(
+        self, state: MethodState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The sample's own value of each measure."""
+        counts = known_confusion(state)
+        weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
+        found = [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
+        left, labels = state.left.sum(axis=1), counts.sum(axis=(1, 2))
+        caught = np.log1p(labels / np.maximum(left, 1e-12))[:, None] * np.ones(state.left.shape)
+        found = with_hidden_labels(state, found, counts * weight, caught, confidence)
+        return found if state.gaps else with_exact_shares(state, found, counts, confidence)
+
+    def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
+        """Every cell."""
+        return np.ones(cells.n_cells, np.bool_)
+
+
+def _post_strata(state: MethodState, counts: Floats) -> Floats:
+    """Weight (R, 2, 1) of a label by its prediction, after non-response: its share of the pool over its share
+    of the labels (Cochran 1977, sec. 5A.9).  A prediction without a label is left as it came."""
+    pool = [state.cells.size[state.cells.prediction == f].sum() - state.excluded[
+        :, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
+    size, rows = np.stack(pool, axis=1).astype(np.float64), counts.sum(axis=2)
+    share = size / size.sum(axis=1, keepdims=True)
+    seen = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    whole = (rows > 0).all(axis=1, keepdims=True) | (size == 0).any(axis=1, keepdims=True)
+    return np.where(whole & (seen > 0), share / np.where(seen > 0, seen, 1.0), 1.0)[..., None]
+
+
+def _estimate(
+    measure: Measure, counts: Floats, weight: Floats, n_items: int, confidence: float
+) -> EstimateArrays:
+    n = counts.sum(axis=(1, 2))
+    table = counts * weight
+    value = measure.of_confusion(table)
+    risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.maximum(n, 1)[:, None]
+    influence = measure.influence(risk)
+    mean = (table * influence).sum(axis=(1, 2)) / np.maximum(n, 1)
+    second = (counts * (weight * influence) ** 2).sum(axis=(1, 2)) / np.maximum(n, 1)
+    spread = np.maximum(second - mean**2, 0.0) * n / np.maximum(n - 1, 1)
+    variance = (1 - n / n_items) * spread / np.maximum(n, 1)
+    told = (n >= 2) & (variance > 1e-14)
+    half = ndtri(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
+    lowest, highest = measure.bounds
+    return EstimateArrays(
+        value=value,
+        lower=np.where(told, np.clip(value - half, lowest, highest), lowest),
+        upper=np.where(told, np.clip(value + half, lowest, highest), highest),
+        variance=np.where(told, variance, 0.0),
+        diagnostics={"draws": n},
+    )

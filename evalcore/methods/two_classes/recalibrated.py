@@ -1,0 +1,265 @@
+"""`recalibrated`: a recalibrated posterior, labels where they tell most, and a check that needs no model.
+
+The chapters are in `evalcore.recalibration`: `shape` and `configurations` (what is believed beforehand),
+`label_model` and `posterior` (what the labels make of it), `warm` (what those of an earlier pool make of it),
+`planning` and `allocation` (where to look next), `sequential` (the estimate that is unbiased under any
+belief), `reporting` (what is said).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws, without_replacement
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import label_model_edges
+from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
+from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
+from assay.evalcore.recalibration.prior import CONFIGURATIONS, Configuration, pool_shape
+from assay.evalcore.recalibration.quantities import OfConfusion, of_predictions
+from assay.evalcore.recalibration.reporting import report
+from assay.evalcore.recalibration.sequential import Evidence, RoundSums
+from assay.evalcore.reproducible import stream
+from assay.evalcore.types import Floats, Ints
+
+POSTERIOR_NOTE = (
+    "It is made to hold where the model of the labels errs. It spans what the model says, what the model and "
+    "the sample say together, and what is true if more positives hide among low scores; while labels are "
+    "few, also what the sample says alone. It fails in one known way: where positives score like any "
+    "negative, the value is too high until one of them is found, and only the wide interval holds."
+)
+ANYTIME_NOTE = (
+    "A confidence sequence: it may be looked at after every round, and stopped at any, without a correction. "
+    "It joins the combined estimate's interval and the posterior's with a heavier tail, both 2.84 standard "
+    "errors out at 95%, and the design's own bounds. That it covers at all looks at once is measured, not "
+    "proved: in 98.5% of runs on 54 pools. It takes 1.6 to 1.8 times the labels of the usual interval. "
+    "Until a positive is found it reaches as far as the usual interval."
+)
+_SAMPLING = (
+    "Items were drawn at random, more often where a label was expected to tell more about the measures. The "
+    "chance of every item was stored before anyone was asked. The estimate joins a model of how labels "
+    "follow the score with the labels, each weighted by its chance."
+)
+GUARD_NOTE = (
+    " A guard is set: where labels among the predicted negatives are dense, it reaches as far as the wide "
+    "interval until three positives were found there."
+)
+FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
+REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecalibratedState(MethodState):
+    """The label model with its fits, and the rounds' sums."""
+
+    model: LabelModel
+    fit: Fit
+    sums: RoundSums
+    rounds: int
+
+    @property
+    def n(self) -> Floats:
+        """Labelled items (R, C)."""
+        return np.asarray(self.labelled.sum(axis=2), dtype=np.float64)
+
+    @property
+    def k(self) -> Floats:
+        """Labelled positives (R, C)."""
+        return self.labelled[..., 1].astype(np.float64)
+
+    @property
+    def quantities(self) -> tuple[OfConfusion, ...]:
+        """The measures, as functions of the positives by prediction."""
+        return of_predictions(self.measures, self.model.shape.predicted)
+
+    def parts(self) -> list[slice]:
+        """The repeats, a few at a time."""
+        return [slice(at, at + REPEATS_AT_ONCE) for at in range(0, len(self.labelled), REPEATS_AT_ONCE)]
+
+    def evidence(self) -> list[tuple[slice, Evidence]]:
+        """All that is known, a few repeats at a time."""
+        whole = Evidence(
+            model=self.model,
+            fit=self.fit,
+            n=self.n,
+            k=self.k,
+            left=self.left.astype(np.float64),
+            sums=self.sums,
+        )
+        return [(part, whole.rows(part)) for part in self.parts()]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibrated(Method):
+    """Recalibrated search."""
+
+    name: str = "recalibrated"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,
+        forecast_worlds=36, weighting="rounds",
+    )
+    coverage_slack: ClassVar[float] = 0.01
+
+    configurations: tuple[Configuration, ...] = CONFIGURATIONS
+    n_strata: int = 64
+    planning_draws: int = 96
+    report_draws: int = 2000
+    anytime: bool = False
+    guard: bool = False   # reach as far as the wide interval until positives were found below the threshold
+    spread: Share = 0.0   # of every batch, drawn evenly: an audit for positives the score does not show
+    one_at_a_time: bool = False   # draw the items of a batch one after the other
+
+    @property
+    def interval(self) -> str:
+        """The kind of interval: one for a look at the end, or one for a look after every round."""
+        return "confidence sequence" if self.anytime else "posterior and design"
+
+    @property
+    def interval_note(self) -> str:
+        """What is known of that kind of interval."""
+        return (ANYTIME_NOTE if self.anytime else POSTERIOR_NOTE) + (GUARD_NOTE if self.guard else "")
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Where it reports its confidence sequence."""
+        return self.anytime
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen, and which part of them is an audit."""
+        audit = "" if not self.spread else (
+            f" {self.spread:.0%} of every batch was an audit for positives that the score does not show: "
+            "drawn evenly from the items they may hide among, whatever the model says of them."
+        )
+        return _SAMPLING + audit
+
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
+        """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
+        edges = label_model_edges(scores, positives, self.n_strata)
+        return edges, len(edges) + 1
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
+        """The prior mixture."""
+        return _begun(label_model(pool_shape(cells), self.configurations), cells, measures, repeats)
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
+    ) -> RecalibratedState:
+        """The same, after pseudo-labels (C, 2) from an earlier pool."""
+        model = warmed(label_model(pool_shape(cells), self.configurations), evidence)
+        return _begun(model, cells, measures, repeats)
+
+    def propose(self, state: RecalibratedState, size: Ints) -> Design:
+        """Inclusion probabilities: search and Neyman, planned in virtual steps."""
+        left = state.left
+        wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
+        # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
+        rng = stream(0, "recalibrated", state.rounds, "planning")
+        quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
+        quantities = state.quantities
+        plan = BatchPlan.join([
+            plan_batch(
+                e.model, e.fit, quantities, e.n, e.k, e.left, wanted[part], quadrature, self.spread
+            )
+            for part, e in state.evidence()
+        ])
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=plan.inclusion,
+            labelled=np.zeros_like(state.labelled, dtype=np.float64),
+            model=plan.model,
+            gradient=plan.slope * state.cells.n_items,
+            census=np.zeros(len(left), np.bool_),
+        )
+
+    def draw(
+        self, state: RecalibratedState, design: Design, size: Ints, rng: np.random.Generator
+    ) -> Draws:
+        """Pivotal over cells, then a simple random sample inside each; repeats of size 0 draw nothing."""
+        expected = np.where(size[:, None] > 0, design.left * design.unlabelled, 0.0)
+        return without_replacement(np.minimum(pivotal(expected, rng).astype(np.int64), design.left))
+
+    def observe(
+        self, state: RecalibratedState, design: Design, labels: RoundLabels, excluded: Ints
+    ) -> RecalibratedState:
+        """Add the round to the sums, and refit."""
+        sums = state.sums.add(
+            state.quantities, state.labelled, state.excluded, design, labels, excluded
+        )
+        after = replace(
+            state,
+            labelled=state.labelled + labels.new,
+            excluded=state.excluded + excluded,
+            sums=sums,
+            rounds=state.rounds + 1,
+        )
+        return self.refit(after)
+
+    def refit(self, state: RecalibratedState) -> RecalibratedState:
+        """The label model fitted to the labels the state holds."""
+        fits = [
+            fit(state.model, state.n[part], state.k[part], state.fit.coefficients[part])
+            for part in state.parts()
+        ]
+        return replace(state, fit=Fit.join(fits))
+
+    def estimate(
+        self, state: RecalibratedState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """Posterior and design combined, with their joint interval or the confidence sequence."""
+        quantities = state.quantities
+        parts = [
+            [one.estimate(confidence, self.anytime)
+             for one in report(e, quantities, self.report_draws, rng, self.guard)]
+            for _, e in state.evidence()
+        ]
+        return [_joined(several) for several in zip(*parts, strict=True)]
+
+    def evidence(self, state: RecalibratedState) -> Evidence:
+        """The counts and the fit."""
+        return state.evidence()[0][1].rows(slice(0, 1))
+
+    def audited(self, share: float) -> Self:
+        """With this share of every batch for the audit."""
+        return replace(self, spread=share)
+
+    def for_forecast(self) -> Self:
+        """With fewer draws for a report."""
+        return replace(self, report_draws=FORECAST_REPORT_DRAWS)
+
+
+def _begun(
+    model: LabelModel, cells: Cells, measures: Sequence[Measure], repeats: int
+) -> RecalibratedState:
+    """The state before any label of this pool."""
+    nothing = np.zeros((repeats, cells.n_cells))
+    quantities = of_predictions(measures, model.shape.predicted)
+    return RecalibratedState(
+        **no_labels_yet(cells, measures, repeats),
+        model=model,
+        fit=fit(model, nothing, nothing),
+        sums=RoundSums.none(repeats, quantities, cells.n_cells),
+        rounds=0,
+    )
+
+
+def _joined(parts: Sequence[EstimateArrays]) -> EstimateArrays:
+    return EstimateArrays(
+        value=np.concatenate([p.value for p in parts]),
+        lower=np.concatenate([p.lower for p in parts]),
+        upper=np.concatenate([p.upper for p in parts]),
+        variance=np.concatenate([p.variance for p in parts]),
+        diagnostics={
+            name: np.concatenate([p.diagnostics[name] for p in parts]) for name in parts[0].diagnostics
+        },
+    )

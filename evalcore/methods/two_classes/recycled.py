@@ -1,0 +1,200 @@
+"""`recycle`: recycled samples.  The precision of several systems, and recall from one false-omission rate.
+
+"Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, see
+evalcore.recycled).  A pool may hold a parent (its `prediction`) and children (`pool.systems`).
+Cells are the atoms, the items that all systems call the same; labels of an atom serve every system that calls
+it positive.
+
+    groups     the predicted positives of each system and, where a measure looks at them, the parent's
+               predicted negatives: N_g items each
+    a sample   of n items of each group, spread over its atoms in proportion to N_a; an atom is asked for the
+               largest share any group wants of it, max_g n N_a / N_g, so overlaps are asked once
+    rates      p̂_a, the mean of all labels of the atom (option "all" of evalcore.recycled)
+
+n grows from round to round until the budget is spent.  Any measure of any system follows from the rates, as
+all sizes are known; with φ the false-omission rate of the parent, recall is T_s / (T_parent + N_negative φ).
+Which items of an atom are asked is a simple random sample, and how many does not depend on labels: p̂_a is
+unbiased.  `separate` and `saved` among the diagnostics say what a sample for each group would have cost.
+
+A pool with a single system is the parent alone: nothing is recycled, and half of every round goes to each of
+its two groups.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws, without_replacement
+from assay.evalcore.design.inclusion import systematic, waterfill
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.estimators import intervals
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, no_labels_yet
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.recycled import Groups, behind, groups_of, level, predictions_of, separate_labels
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
+
+_FEW = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecycledState(MethodState):
+    """The labels, and whose samples they are."""
+
+    predicted: Ints      # (S, C) what each system calls each cell, the parent first
+    groups: Groups
+
+    @property
+    def wanted(self) -> Ints:
+        """Unlabelled items (R, C) whose label can change a measure of any system."""
+        matters = np.any([m.label_matters()[self.predicted].any(axis=0) for m in self.measures], axis=0)
+        return np.asarray(self.left * matters)
+
+
+@dataclass(frozen=True, slots=True)
+class Recycled(Method):
+    """Simple random samples without replacement, shared, with finite-pool variances."""
+
+    name: str = "recycle"
+    interval: ClassVar[str] = "two-sample-normal"
+    interval_note: ClassVar[str] = (
+        "Delta-method normal intervals of simple random samples. With no positive among the predicted "
+        "negatives, as on a rare class, the false-omission rate counts as 0 and recall's interval is too "
+        "narrow."
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True, weighting="cells")
+
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
+        """One stratum: the predictions make the cells."""
+        return np.empty(0), 1
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecycledState:
+        """Nothing is known."""
+        predicted = predictions_of(cells)
+        negatives = any(m.label_matters()[0].any() for m in measures)
+        return RecycledState(
+            **no_labels_yet(cells, measures, repeats),
+            predicted=predicted,
+            groups=groups_of(cells, predicted, negatives=negatives),
+        )
+
+    def propose(self, state: RecycledState, size: Ints) -> Design:
+        """Every unlabelled item of an atom has the same chance."""
+        left, seen = state.left, state.labelled.sum(axis=2)
+        model = (state.labelled[:, :, 1] + 1) / (seen + 2)
+        if len(state.predicted) == 1:
+            counts = _halves(state.wanted, size)
+            chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
+        else:
+            target = behind(state.groups, seen + state.excluded, state.wanted, size)
+            per_item = np.divide(target, left, out=np.zeros(left.shape), where=left > 0)
+            chance = waterfill(per_item + 1e-9 * (state.wanted > 0), left, size)
+        return fixed_size_design(state, chance, model=model, gradient=np.zeros(left.shape), size=size)
+
+    def draw(self, state: RecycledState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Exactly `size` items, as counts per atom."""
+        if len(state.predicted) == 1:
+            return without_replacement(_halves(state.wanted, size))
+        return without_replacement(systematic(design.left, design.unlabelled, rng))
+
+    def observe(
+        self, state: RecycledState, design: Design, labels: RoundLabels, excluded: Ints
+    ) -> RecycledState:
+        """Count the labels."""
+        return state.with_labels(labels, excluded)
+
+    def estimate(
+        self, state: RecycledState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """Each measure of the parent."""
+        return self._of_system(state, 0, confidence)
+
+    def further_systems(self, state: RecycledState, confidence: float) -> list[list[EstimateArrays]]:
+        """Each measure of each child; exact, with width 0, where the labels that matter to it are known."""
+        return [self._of_system(state, s, confidence) for s in range(1, len(state.predicted))]
+
+    def _of_system(self, state: RecycledState, system: int, confidence: float) -> list[EstimateArrays]:
+        told = self._diagnostics(state, system)
+        return [_estimate(m, state, state.predicted[system], confidence, told) for m in state.measures]
+
+    @staticmethod
+    def _diagnostics(state: RecycledState, system: int) -> DiagnosticArrays:
+        n, called = state.labelled.sum(axis=2), state.predicted[system] == 1
+        samples: DiagnosticArrays = {
+            "positive_sample": n[:, called].sum(axis=1), "negative_sample": n[:, ~called].sum(axis=1)
+        }
+        if len(state.predicted) == 1:
+            return samples
+        labels = n.sum(axis=1)
+        separate = separate_labels(state.groups, level(state.groups, labels))
+        saved = 1 - labels / np.maximum(separate, 1)
+        return {**samples, "separate": separate, "saved": np.maximum(saved, 0.0)}
+
+
+def _halves(wanted: Ints, size: Ints) -> Ints:
+    """Items (R, C) of each group; C is 1 or 2.  What one group lacks the other gives."""
+    if wanted.shape[1] == 1:
+        return np.minimum(wanted, size[:, None])
+    positive = np.minimum(wanted[:, 1], (size + 1) // 2)
+    negative = np.minimum(wanted[:, 0], size - positive)
+    positive = np.minimum(wanted[:, 1], size - negative)
+    return np.stack([negative, positive], axis=1)
+
+
+def _estimate(
+    measure: Measure, state: RecycledState, predicted: Ints, confidence: float, told_of: DiagnosticArrays
+) -> EstimateArrays:
+    """predicted (C,): what the system in question calls each atom."""
+    cells = state.cells
+    items = cells.size - state.excluded                                        # (R, C)
+    n, k = state.labelled.sum(axis=2), state.labelled[..., 1]
+    matters = measure.label_matters()[predicted] & (items > 0)
+    rate, side, known = _rates(state, items, n, k)
+    by_label = items[..., None] * np.stack([1 - rate, rate], axis=-1)
+    table = np.stack([by_label[:, predicted == f].sum(axis=1) for f in (0, 1)], axis=1)
+    value = np.where((matters & (known == 0)).any(axis=1), np.nan, measure.of_confusion(table))
+    n_items = np.maximum(items.sum(axis=1), 1)
+    risk = np.einsum("rfy,fyd->rd", table, measure.loss) / n_items[:, None]
+    influence = measure.influence(risk)
+    slope = np.where(matters, (influence[:, :, 1] - influence[:, :, 0])[:, predicted], 0.0)
+    few = _FEW if len(state.predicted) > 1 else 0
+    p = np.where(n >= few, rate, side)
+    of_rate = (1 - n / np.maximum(items, 1)) * p * (1 - p) / np.maximum(n - 1, 1)
+    variance = ((items / n_items[:, None]) ** 2 * of_rate * slope**2).sum(axis=1)
+    told = np.isfinite(value) & np.isfinite(variance) & (variance > 1e-14)
+    told &= ~(matters & (known < 2) & (n < items)).any(axis=1)
+    ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+    settled = _settled(state, matters)
+    value = np.where(settled, measure.of_confusion(table), value)
+    return EstimateArrays(
+        value=value,
+        lower=np.where(settled, value, ends.lower),
+        upper=np.where(settled, value, ends.upper),
+        variance=np.where(told & ~settled, variance, 0.0),
+        diagnostics=told_of,
+    )
+
+
+def _settled(state: RecycledState, matters: Bools) -> Bools:
+    """Whether (R,) every label this system's measure depends on is known."""
+    return np.asarray((state.left * matters).sum(axis=1) == 0)
+
+
+def _rates(state: RecycledState, items: Ints, n: Ints, k: Ints) -> tuple[Floats, Floats, Ints]:
+    """p̂_a, the rate of the atom's side of the parent, and that side's labels, each (R, C).
+
+    An atom without a label takes its side's rate ("collapsed").
+    """
+    own = k / np.maximum(n, 1)
+    side, known = np.zeros(own.shape), np.zeros_like(n)
+    for f in (0, 1):
+        at = state.cells.prediction == f
+        weight = np.where(n[:, at] > 0, items[:, at], 0)
+        total = np.maximum(weight.sum(axis=1, keepdims=True), 1)
+        side[:, at] = (weight * own[:, at]).sum(axis=1, keepdims=True) / total
+        known[:, at] = n[:, at].sum(axis=1, keepdims=True)
+    return np.where(n > 0, own, side), side, known

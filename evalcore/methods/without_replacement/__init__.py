@@ -1,1 +1,0 @@
-"""Samples without replacement: simple, stratified and Bernoulli."""

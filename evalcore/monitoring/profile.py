@@ -1,0 +1,264 @@
+"""The profile of a window: a short summary of its predictions, kept for comparison with later windows.
+
+    scores, features   items in bins whose edges are quantiles of the first window, and stay
+    segments           items for each value of a column
+    predicted          the share predicted positive
+    classes            with several classes, the items predicted to be of each
+    expected           the measure as the probabilities have it: the confusion table they expect,
+                       TP = Σ p over the predicted positives and so on, put into the measure (confidence-based
+                       performance estimation: Guillory et al. 2021; NannyML).  It is right where the
+                       probabilities are calibrated on *this* window, which nobody knows without labels
+    missing            the share of items without a value, by column
+    columns            the columns of the source, and what kind of values they hold
+
+A profile is a few kilobytes, however large the window is.  Two profiles can be compared where their edges are
+the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Floats, Ints
+
+SCORE_BINS = 50
+FEATURE_BINS = 20
+MOST_VALUES = 200   # of a segment column; the rarer ones count as one
+OTHER = "assay.other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Beside:
+    """What a window's rows hold beside its predictions."""
+
+    features: Mapping[str, Floats] = field(default_factory=dict)               # each (n,)
+    segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)    # column -> value -> items
+    missing: Mapping[str, int] = field(default_factory=dict)                   # column -> items without one
+    columns: Mapping[str, str] = field(default_factory=dict)                   # of the source: kind of value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Traffic(Beside):
+    """A window's predictions of two classes: all that its profile is made of."""
+
+    score: Floats          # (n,)
+    probability: Floats    # (n,) of the positive class, as supplied
+    prediction: Array      # (n,) 0 or 1
+
+    def __post_init__(self) -> None:
+        if not len(self.score) or not len(self.score) == len(self.probability) == len(self.prediction):
+            raise BadInput(
+                f"{len(self.score)} scores, {len(self.probability)} probabilities and "
+                f"{len(self.prediction)} predictions do not describe one window"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binned:
+    """How many items lie between the edges; an item on an edge belongs above it."""
+
+    edges: tuple[float, ...]    # rising
+    counts: tuple[int, ...]     # one more than edges
+
+    @classmethod
+    def of(cls, values: Floats, bins: int, edges: tuple[float, ...] | None = None) -> Self:
+        """Of values (n,): in bins of equal shares of them, unless edges are given."""
+        if edges is None:
+            edges = tuple(np.unique(np.quantile(values, np.arange(1, bins) / bins)).tolist())
+        counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+        return cls(edges=edges, counts=tuple(counts.tolist()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What is kept of a window's predictions."""
+
+    rows: int
+    scores: Binned | None = None       # None: there are none
+    predicted: float | None = None     # None: no class is the positive one
+    expected: float | None = None      # None: undefined for the table that the probabilities expect
+    expected_spread: float = 0.0       # its standard deviation over samples of the window's population
+    classes: Mapping[str, int] = field(default_factory=dict)
+    features: Mapping[str, Binned] = field(default_factory=dict)
+    segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    missing: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+def profile_of(traffic: Traffic, measure: Measure, like: Profile | None = None) -> Profile:
+    """The profile of a window; `like`: an earlier one, whose edges are used."""
+    expected = expected_measure(traffic, measure)
+    said = Profile(
+        rows=len(traffic.score),
+        scores=scores_like(traffic.score, like),
+        predicted=float(np.mean(traffic.prediction)),
+        expected=expected,
+        expected_spread=0.0 if expected is None else _expected_spread(traffic, measure),
+    )
+    return with_what_is_beside(said, traffic, like)
+
+
+def scores_like(scores: Floats, like: Profile | None) -> Binned:
+    """Scores (n,) in bins; `like`: an earlier profile, whose edges are used."""
+    return Binned.of(scores, SCORE_BINS, None if like is None or like.scores is None else like.scores.edges)
+
+
+def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None = None) -> Profile:
+    """The profile of predictions, with that of the other columns; features it has already stay."""
+    edges = {} if like is None else {name: binned.edges for name, binned in like.features.items()}
+    return replace(
+        profile,
+        features={**profile.features, **{
+            name: Binned.of(values, FEATURE_BINS, edges.get(name))
+            for name, values in beside.features.items()
+        }},
+        segments={name: _most_common(values) for name, values in beside.segments.items()},
+        missing={name: count / profile.rows for name, count in beside.missing.items()},
+        columns=dict(beside.columns),
+    )
+
+
+def expected_measure(traffic: Traffic, measure: Measure) -> float | None:
+    """The measure of the confusion table that the probabilities expect; None where it is undefined."""
+    called = traffic.prediction == 1
+    p = traffic.probability
+    counts = np.array([[(1 - p[~called]).sum(), p[~called].sum()], [(1 - p[called]).sum(), p[called].sum()]])
+    value = float(measure.of_confusion(counts))
+    return value if np.isfinite(value) else None
+
+
+def _expected_spread(traffic: Traffic, measure: Measure) -> float:
+    """By the delta method."""
+    p, f = traffic.probability, traffic.prediction.astype(np.int64)
+    loss = (1 - p)[:, None] * measure.loss[f, 0] + p[:, None] * measure.loss[f, 1]      # (n, d)
+    gradient = measure.gradient(loss.mean(axis=0))
+    return float((loss @ gradient).std() / np.sqrt(len(p)))
+
+
+def _most_common(values: Mapping[str, int]) -> dict[str, int]:
+    ranked = sorted(values.items(), key=lambda one: (-one[1], one[0]))
+    kept, rest = dict(ranked[:MOST_VALUES]), sum(count for _, count in ranked[MOST_VALUES:])
+    return kept | ({OTHER: rest} if rest else {})
+
+
+# What shards of a large window come to, so that its profile is made without all rows in one place.
+#
+# Counts add up exactly, and sums are added in the order of the shards: the same bits on any number of
+# workers. Edges of bins are order statistics of the first window; of several shards they are found among
+# some of the order statistics of each, so a bin may hold 1 / `POINTS` of the rows more or less than its
+# share.  That is as good: edges only have to stay, and what lies between them is counted exactly.
+
+POINTS = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SomeValues:
+    """Evenly spaced order statistics of the values of a shard."""
+
+    points: Floats    # (k,) rising, k at most POINTS
+    weight: float     # the rows that each stands for
+
+    @classmethod
+    def of(cls, values: Floats) -> Self:
+        """Of values (n,)."""
+        n = len(values)
+        k = min(POINTS, n)
+        ranks = ((np.arange(k) + 0.5) * n / max(k, 1)).astype(np.int64)
+        return cls(points=np.sort(values)[ranks], weight=n / max(k, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrafficTally:
+    """What the predictions of some rows come to, with a positive and a negative class."""
+
+    scores: Ints       # (bins,) as `counts_between` has them
+    moments: Floats    # (2, 3) see `moments_of`
+
+    def plus(self, other: "TrafficTally") -> "TrafficTally":
+        """Of these rows and the other ones."""
+        return TrafficTally(scores=self.scores + other.scores, moments=self.moments + other.moments)
+
+
+def edges_of(shards: Sequence[SomeValues], bins: int) -> tuple[float, ...]:
+    """Rising edges between which lie about equal shares of all rows, fewer where values are tied."""
+    points = np.concatenate([one.points for one in shards])
+    weights = np.concatenate([np.full(len(one.points), one.weight) for one in shards])
+    order = np.argsort(points, kind="stable")
+    below = np.cumsum(weights[order])
+    places = np.searchsorted(below, np.arange(1, bins) / bins * below[-1])
+    return tuple(np.unique(points[order][places]).tolist())
+
+
+def counts_between(values: Floats, edges: Sequence[float]) -> Ints:
+    """(len(edges) + 1,) how many values (n,) lie between the edges; one on an edge belongs above it."""
+    return np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+
+
+def moments_of(probability: Floats, prediction: Array) -> Floats:
+    """(2, 3) for the items predicted negative and positive: how many, Σ p and Σ p²; of p (n,), f (n,)."""
+    of_class = [probability[prediction == f] for f in (0, 1)]
+    return np.array([[len(p), p.sum(), (p**2).sum()] for p in of_class])
+
+
+def expected_from(moments: Floats, measure: Measure) -> tuple[float | None, float]:
+    """The measure of the confusion table that the probabilities expect, and its standard deviation over
+    samples of the window's population, by the delta method; None, and 0, where it is undefined.
+
+    The pull of an item predicted f is linear in p, so `moments_of` all items (2, 3) is enough.
+    """
+    n, p, squares = moments.T
+    counts = np.stack([n - p, p], axis=-1)
+    value = float(measure.of_confusion(counts))
+    if not np.isfinite(value):
+        return None, 0.0
+    total = n.sum()
+    pull = measure.influence(np.einsum("fy,fyd->d", counts, measure.loss) / total)    # (2, 2)
+    start, slope = pull[:, 0], pull[:, 1] - pull[:, 0]
+    mean = (start * n + slope * p).sum() / total
+    square = (start**2 * n + 2 * start * slope * p + slope**2 * squares).sum() / total
+    return value, float(np.sqrt(max(square - mean**2, 0.0) / total))
+
+
+# The measure that the supplied probabilities expect of a window, for any kind of outcome.
+#
+# The losses that they expect of each item are averaged over the window and put into the measure, as
+# `expected_measure` does for two classes.
+
+def expected_of(measure: OutcomeMeasure, items: Items) -> tuple[float | None, float]:
+    """The expected value, and its standard deviation over samples of the window's population.
+
+    By the delta method.  None, and 0, without probabilities, where it is undefined, and of a measure of
+    several numbers.
+    """
+    if items.probability is None or len(measure.parts) > 1:
+        return None, 0.0
+    total: Floats = np.zeros(0)
+    for where, piece in items.chunks():
+        one = _losses(measure, piece).sum(axis=0)
+        total = one if where.start == 0 else total + one
+    risk = total / len(items)
+    value = float(measure.value(risk)[0])
+    if not np.isfinite(value):
+        return None, 0.0
+    slope = np.nan_to_num(measure.gradient(risk)[0], nan=0.0, posinf=0.0, neginf=0.0)
+    first = second = 0.0
+    for _, piece in items.chunks():
+        pull = _losses(measure, piece)[:, : len(slope)] @ slope
+        first, second = first + float(pull.sum()), second + float((pull**2).sum())
+    n = len(items)
+    return value, float(np.sqrt(max(second / n - (first / n) ** 2, 0.0) / n))
+
+
+def _losses(measure: OutcomeMeasure, items: Items) -> Floats:
+    """(n, d + d_k) of items whose outcomes are as probable as supplied."""
+    phi = np.zeros((len(items), 0)) if items.probability is None else items.probability
+    return np.concatenate(
+        [*(loss.of(items, phi) for loss in measure.losses), *(loss.known(items) for loss in measure.losses)],
+        axis=1,
+    )

@@ -1,1 +1,0 @@
-"""What a window's predictions look like, and how far that is from the windows before it."""

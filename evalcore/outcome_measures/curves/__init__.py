@@ -1,1 +1,0 @@
-"""Curves of a score at thresholds, and the areas under them."""

@@ -1,1 +1,0 @@
-"""How a pool that nobody holds together is cut into cells: what is asked of its shards, and what follows."""

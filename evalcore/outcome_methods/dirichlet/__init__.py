@@ -1,1 +1,0 @@
-"""Adaptive importance sampling with a Dirichlet-tree label model of K classes."""

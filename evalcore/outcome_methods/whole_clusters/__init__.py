@@ -1,1 +1,0 @@
-"""The method that draws items together that come together."""

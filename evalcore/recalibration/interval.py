@@ -1,0 +1,268 @@
+"""The intervals of `recalibrated`: the usual one, how much of it is earned, a guard, and the one for any time."""
+
+from dataclasses import dataclass
+from math import exp, log, pi, sqrt
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from assay.evalcore.recalibration.combine import (
+    ByDesign,
+    ByPosterior,
+    Combined,
+    Counts,
+    hull,
+    logit_interval,
+    stretched,
+    tail_quantiles,
+    weighted_quantiles,
+)
+from assay.evalcore.recalibration.quantities import Estimand
+from assay.evalcore.types import Bools, Floats
+
+Ends: TypeAlias = tuple[Floats, Floats]
+
+FEW_LABELS = 100.0
+STRETCH = 1.1            # of posterior and combined value, for what a smooth model of the rates gets wrong
+FADING = 4               # how fast the design's interval falls away where it is wider than the others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quantiles:
+    """Two intervals from draws of the measure."""
+
+    nominal: Ends
+    early: Ends          # further out, as if only n / (n + 100) of the tails were known
+
+
+def quantiles(values: Floats, weight: Floats, labels: Floats, confidence: float) -> Quantiles:
+    """Quantiles of draws of the measure: values, weight (R, S); labels (R,): how many there are."""
+    tail = (1 - confidence) / 2
+    early = tail * np.maximum(labels, 1) / (labels + FEW_LABELS)
+    ends = np.empty((4, len(labels)))
+    for r in range(len(labels)):
+        ends[:, r] = weighted_quantiles(
+            values[r : r + 1], weight[r : r + 1], [tail, 1 - tail, early[r], 1 - early[r]]
+        )[0]
+    return Quantiles(nominal=(ends[0], ends[1]), early=(ends[2], ends[3]))
+
+
+def main_interval(
+    estimand: Estimand,
+    combined: Combined,
+    design: ByDesign,
+    posterior: Quantiles,
+    heavier: Quantiles,
+    counts: Counts,
+    z: float,
+) -> Ends:
+    """The hull of the four, narrowed to that of three as far as the labels allow; cut to the measure's range.
+
+    posterior, heavier: of the posterior, and of the one with a heavier tail; z: the normal quantile of the
+    confidence.
+    """
+    joined = logit_interval(combined.value, np.sqrt(combined.variance), z, estimand.bounds)
+    own = z * np.sqrt(np.where(design.usable, design.empirical, np.nan))      # half of the design's width
+    two = hull([posterior.nominal, joined], estimand.bounds)
+    three = hull(
+        [stretched(two, combined.value, STRETCH, estimand.bounds), heavier.nominal], estimand.bounds
+    )
+    kept = own * _fading(three, own)
+    earned = hull([three, (design.value - kept, design.value + kept)], estimand.bounds)
+    whole = (design.value - own, design.value + own)
+    four = _hull_of_four(estimand, joined, whole, posterior, heavier, counts)
+    share = earned_share(estimand, counts)
+    return share * earned[0] + (1 - share) * four[0], share * earned[1] + (1 - share) * four[1]
+
+
+def _fading(three: Ends, own: Floats) -> Floats:
+    """The share (R,) of the design's half-width `own` that is kept beside the other three together."""
+    others = (three[1] - three[0]) / 2
+    wider = own > others
+    return np.where(wider, others / np.where(wider, own, 1.0), 1.0) ** FADING
+
+
+def _hull_of_four(
+    estimand: Estimand, joined: Ends, design: Ends, posterior: Quantiles, heavier: Quantiles, counts: Counts
+) -> Ends:
+    # with no positive found the labels do not exclude that there is none to be found
+    at_least = estimand.value(counts.known, counts.items)
+    none_left = np.where(counts.none_found, at_least, np.nan)
+    return hull([posterior.early, joined, heavier.early, design, (none_left, none_left)], estimand.bounds)
+
+
+def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, confidence: float) -> Ends:
+    """Cut to what the labels leave possible, `certain`; all of that where the measure may well not exist."""
+    nothing = counts.none_found & (posterior.undefined > (1 - confidence) / 2)
+    lower, upper = (np.clip(end, *certain) for end in ends)
+    return np.where(nothing, certain[0], lower), np.where(nothing, certain[1], upper)
+
+
+def reported_value(
+    estimand: Estimand, combined: Combined, posterior: ByPosterior, certain: Ends, counts: Counts
+) -> Floats:
+    """The combined value (R,), within what the labels leave possible.
+
+    With no positive found an exact 0 or 1 is not to be reported: the mean, which is neither, stands in.
+    """
+    value = combined.value
+    at_an_end = (value <= estimand.bounds[0]) | (value >= estimand.bounds[1])
+    return np.clip(np.where(counts.none_found & at_an_end, posterior.mean, value), *certain)
+
+
+# How far the interval may be narrowed: by what the labels have shown of both sides of a measure.
+#
+# Every kind of labelled item (group, label) pulls the measure up or down: F1 is raised by true positives and
+# lowered by false positives and false negatives alike.  A posterior that has seen several of both knows its
+# measure; one that has seen one side only leans on its prior for the other, and is wrong where the prior is:
+# it stops short of 1 on a pool without errors, and of 0 where no hit was found.
+
+ENOUGH = 20.0    # labelled items that raise the measure, and as many that lower it
+
+
+def earned_share(estimand: Estimand, counts: Counts) -> Floats:
+    """The share (R,) of the way from the widest interval to the narrowest: 0 to 1, at ENOUGH both ways."""
+    return np.minimum(shown_both_ways(estimand, counts) / ENOUGH, 1.0)
+
+
+def shown_both_ways(estimand: Estimand, counts: Counts) -> Floats:
+    """Labelled items that raise the measure, or those that lower it, whichever are fewer: (R,).
+
+    An item counts by its pull, as a share of the strongest pull in the same direction: of balanced accuracy
+    on a rare class, a true negative is worth next to nothing beside a true positive.  0 where the measure is
+    undefined at the expected counts.
+    """
+    expected = _by_label(counts.expected, counts.items)
+    size = np.maximum(expected.sum(axis=(1, 2), keepdims=True), 1.0)
+    pull = estimand.pull(counts.expected, counts.items)
+    pull = pull - (pull * expected / size).sum(axis=(1, 2), keepdims=True)
+    pull = np.where(np.isfinite(pull), pull, 0.0)
+    found = _by_label(counts.known, counts.labelled)
+    return np.minimum(_weighed(found, np.maximum(pull, 0.0)), _weighed(found, np.maximum(-pull, 0.0)))
+
+
+def _by_label(positives: Floats, items: Floats) -> Floats:
+    """(R, G, 2) by group and label, from positives and items (R, G)."""
+    return np.stack([np.maximum(items - positives, 0.0), positives], axis=-1)
+
+
+def _weighed(found: Floats, pull: Floats) -> Floats:
+    """Items (R,) found of the kinds that pull, each as a share of the strongest: both (R, G, 2)."""
+    strongest = pull.max(axis=(1, 2))
+    total = (found * pull).sum(axis=(1, 2))
+    return np.where(strongest > 0, total / np.where(strongest > 0, strongest, 1.0), 0.0)
+
+
+# A guard for the time until positives below the threshold were found (`recalibrated:guard=true`).
+#
+# How many positives the items predicted negative hold rests on how steeply the model takes the rates to fall,
+# until some were found there.  Where they do not fall so steeply, the first labels show none, and the
+# interval is sure of too few: the value of F1 is too high, and the lower end with it.  So until FEW of them
+# were found the interval reaches as far as the wide one.
+#
+# It does so on dense pools only: where a label among the predicted negatives stands for fewer items than were
+# predicted positive.  There some positives should have turned up.  On a rare class none does in any number of
+# labels that people pay for, and the wide interval stands beside the main one.
+#
+# docs/ideas.md has what it does.
+
+FEW = 3     # positives found among the predicted negatives, from which on there is no guard
+
+
+def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: Counts) -> Ends:
+    """The interval (R,), out to the wide one where the guard is up."""
+    up = guard_is_up(estimand, counts)
+    return (
+        np.where(up, np.fmin(ends[0], wide[0]), ends[0]),
+        np.where(up, np.fmax(ends[1], wide[1]), ends[1]),
+    )
+
+
+def guard_is_up(estimand: Estimand, counts: Counts) -> Bools:
+    """Whether (R,) few positives were found among the predicted negatives, and labels there are dense.
+
+    Never where they have no part in the measure, or where it is not one of predictions.
+    """
+    matters = estimand.quantity.label_matters
+    if len(matters) != 2 or not matters[0]:
+        return np.zeros(len(counts.items), np.bool_)
+    each = counts.items[:, 0] / np.maximum(counts.labelled[:, 0], 1.0)
+    return np.asarray((counts.known[:, 0] < FEW) & (each < counts.items[:, 1]))
+
+
+# The confidence sequence of `recalibrated`: an interval that may be looked at after every round.
+#
+# Three intervals are joined, n the number of labels:
+#
+#     combined    z(n) standard errors around the combined value, with the posterior's variance
+#     heavier     the posterior with a heavier tail: its quantiles at Φ(−z(n)) and Φ(z(n))
+#     design      the design's own bounds of a single look, one-sided, with its empirical variance: no model
+#
+# z(n) is such that a mean of n independent normal terms stays within z(n) standard errors at all n at once,
+# with the confidence asked for.  Up to HORIZON labels z is constant.  It covers any number of looks while n
+# grows tenfold: the chance to leave is (Miller & Siegmund 1982, for a random walk)
+#
+#     (z − 1/z) φ(z) log 10 + 4 φ(z)/z = 1 − confidence        z = 2.84 at 95%
+#
+# Beyond HORIZON it widens with the number d of doublings, z(n)² = z² + 4 log(1 + d): then the chances of all
+# further doublings add less than a hundredth.  Labels outside the tenfold are paid for by the fact that looks
+# come in rounds: with 25 labels a round, from the first round on and for ever, a mean of normal terms leaves
+# in 4.8% of runs.
+#
+# The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  The
+# design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all looks is
+# measured and not proved (docs/stopping.md).
+#
+#     R repeats   S draws
+
+GROWTH = 10.0            # the labels of the last look over those of the first
+HORIZON = 1000.0         # labels up to which people mostly stop
+LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
+
+
+def standard_errors(labels: Floats, confidence: float) -> Floats:
+    """z(n) for n = labels (R,)."""
+    from scipy.optimize import brentq  # half a second to import, and few evaluations need it
+
+    def excess(z: float) -> float:
+        return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)
+
+    constant = brentq(excess, 1.0, LARGEST_Z) if excess(1.0) > 0 else 1.0
+    doublings = np.log2(np.maximum(labels / HORIZON, 1.0))
+    return np.asarray(np.sqrt(constant**2 + 4 * np.log1p(doublings)))
+
+
+def anytime_ends(
+    estimand: Estimand,
+    combined: Combined,
+    design: ByDesign,
+    posterior: ByPosterior,
+    heavier: tuple[Floats, Floats],
+    labels: Floats,
+    counts: Counts,
+    ends: Ends,
+    certain: Ends,
+    confidence: float,
+) -> Ends:
+    """The confidence sequence (R,), within what the labels leave possible, `certain`.
+
+    heavier: draws of the measure with the heavier tail and their weight, (R, S) each; labels (R,).  With no
+    positive found, what the interval `ends` does not exclude is not excluded.
+    """
+    z = standard_errors(labels, confidence)
+    one_sided = max(float(ndtri(confidence)), 0.0)
+    reach = one_sided * np.sqrt(np.where(design.usable, design.empirical, np.nan))
+    lower, upper = hull(
+        [
+            logit_interval(combined.value, np.sqrt(posterior.variance), z, estimand.bounds),
+            tail_quantiles(*heavier, ndtr(-z)),
+            (design.value - reach, design.value + reach),
+        ],
+        estimand.bounds,
+    )
+    lower, upper = np.clip(lower, *certain), np.clip(upper, *certain)
+    return (
+        np.where(counts.none_found, np.fmin(lower, ends[0]), lower),
+        np.where(counts.none_found, np.fmax(upper, ends[1]), upper),
+    )

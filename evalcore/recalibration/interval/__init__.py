@@ -1,1 +1,0 @@
-"""The intervals of `recalibrated`: the usual one, how much of it is earned, and the one for any time."""

@@ -1,0 +1,355 @@
+"""Recycled samples: the precision and recall of several classifiers from fewer labels than one sample each.
+
+"Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, applied track).
+An ensemble (the parent) and its components (the children) predict overlapping sets of positives.  A sample of
+the parent's positives contains a sample of each overlap; those labels are recycled, and only what a child's
+sample lacks is labelled anew.
+
+Cut the pool into atoms, the items with the same predictions by all S systems:
+
+    A atoms of sizes N_a;  member[a, s] where system s calls atom a positive;  N_s = Σ_{a in s} N_a
+
+A simple random sample of n_s of a system's positives falls on its atoms as a multivariate hypergeometric
+count m_sa, and is a simple random sample in each.  So let every atom have one random order, and give each
+system the first m_sa items of it: each system's sample is exactly a simple random sample of its positives,
+and together they need only max_s m_sa labels of each atom.
+
+    option "exact"     a system's precision is the plain mean of its own sample: unbiased, with the variance
+                       and interval of a simple random sample
+    option "all"       it is Σ_a N_a/N_s · (mean of all labels of atom a), every atom having at least one
+                       label: unbiased as well, and no label of an overlap goes unused
+
+This is a design of our own with the paper's aim.  The paper's own Algorithms 1 and 2, which draw with
+replacement, are in `evalcore.recycled_as_printed`; docs/papers/recycled-samples.md has their figures.  With
+equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the child's
+labels is recycled, less a little for chance, as in the paper's Table 1.  Live evaluations and replays of
+several systems go through the method `recycle` (evalcore.methods.two_classes.recycled), which takes option
+"all".
+
+`plan_recycled` plans; `precisions`, `simple_rate` and `recalls` estimate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.special import ndtri
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Array, Bools, Floats, Ints
+
+RecycleOption: TypeAlias = Literal["exact", "all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Overlaps:
+    """How the predicted positives of several systems lie over each other."""
+
+    member: Bools  # (A, S) whether the system calls the atom's items positive
+    size: Ints     # (A,)
+
+    @property
+    def positives(self) -> Ints:
+        """Predicted positives N_s (S,) of each system."""
+        return np.asarray((self.member * self.size[:, None]).sum(axis=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecycledPlan:
+    """How many items of each atom are asked, in the atom's own random order."""
+
+    overlaps: Overlaps
+    option: RecycleOption
+    sample: Ints  # (S, A) items of each atom in each system's sample: the first so many
+    ask: Ints     # (A,) labels the plan needs
+
+    @property
+    def labels(self) -> int:
+        """Labels bought in all."""
+        return int(self.ask.sum())
+
+    @property
+    def separate(self) -> int:
+        """Labels that a sample for each system would have bought."""
+        return int(self.sample.sum())
+
+    @property
+    def recycled(self) -> int:
+        """Labels that served more than one system, counted once for every further one."""
+        return self.separate - int(self.sample.max(axis=0).sum())
+
+    @property
+    def saved(self) -> float:
+        """The share of `separate` that was not bought."""
+        return 1 - self.labels / self.separate if self.separate else 0.0
+
+
+def overlaps_of(predictions: Array) -> tuple[Overlaps, Ints]:
+    """The atoms of predictions (N, S) of 0 and 1, and the atom (N,) of each item.
+
+    Atoms come in the order of their prediction patterns, read as binary numbers with the first system first.
+    Raises BadInput for anything but 0 and 1.
+    """
+    predictions = np.asarray(predictions)
+    if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():
+        raise BadInput("predictions of several systems are a table of 0 and 1, one column a system")
+    patterns, atom = np.unique(predictions.astype(np.int8), axis=0, return_inverse=True)
+    size = np.bincount(atom.ravel(), minlength=len(patterns))
+    return Overlaps(member=patterns == 1, size=size.astype(np.int64)), atom.ravel().astype(np.int64)
+
+
+def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, rate: float = 0.5) -> int:
+    """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up
+    (Cochran 1977, sec. 4.4). Raises BadInput for a margin, confidence or rate outside (0, 1)."""
+    if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
+        raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
+    wanted = ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
+    return min(n_items, int(np.ceil(wanted / (1 + (wanted - 1) / n_items)))) if n_items else 0
+
+
+def plan_recycled(
+    overlaps: Overlaps, sizes: Sequence[int], option: RecycleOption, rng: np.random.Generator
+) -> RecycledPlan:
+    """Draw the samples of all systems.  sizes: n_s, cut to N_s.
+
+    Nothing depends on labels, so a plan is drawn once and its labels may come in any order.
+    Raises BadInput for a size below 1 or another number of sizes than systems.
+    """
+    n_systems = overlaps.member.shape[1]
+    if len(sizes) != n_systems or min(sizes) < 1:
+        raise BadInput(f"{n_systems} systems need as many sample sizes, each at least 1, got {list(sizes)}")
+    sample = np.stack([
+        rng.multivariate_hypergeometric(
+            np.where(overlaps.member[:, s], overlaps.size, 0),
+            min(int(sizes[s]), int(overlaps.positives[s])),
+            method="marginals",
+        )
+        for s in range(n_systems)
+    ])
+    ask = sample.max(axis=0)
+    if option == "all":
+        ask = np.maximum(ask, overlaps.member.any(axis=1))
+    return RecycledPlan(overlaps=overlaps, option=option, sample=sample, ask=ask)
+
+
+# Precisions, and other rates of positives, from recycled samples and from simple random ones.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateEstimate:
+    """A precision, recall or false-omission rate."""
+
+    value: float | None   # None where nothing can be said
+    lower: float
+    upper: float
+    variance: float
+    labels: int           # that this estimate rests on
+
+
+def precisions(
+    plan: RecycledPlan, labels: Sequence[Array], confidence: float = 0.95
+) -> list[RateEstimate]:
+    """The precision of each of S systems. labels: for each of A atoms its labels (n_a,), 0 or 1, in the order
+    asked.
+
+    Raises BadInput when an atom has another number of labels than the plan asked for.
+    """
+    found = _cumulative(plan, labels)
+    return [
+        (_exact if plan.option == "exact" else _all)(plan, found, s, confidence)
+        for s in range(len(plan.sample))
+    ]
+
+
+def _cumulative(plan: RecycledPlan, labels: Sequence[Array]) -> list[Ints]:
+    """Positives among the first 0, 1, 2 ... labels of each atom."""
+    lengths = [len(each) for each in labels]
+    if lengths != plan.ask.tolist():
+        raise BadInput(f"the plan asked for {plan.ask.tolist()} labels of its atoms, got {lengths}")
+    return [np.concatenate([[0], np.cumsum(np.asarray(each, np.int64))]) for each in labels]
+
+
+def _exact(plan: RecycledPlan, found: Sequence[Ints], s: int, confidence: float) -> RateEstimate:
+    n, total = int(plan.sample[s].sum()), int(plan.overlaps.positives[s])
+    positives = sum(int(each[m]) for each, m in zip(found, plan.sample[s], strict=True))
+    return simple_rate(positives, n, total, confidence)
+
+
+def _all(plan: RecycledPlan, found: Sequence[Ints], s: int, confidence: float) -> RateEstimate:
+    here = plan.overlaps.member[:, s] & (plan.overlaps.size > 0)
+    if not here.any():
+        return RateEstimate(value=None, lower=0.0, upper=1.0, variance=0.0, labels=0)
+    size, n = plan.overlaps.size[here].astype(np.float64), plan.ask[here].astype(np.float64)
+    mean = np.array([each[-1] for each in found], np.float64)[here] / n
+    share = size / size.sum()
+    value = float(share @ mean)
+    # an atom with one or a few labels cannot tell its own spread: it gets the system's
+    spread = np.where(n >= 5, mean * (1 - mean), value * (1 - value)) * n / np.maximum(n - 1, 1)
+    variance = float(share**2 @ ((1 - n / size) * spread / n))
+    return _rate(value, variance, int(n.sum()), bool((n == size).all()), confidence)
+
+
+def simple_rate(positives: int, n: int, n_items: int, confidence: float = 0.95) -> RateEstimate:
+    """The rate of positives from a simple random sample of n of n_items, with the finite-pool variance."""
+    if n == 0:
+        return RateEstimate(value=None, lower=0.0, upper=1.0, variance=0.0, labels=0)
+    value = positives / n
+    variance = (1 - n / n_items) * value * (1 - value) / max(n - 1, 1)
+    return _rate(value, variance, n, n == n_items, confidence)
+
+
+def _rate(value: float, variance: float, n: int, census: bool, confidence: float) -> RateEstimate:
+    """With a Wilson interval at the effective sample size, which no rate of 0 or 1 shrinks to a point."""
+    if census:
+        return RateEstimate(value=value, lower=value, upper=value, variance=0.0, labels=n)
+    effective = value * (1 - value) / variance if variance > 0 else float(n)
+    z2 = ndtri(0.5 + confidence / 2) ** 2
+    centre = (value + z2 / (2 * effective)) / (1 + z2 / effective)
+    half = np.sqrt(z2 * (value * (1 - value) / effective + z2 / (4 * effective**2))) / (1 + z2 / effective)
+    return RateEstimate(
+        value=value,
+        lower=float(max(centre - half, 0.0)),
+        upper=float(min(centre + half, 1.0)),
+        variance=variance,
+        labels=n,
+    )
+
+
+# Recall of several systems from their precisions and one false-omission rate.
+#
+# With the parent's precision, the children's (`precisions`), and one simple random sample of the items the
+# parent calls negative, which gives its false-omission rate φ, everything is known that recall needs:
+#
+#     T_s = N_s · precision_s                 true positives of system s
+#     P   = T_parent + (N - N_parent) φ       positives of the pool
+#     recall_s = T_s / P
+#
+# So recall of S systems costs one sample of negatives, not S.  By the delta method, with r = recall_s,
+#
+#     Var(r) ≈ (Var T_s - 2 r Cov(T_s, T_parent) + r² (Var T_parent + Var((N - N_parent) φ))) / P²
+#
+# The labels a child shares with its parent make the covariance; it is left out except for the parent itself,
+# which errs to the wide side.
+
+def recalls(
+    overlaps: Overlaps,
+    precision: Sequence[RateEstimate],
+    omission: RateEstimate,
+    *,
+    parent: int = 0,
+    confidence: float = 0.95,
+) -> list[RateEstimate]:
+    """The recall of each system; None where its precision or the number of positives is not known.
+
+    omission: the false-omission rate of the parent, see `evalcore.recycled.simple_rate`.
+    Raises BadInput for a parent that is not among the systems.
+    """
+    if not 0 <= parent < len(precision):
+        raise BadInput(f"the parent is one of the {len(precision)} systems, got number {parent}")
+    n_negative = int(overlaps.size.sum() - overlaps.positives[parent])
+    top, n_top = precision[parent], int(overlaps.positives[parent])
+    if (top.value is None and n_top) or (omission.value is None and n_negative):
+        return [_unknown() for _ in precision]
+    missed = n_negative * (omission.value or 0.0)
+    total = n_top * (top.value or 0.0) + missed
+    var_missed, var_top = n_negative**2 * omission.variance, n_top**2 * top.variance
+    found = []
+    for s, estimate in enumerate(precision):
+        n_s = int(overlaps.positives[s])
+        if total <= 0 or (estimate.value is None and n_s):
+            found.append(_unknown())
+            continue
+        recall = min(n_s * (estimate.value or 0.0) / total, 1.0)
+        if s == parent:
+            spread = (1 - recall) ** 2 * var_top + recall**2 * var_missed
+        else:
+            spread = n_s**2 * estimate.variance + recall**2 * (var_top + var_missed)
+        variance = float(spread / total**2)
+        half = float(ndtri(0.5 + confidence / 2) * np.sqrt(variance))
+        sure = variance == 0 and _is_exact(estimate) and _is_exact(top) and _is_exact(omission)
+        found.append(
+            RateEstimate(
+                value=recall,
+                # a variance of zero from a sample is ignorance: the whole range
+                lower=recall if sure else max(recall - half, 0.0) if variance > 0 else 0.0,
+                upper=recall if sure else min(recall + half, 1.0) if variance > 0 else 1.0,
+                variance=variance,
+                labels=estimate.labels + omission.labels,
+            )
+        )
+    return found
+
+
+def _is_exact(estimate: RateEstimate) -> bool:
+    return estimate.value is None or estimate.lower == estimate.upper
+
+
+def _unknown() -> RateEstimate:
+    return RateEstimate(value=None, lower=0.0, upper=1.0, variance=0.0, labels=0)
+
+
+# How samples of several systems share their labels: the allocation behind the method `recycle`.
+#
+#     S systems, the parent first; C cells, the atoms of equal predictions; G groups of items
+#     N_g     items of a group: what a system calls positive, or what the parent calls negative
+#     t_c(n)  max over the groups of cell c of min(n, N_g) N_c / N_g, and at least one item
+#
+# t_c(n) is what cell c must be asked so that every group has a proportional sample of n; Σ_c t_c(n) grows
+# with n, so a number of labels has a level n.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Groups:
+    """Whose samples the cells belong to."""
+
+    size: Ints     # (C,) items of the cells
+    member: Bools  # (G, C)
+    items: Ints    # (G,) N_g
+
+
+def predictions_of(cells: Cells) -> Ints:
+    """What every system calls each cell, (S, C): the parent, then the children by the bits of the stratum."""
+    children = max(cells.n_slots - 1, 0).bit_length()
+    bits = [(cells.stratum >> s) & 1 for s in range(children)]
+    return np.stack([cells.prediction, *bits]).astype(np.int64)
+
+
+def groups_of(cells: Cells, predicted: Ints, *, negatives: bool) -> Groups:
+    """The groups that are not empty. predicted (S, C), 0 or 1; `negatives`: with the parent's predicted
+    negatives."""
+    rows = [*(predicted == 1), *([predicted[0] == 0] if negatives else [])]
+    member = np.stack([row for row in rows if row.any()] or [predicted[0] == 1])
+    return Groups(size=cells.size, member=member, items=(member * cells.size).sum(axis=1))
+
+
+def shares(groups: Groups, n: Floats) -> Floats:
+    """t (R, C) at the levels n (R,)."""
+    sampled = np.minimum(n[:, None], groups.items) / np.maximum(groups.items, 1)      # (R, G)
+    largest = (sampled[:, :, None] * groups.member).max(axis=1)                      # (R, C)
+    asked = largest * groups.size
+    touched = groups.member.any(axis=0) & (n > 0)[:, None]
+    return np.where(touched, np.maximum(asked, 1.0), 0.0)
+
+
+def level(groups: Groups, labels: Ints) -> Floats:
+    """The n (R,) whose shares add up to labels (R,); 0 while there is not one label for every cell."""
+    low: Floats = np.zeros(len(labels))
+    high: Floats = np.full(len(labels), float(groups.items.max(initial=1)))
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = shares(groups, middle).sum(axis=1) >= labels
+        low, high = np.asarray(np.where(enough, low, middle)), np.asarray(np.where(enough, middle, high))
+    reached = shares(groups, high).sum(axis=1) <= labels + 1e-6
+    return np.where(reached, high, 0.0)
+
+
+def behind(groups: Groups, seen: Ints, wanted: Ints, size: Ints) -> Floats:
+    """How many items (R, C) each cell lacks of its share of all labels so far and `size` (R,) more. seen,
+    wanted (R, C): items labelled so far, and the most that may be added."""
+    target = shares(groups, np.maximum(level(groups, seen.sum(axis=1) + size), 1e-9))
+    return np.asarray(np.clip(target - seen, 0.0, wanted))
+
+
+def separate_labels(groups: Groups, n: Floats) -> Floats:
+    """Labels (R,) that a sample of n for each group would cost."""
+    return np.asarray(np.minimum(n[:, None], groups.items).sum(axis=1))

@@ -1,1 +1,0 @@
-"""Recycled samples: several systems judged from shared labels."""

@@ -1,1 +1,0 @@
-"""When an alert is raised, and how it is delivered."""

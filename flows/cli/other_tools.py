@@ -1,0 +1,124 @@
+"""The commands about other tools: `assay import` makes pools of their logs and tables, `assay publish` makes
+an evaluation or a monitor a run of MLflow.
+"""
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.flows.cli.json_types import ImportedJson, PublishedJson
+from assay.flows.cli.output import (
+    json_option,
+    print_json,
+    refuse_to_replace,
+    store_named,
+    store_option,
+    write_new,
+)
+from assay.tasks.report import wording
+
+if TYPE_CHECKING:
+    from assay.flows.connectors import BroughtIn
+    from assay.tasks.connectors.records import Layout
+
+
+@click.command("import")
+@click.argument("given", metavar="FILE...", nargs=-1, required=True)
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="POOL",
+              help="The pool to write, a name that ends in .parquet; it must not exist yet.")
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
+              help="Write the suggested spec to this file, which must not exist yet.")
+@click.option("--format", "format", default=None, metavar="NAME",
+              help="What FILE is, where its content does not say: inspect, lm-eval, promptfoo, mlflow, "
+                   "datasets.")
+@click.option("--layout", type=click.Choice(["responses", "questions"]), default=None,
+              help="Of logs with several models: a row for each response, or for each question with the "
+                   "responses side by side [default: by question, where the models can be compared so].")
+@json_option
+def import_command(
+    given: tuple[str, ...], to: Path, write: Path | None, format: str | None, layout: "Layout | None",
+    as_json: bool,
+) -> int:
+    """Make a pool of the logs or tables of another tool, and suggest a spec.
+
+    FILE is a file, a folder or an address; its format is recognised by what is in it. What a scorer said of a
+    response becomes a judge's verdict, and the spec asks people whether it is right. What is not imported is
+    listed. All formats: docs/how-to/import.md.
+
+    \b
+    Example:
+      assay import logs/ --to pool.parquet --write assay.yaml
+      assay doctor assay.yaml && assay run assay.yaml
+    """
+    from assay.flows.connectors import bring_in
+
+    if write is not None:
+        refuse_to_replace(write)
+    found = bring_in(given, to, format, layout)
+    if write is not None and found.written.spec is not None:
+        write_new(write, found.written.spec)
+    if as_json:
+        told: ImportedJson = {
+            "format": found.format, "read": list(found.places), "pool": str(to), "rows": found.written.rows,
+            "columns": list(found.written.columns), "systems": list(found.written.systems),
+            "notes": list(found.notes), "spec": found.written.spec,
+        }
+        print_json(told)
+    else:
+        _print(found, write)
+    return 0
+
+
+def _print(found: "BroughtIn", spec: Path | None) -> None:
+    written = found.written
+    files = "1 place" if len(found.places) == 1 else f"{len(found.places):,} places"
+    click.echo(f"wrote {written.path}: {written.rows:,} rows from {files} ({found.format})")
+    for line in (f"columns: {', '.join(written.columns)}", *(f"note: {note}" for note in found.notes)):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    if spec is not None:
+        click.echo(f"wrote {spec}; check it, then: assay doctor {spec} && assay run {spec}")
+    elif written.spec is not None:
+        click.echo("\n" + written.spec.rstrip())
+
+
+@click.command()
+@click.argument("name")
+@click.option("--mlflow", "tracking", required=True, metavar="ADDRESS",
+              help="Where MLflow is, such as http://127.0.0.1:5000 or sqlite:///mlflow.db; env: where "
+                   "MLFLOW_TRACKING_URI says.")
+@click.option("--experiment", default=None, metavar="EXPERIMENT",
+              help="The experiment, made if there is none [default: MLFLOW_EXPERIMENT_NAME, else assay].")
+@click.option("--run", "run_id", default=None, metavar="ID",
+              help="Write into this run [default: the one of NAME, made if there is none].")
+@store_option
+@json_option
+def publish(
+    name: str, tracking: str, experiment: str | None, run_id: str | None, where: str | None, as_json: bool
+) -> int:
+    """Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.
+
+    Every closed round is a step; of a monitor, every judged window. It can be done at any time, finished or
+    not, and again: the same run is found, and only what is new is added.
+
+    \b
+    Example:
+      assay publish restaurant-dedup --mlflow http://127.0.0.1:5000
+      assay publish monitors/dedup --mlflow env --experiment quality
+    """
+    from assay.flows.publish import to_mlflow
+    from assay.tasks.mlflow.tracking import tracking_address
+
+    done = to_mlflow(store_named(where), name, tracking_address(tracking), experiment=experiment, run=run_id)
+    if as_json:
+        told: PublishedJson = {
+            "name": name, "run_id": done.run_id, "experiment_id": done.experiment_id, "new": done.new,
+            "metrics": done.metrics,
+        }
+        print_json(told)
+    else:
+        known = "new run" if done.new else "run"
+        click.echo(f"{name}: {known} {done.run_id} of experiment {done.experiment_id}, "
+                   f"{wording.plural(done.metrics, 'metric value')} added")
+    return 0

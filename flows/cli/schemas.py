@@ -1,0 +1,158 @@
+"""The JSON Schemas by name: of what every command prints, of files, and of specs; and every key of that JSON
+on one page, `docs/json.md`.
+
+    python -m assay.flows.cli.schemas > docs/json.md
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import JsonObject
+from assay.flows.cli import json_types as of
+from assay.flows.verify.checking import VerificationJson
+from assay.tasks.doctor.examination import ExaminationJson
+from assay.tasks.json_schema import schema_of
+from assay.tasks.replay.records import ReplayJson
+from assay.tasks.report.history.record import HistoryJson
+from assay.tasks.report.printed import ComparedJson, ReportJson, SeveralJson, StandingJson
+from assay.tasks.spec.reference import holds, spec_schema
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of JSON."""
+
+    says: str                        # what has it, in a sentence
+    make: Callable[[], JsonObject]   # its JSON Schema, without name
+
+
+def _of(kind: Any, says: str) -> Form:
+    return Form(says, lambda: schema_of(kind))
+
+
+def _command(name: str, kind: Any) -> tuple[str, Form]:
+    return name, _of(kind, f"What `assay {name} --json` prints.")
+
+
+FORMS: dict[str, Form] = dict([
+    _command("demo", of.DemoJson),
+    _command("doctor", ExaminationJson),
+    _command("run", StandingJson),
+    _command("begin", StandingJson),
+    _command("advance", StandingJson),
+    _command("extend", StandingJson),
+    _command("status", StandingJson | of.MonitorStandingJson | of.EveryStandingJson),
+    _command("report", StandingJson | SeveralJson),
+    _command("check", of.CheckedJson),
+    _command("export", of.ExportJson),
+    _command("estimate", of.EstimatedJson),
+    _command("publish", of.PublishedJson),
+    _command("compare", ComparedJson),
+    _command("verify", VerificationJson),
+    _command("replay", ReplayJson),
+    _command("import", of.ImportedJson),
+    _command("init", of.SpecWrittenJson),
+    _command("alerts", of.AlertsJson),
+    _command("monitor", of.TickJson | of.ScheduledJson),
+    _command("history", HistoryJson),
+    _command("amend", of.AmendedJson),
+    _command("mute", of.MutedJson),
+    _command("unmute", of.UnmutedJson),
+    ("error", _of(of.FailedJson, "What every command prints with `--json` where it fails.")),
+    ("report.json", _of(ReportJson, "The file that `assay report` writes.")),
+    ("history.json", _of(HistoryJson, "The file that `assay history --out` writes.")),
+    ("spec", Form("The spec of an evaluation: docs/spec.md.", spec_schema)),
+    ("monitor-spec", Form("The spec of a monitor: docs/spec.md.", lambda: spec_schema(monitor=True))),
+])
+
+
+def schema_named(name: str) -> JsonObject:
+    """The JSON Schema of a form. Raises BadInput for a name that there is not."""
+    if name not in FORMS:
+        raise BadInput(f"there is no schema {name!r}; there are {', '.join(FORMS)}")
+    form = FORMS[name]
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    made = {key: value for key, value in form.make().items() if key not in ("title", "description")}
+    return {"$schema": dialect, "title": name, "description": form.says} | made
+
+
+# The page of all keys.
+
+_TITLE = """\
+# JSON reference
+
+With `--json` a command prints one JSON object on standard output, and a command that fails prints
+[an error](#json-error). `assay schema NAME` prints the JSON Schema of each of them, for programs that check
+or generate code: `assay schema status > status.schema.json`. No object has other keys than those on this
+page. A number that is not known is null, never NaN, and where `value` is null, `undefined_reason` says why.
+
+This page is made from the types of the code.
+"""
+_ELSEWHERE = ("spec", "monitor-spec")     # docs/spec.md
+
+
+def json_page() -> str:
+    """Markdown: a table for every form, and for every part that forms have in common."""
+    parts: dict[str, Any] = {}
+    lines = [_TITLE]
+    for names, schema in _together():
+        parts |= schema.pop("$defs", {})
+        heading = ", ".join(f"`{name}`" for name in names)
+        lines += [f"(json-{names[0].replace('.', '-')})=", "", f"## {heading}", ""]
+        lines += [" ".join(dict.fromkeys(FORMS[name].says for name in names)), ""]
+        forms = schema.get("anyOf", [schema])
+        for number, form in enumerate(forms):
+            lines += ["or", ""] if number else []
+            lines += [*_form(form), ""]
+    lines += ["## Parts", ""]
+    for name, part in sorted(parts.items()):
+        if "properties" in part:
+            lines += [f"({_target(name)})=", "", f"### {name}", "", part["description"], ""]
+            lines += [*_table(part), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _together() -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The forms, those of the same schema as one."""
+    found: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    for name in FORMS:
+        if name not in _ELSEWHERE:
+            schema = {key: value for key, value in schema_named(name).items()
+                      if key not in ("$schema", "title", "description")}
+            found.setdefault(json.dumps(schema), ([], schema))[0].append(name)
+    yield from found.values()
+
+
+def _form(form: Mapping[str, Any]) -> Iterator[str]:
+    if "$ref" in form:
+        yield _link(str(form["$ref"]))
+    else:
+        yield from _table(form)
+
+
+def _table(part: Mapping[str, Any]) -> Iterator[str]:
+    always = part.get("required", ())
+    yield "| key | there | holds | |"
+    yield "| --- | --- | --- | --- |"
+    for key, value in part["properties"].items():
+        about = str(value.get("description", "")).replace("|", "\\|")
+        there = "always" if key in always else ""
+        null = " or null" if {"type": "null"} in value.get("anyOf", ()) else ""
+        yield f"| `{key}` | {there} | {holds(value, _link)}{null} | {about} |"
+
+
+def _link(reference: str) -> str:
+    name = reference.rpartition("/")[2]
+    return f"[{name}](#{_target(name)})"
+
+
+def _target(part: str) -> str:
+    """Not that of a command of the same name."""
+    return f"json-part-{part.lower()}"
+
+
+if __name__ == "__main__":
+    print(json_page(), end="")  # noqa: T201

@@ -1,0 +1,126 @@
+"""The commands of a service: `assay listen` advances an evaluation as soon as Label Studio says that somebody
+answered, `assay alerts` says what people were told, what waits, and whether the channels work.
+"""
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from assay.flows.cli.json_types import AlertsJson
+from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.tasks.alerts.listing import OutboxRow, undelivered
+from assay.tasks.secrets import refuse_secrets
+
+
+@click.command()
+@store_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8300, show_default=True,
+              help="The port to listen on; 0 takes a free one.")
+@click.option("--health-port", type=click.IntRange(1, 65535), default=None,
+              help="A second port that answers GET /health and nothing else, for liveness probes: floods of "
+              "the first one do not stop it.")
+@click.option("--register", default=None, metavar="URL",
+              help="Register this receiver with Label Studio for every open evaluation. URL is the address "
+              "at which Label Studio reaches it.")
+@click.option("--workers", type=click.IntRange(1, 32), default=2, show_default=True,
+              help="Evaluations advanced at the same time.")
+@click.option("--metrics", is_flag=True,
+              help="Answer GET /metrics from this machine with the figures of all monitors, for Prometheus.")
+def listen(
+    where: str | None, host: str, port: int, health_port: int | None, register: str | None, workers: int,
+    metrics: bool,
+) -> int:
+    """Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.
+
+    Webhooks can be lost. The next sweep then advances the evaluation, so keep the sweep scheduled. The secret
+    is in ASSAY_WEBHOOK_SECRET. Listen on the loopback address only, or behind a proxy with TLS.
+
+    \b
+    Example:
+      ASSAY_WEBHOOK_SECRET=... assay listen --register http://127.0.0.1:8300
+    """
+    from assay.flows.listen.receiver import SECRET_VARIABLE, checked_secret, serve
+    from assay.tasks import events
+    from assay.tasks.telemetry.exporters import content_type
+
+    secret = os.environ.get(SECRET_VARIABLE, "").strip()
+    checked_secret(secret)
+    refuse_secrets(register or "", "--register")
+    if register is not None and not register.startswith(("http://", "https://")):
+        raise click.BadParameter(
+            f"{register!r} is not an http:// or https:// address", param_hint="--register"
+        )
+    store = store_named(where)
+    store.check()
+    if metrics:
+        content_type()
+    if os.environ.get("PREFECT_API_URL"):
+        events.tell_from_anywhere()
+    serve(
+        store, secret, host=host, port=port, workers=workers, register=register, health_port=health_port,
+        metrics=metrics,
+        ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {store.url}", err=True),
+    )
+    return 0
+
+
+@click.command()
+@click.argument("name", required=False)
+@store_option
+@click.option("--deliver", "deliver_now", is_flag=True, help="Send the alerts that wait, now.")
+@click.option("--test", "test_now", is_flag=True, help="Send a test message to every channel of NAME.")
+@json_option
+def alerts(
+    name: str | None, where: str | None, deliver_now: bool, test_now: bool, as_json: bool
+) -> int:
+    """List the alerts of NAME, or of everything in the store, and who was told of them.
+
+    NAME is an evaluation, or monitors/NAME. Channels are named in the spec (`alerts.channels`); their
+    addresses come from this machine's environment or from Prefect. Exit code 1: something was not delivered.
+
+    \b
+    Example:
+      assay alerts restaurant-dedup
+      assay alerts --deliver
+      assay alerts restaurant-dedup --test
+    """
+    from assay.flows.alerts import deliver, outbox_of_all, try_channels
+
+    store = store_named(where)
+    if test_now and name is None:
+        raise click.UsageError("--test needs a NAME: it tests the channels of NAME")
+    done = try_channels(store, name) if test_now and name else []
+    owners = [name] if name else None
+    rows = outbox_of_all(store, owners)   # also repairs the index, before it is used
+    if deliver_now:
+        done += deliver(store, owners)
+        rows = outbox_of_all(store, owners)
+    failed = undelivered(done)
+    if as_json:
+        listed: Any = [row.to_json() for row in rows]
+        deliveries: Any = [asdict(one) for one in done]
+        told: AlertsJson = {"alerts": listed, "deliveries": deliveries}
+        print_json(told)
+        return int(failed)
+    for row in rows:
+        _print(row)
+    if not rows:
+        click.echo(f"no alerts in {store.url}" if name is None else f"{name}: no alerts")
+    for one in done:
+        why = f": {one.why}" if one.why else ""
+        click.echo(f"{one.owner}/{one.key} to {one.channel or 'its channels'}: {one.status}{why}")
+    return int(failed)
+
+
+def _print(row: OutboxRow) -> None:
+    click.echo(f"{row.owner}/{row.alert.key}  {row.alert.severity}  {row.alert.subject}")
+    for channel, told in sorted(row.channels.items()):
+        why = f": {told.why}" if told.why else ""
+        click.echo(f"  {channel}: {told.status}, {told.at.isoformat()}{why}")
+    if row.muted:
+        click.echo("  muted: nobody was told")
+    if row.waiting:
+        click.echo("  not delivered yet")

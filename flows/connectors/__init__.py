@@ -1,1 +1,0 @@
-"""`assay import`: other tools' logs and tables become pools."""

@@ -1,0 +1,101 @@
+"""Muting a monitor's alerts until a date, and what people are told when the mute ends.
+
+An alert that is raised during a mute is kept in the ledger, marked as muted, and never delivered. When the
+mute ends, one summary says what was muted, and a breach that still stands is told as if it were new.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from assay.evalcore.errors import BadInput
+from assay.flows.monitor.run import MonitorRun, read_run
+from assay.flows.monitor.telling import alert_of
+from assay.flows.monitor.versions import open_monitor
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.outbox import MutedAlert, raise_alert, read_muted, summary_alert
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, last_certain, mute_at, read_mutes
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.seals import MUTES, seal_numbered
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.history.words import news_of_place
+
+
+def mute(store: Store, name: str, *, until: datetime, reason: str, now: datetime) -> Mute:
+    """Mute a monitor's alerts, or change until when. Raises UnknownMonitor, BadInput for a past date."""
+    if until <= now:
+        raise BadInput(f"{until:%Y-%m-%d %H:%M} UTC is past; name a moment to come")
+    if not reason.strip():
+        raise BadInput("a mute needs a reason: whoever looks for the alerts will want to know why")
+    return _change(store, name, until, reason, now)
+
+
+def unmute(store: Store, name: str, *, now: datetime, reason: str = "") -> bool:
+    """End a mute; False if there is none. What was muted is summed up. Raises UnknownMonitor."""
+    open_monitor(store, name)
+    ledger = Ledger(store, layout.monitor(name))
+    ended = mute_at(retried(read_mutes)(ledger), now) is not None
+    if ended:
+        _change(store, name, None, reason, now)
+    end_mutes(read_run(store, name, now))
+    return ended
+
+
+def end_mutes(run: MonitorRun) -> None:
+    """Sum up the mutes that have ended, each once."""
+    mutes = retried(read_mutes)(run.ledger)
+    seal_numbered(run.ledger, MUTES, len(mutes))   # after a crash
+    if not mutes or mute_at(mutes, run.now) is not None:
+        return
+    muted = retried(read_muted)(run.ledger)
+    for ended in ended_mutes(mutes, run.now):
+        alerts = [one for one in muted if one.mute == ended.number]
+        if alerts:
+            _sum_up(run, ended, alerts)
+
+
+def _sum_up(run: MonitorRun, ended: Mute, muted: Sequence[MutedAlert]) -> None:
+    standing = _still_in_breach(run, {one.alert.key for one in muted})
+    choices = run.alerts
+    for alert in standing:
+        raise_alert(run.ledger, alert, run.now)
+    if "muted" in choices.tell:
+        severity = choices.severity.of("muted")
+        raise_alert(run.ledger, summary_alert(run.spec.name, ended, muted, standing, severity), run.now)
+
+
+def _still_in_breach(run: MonitorRun, muted: set[str]) -> list[Alert]:
+    """The alerts of breaches that were muted and have not ended, to be raised under another key."""
+    found = []
+    newest = run.verdicts[-1] if run.verdicts else None
+    for segment in [] if newest is None else [one.segment for one in (newest.overall, *newest.segments)]:
+        certain = last_certain(run.verdicts, segment)
+        if certain is None or certain.verdict != "breach":
+            continue
+        verdict = next(v for v in reversed(run.verdicts) if certain in (v.overall, *v.segments))
+        news = news_of_place(verdict, certain, run.verdicts, run.signals(verdict.window))
+        alert = alert_of(run.spec, news, "breach")
+        if alert.key in muted:
+            found.append(replace(alert, key=f"{alert.key}-unmuted"))
+    return found
+
+
+def _change(store: Store, name: str, until: datetime | None, reason: str, now: datetime) -> Mute:
+    open_monitor(store, name)
+    ledger = Ledger(store, layout.monitor(name))
+    before = retried(read_mutes)(ledger)
+    if before and (before[-1].until, before[-1].reason) == (until, reason.strip()):
+        return before[-1]   # said twice, or a command that was cut off and is run again
+    wanted = Mute(number=len(before) + 1, until=until, reason=reason.strip(), at=now)
+    winner = _put(ledger, wanted)
+    seal_numbered(ledger, MUTES, winner.number)
+    if (winner.until, winner.reason) != (wanted.until, wanted.reason):
+        raise BadInput(f"{name}: somebody else muted or unmuted it at the same moment; look, and try again")
+    return winner
+
+
+@effect("mute-monitor")
+def _put(ledger: Ledger, change: Mute) -> Mute:
+    return create_mute(ledger, change)

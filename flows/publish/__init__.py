@@ -1,1 +1,0 @@
-"""Evaluations and monitors as runs of MLflow."""

@@ -1,1 +1,0 @@
-"""What MLflow holds: traces with their assessments, and tables of evaluations."""

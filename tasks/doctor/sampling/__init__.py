@@ -1,1 +1,0 @@
-"""Which rows of a large source are looked at, and what that leaves unknown."""

@@ -1,1 +1,0 @@
-"""Is what a ledger holds what was put there?"""

@@ -1,0 +1,148 @@
+"""What a check of a ledger found: a key, and how it differs from what it should be.
+
+Sealed bytes are compared exactly.  Numbers that are recomputed are compared to TOLERANCE.  Processors, vector
+units and kernels of BLAS round differently; nothing that is stored follows a rounding
+(`evalcore.reproducible`), and on every kernel that the tests can set recomputed numbers agree to 1e-8 of
+themselves.  TOLERANCE leaves a factor of a hundred for processors and libraries that were never tried, and is
+a thousandth of the last digit that a report prints.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isclose
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.evalcore.errors import plural
+from assay.evalcore.types import Array, Bools
+from assay.tasks.ledger.ending import Extension
+from assay.tasks.ledger.layout import Key
+from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.record import Ledger
+
+TOLERANCE = 1e-6    # relative
+NEAR_ZERO = 1e-9    # absolute; of a column, relative to its largest number
+_LISTED = 4         # differences written out in one sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Difference:
+    """One thing that is wrong."""
+
+    key: str
+    difference: str
+
+
+def same_number(a: float, b: float) -> bool:
+    """Equal to the tolerance of a recomputation."""
+    return isclose(a, b, rel_tol=TOLERANCE, abs_tol=NEAR_ZERO)
+
+
+def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[str]:
+    """Every place where two JSON values differ; numbers to the tolerance, everything else exactly."""
+    if isinstance(stored, Mapping) and isinstance(computed, Mapping):
+        for name in sorted({*stored, *computed}, key=str):
+            place = f"{where}.{name}" if where else str(name)
+            if name not in stored:
+                yield f"{place} is missing"
+            elif name not in computed:
+                yield f"{place} should not be there"
+            else:
+                yield from value_differences(stored[name], computed[name], place)
+    elif isinstance(stored, list) and isinstance(computed, list):
+        if len(stored) != len(computed):
+            yield f"{where} has {plural(len(stored), 'entry', 'entries')}, recomputed {len(computed)}"
+            return
+        for i, (a, b) in enumerate(zip(stored, computed, strict=True)):
+            yield from value_differences(a, b, f"{where}[{i}]")
+    elif not _same(stored, computed):
+        yield f"{where} is {stored!r}, recomputed {computed!r}"
+
+
+def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, ArrayLike]) -> Iterator[str]:
+    """One sentence for every column that differs, with its first row that does."""
+    for name in sorted({*stored, *computed}):
+        if name not in stored or name not in computed:
+            yield f"column {name} is {'missing' if name not in stored else 'not recomputed'}"
+            continue
+        a, b = np.asarray(stored[name]), np.asarray(computed[name])
+        if a.shape != b.shape:
+            yield f"{name} has {plural(len(a), 'row')}, recomputed {len(b)}"
+            continue
+        exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
+        bad = a != b if exact else ~_close(a, b)
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            yield (
+                f"{name} differs in {plural(int(bad.sum()), 'row')}, first in row {first}: {a[first]!s}, "
+                f"recomputed {b[first]!s}"
+            )
+
+
+def _close(a: Array, b: Array) -> Bools:
+    """Whether (n,) numbers are equal to the tolerance of a recomputation."""
+    size = np.where(np.isfinite(a), np.abs(a), 0.0).max(initial=0.0)
+    return np.isclose(a, b, rtol=TOLERANCE, atol=NEAR_ZERO * size, equal_nan=True)
+
+
+def in_one_sentence(found: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = len(found) - _LISTED
+    return "; ".join(found[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _same(stored: Any, computed: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (stored, computed))
+    if numbers and (isinstance(stored, float) or isinstance(computed, float)):
+        return same_number(stored, computed)
+    return type(stored) is type(computed) and bool(stored == computed)
+
+
+# What a check of an evaluation's keys found, as far as it has come.
+
+@dataclass(slots=True, kw_only=True)
+class Integrity:
+    """What was found."""
+
+    ledger: Ledger
+    keys: frozenset[str]                 # all there are
+    known: Mapping[str, Key]             # of them, what those are that have a name in the layout
+    rounds: int                          # with any key
+    finished: bool                       # the last ending, or its seal, is there
+    extensions: tuple[Extension, ...] = ()   # that can be read, up to the first that cannot
+    revisions: int = 0                   # with any key
+    manifest: Manifest | None = None     # None if it cannot be read
+    last_seal: str | None = None         # digest of the newest seal
+    last_seal_key: str | None = None
+    seals: dict[str, str] = field(default_factory=dict)   # digest of each seal's bytes -> its key
+    checked: set[str] = field(default_factory=set)   # keys whose bytes were compared with a digest
+    differences: list[Difference] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def damaged(self) -> set[str]:
+        """Keys something is wrong with."""
+        return {found.key for found in self.differences}
+
+    def expect(self, newest: str | None, among: str | None, first: str) -> None:
+        """Compare seals with digests noted earlier: of the newest one, and of any one.
+
+        first   the key to name where there is no seal
+        """
+        key = self.last_seal_key or first
+        if newest is not None and newest.lower() != self.last_seal:
+            self.add(key, f"the newest seal has the digest {self.last_seal}, not {newest}")
+        if among is None:
+            return
+        if among.lower() in self.seals:
+            self.notes.append(f"the digest is that of {self.seals[among.lower()]}: nothing before it changed")
+        else:
+            self.add(key, f"no seal has the digest {among}: the ledger was cut off, or is another one")
+
+    def add(self, key: str, difference: str) -> None:
+        """Write down one difference, once."""
+        found = Difference(key=key, difference=difference)
+        if found not in self.differences:
+            self.differences.append(found)

@@ -1,0 +1,324 @@
+"""The scores of a frozen pool in rank order, of which nobody holds more than a few runs.
+
+How a score at some rank is found, to the last bit:
+
+    runs        each is sorted once (`ScoreRun`). Those of a pool of up to `TOGETHER` rows are brought
+                together; of a larger pool each worker loads the run that it works on.
+    grid        every run tells every k-th of its scores, and of these about `GRID` values are chosen, close
+                where scores are many. In each run it is counted how many scores are below each of them, and
+                up to it: the counts add up to exact ranks.
+    gathering   a wanted rank is that of a grid value, which is the answer, or lies between two neighbours.
+                All scores between these are gathered; there are few, as no value that many items share lies
+                between grid values.
+
+Values are told apart by counts, so ties and heavy tails cost no more. Runs are not merged: sorting them all
+once more would take five times as long.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+
+from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory, histogram
+from assay.evalcore.types import Bools, Floats, Ints
+from assay.tasks.arrow import numbers_of
+from assay.tasks.ledger.record import DamagedRecord
+from assay.tasks.ledger.stores.opening import Travelling
+from assay.tasks.pool.frozen import FrozenShard
+from assay.tasks.pool.mapping import MapOver, one_after_the_other
+
+# Scores of some rows of a pool, sorted once: every question about ranks is answered from these.
+#
+# A run is loaded by whoever works on it. Runs need not hold the rows of a shard that is cut: ranks, counts
+# and histograms follow from all scores together.
+
+SCORE = "<f8"
+
+
+class ScoreRun(Protocol):
+    """Some scores, that are worked on in one piece."""
+
+    def first(self) -> tuple[Floats, int]:
+        """The scores (n,) rising, without -0.0, and how many of the rows are predicted positive."""
+        ...
+
+    def again(self) -> Floats:
+        """The same scores, when they are loaded once more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunInMemory:
+    """A run that this process holds."""
+
+    scores: Floats
+    positives: int
+
+    def first(self) -> tuple[Floats, int]:
+        """See ScoreRun.first."""
+        return self.scores, self.positives
+
+    def again(self) -> Floats:
+        """See ScoreRun.again."""
+        return self.scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run that was put into a store when its rows were frozen."""
+
+    store: Travelling
+    key: str
+    rows: int
+    positives: int
+
+    def first(self) -> tuple[Floats, int]:
+        """See ScoreRun.first."""
+        return self.again(), self.positives
+
+    def again(self) -> Floats:
+        """See ScoreRun.again."""
+        blob = self.store.store.get(self.key)
+        if len(blob) != 8 * self.rows:
+            raise DamagedRecord(f"{self.key}: does not hold {self.rows} scores; remove it and begin again")
+        return np.frombuffer(blob, SCORE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOfShard:
+    """The scores of a shard that are in cells, read from its parts.
+
+    They are kept in a folder, if that is on the machine that reads them. Elsewhere they are read again.
+    """
+
+    store: Travelling
+    shard: FrozenShard
+    folder: str | None
+
+    def first(self) -> tuple[Floats, int]:
+        """See ScoreRun.first."""
+        scores: list[Floats] = []
+        positives = 0
+        for table, known in self.shard.tables(self.store.store, ["score", "prediction"]):
+            within = slice(None) if known is None else known < 0
+            scores.append(numbers_of(table.column("score"))[within])
+            positives += int(np.count_nonzero(numbers_of(table.column("prediction"))[within]))
+        ordered = rising(scores)
+        if self.folder is not None:
+            _keep(Path(self.folder), self._name, ordered)
+        return ordered, positives
+
+    def again(self) -> Floats:
+        """See ScoreRun.again."""
+        if self.folder is not None:
+            with suppress(FileNotFoundError):
+                return np.fromfile(Path(self.folder) / self._name, SCORE)
+        return self.first()[0]
+
+    @property
+    def _name(self) -> str:
+        return f"scores-{self.shard.number}"
+
+
+def run_bytes(scores: Sequence[Floats]) -> bytes:
+    """What a store holds of a run of these scores."""
+    return (rising(scores) if scores else np.empty(0)).astype(SCORE, copy=False).tobytes()
+
+
+def rising(scores: Sequence[Floats]) -> Floats:
+    """All of some scores, sorted, without -0.0."""
+    ordered = np.concatenate(scores)
+    ordered += 0.0
+    ordered.sort()
+    return ordered
+
+
+def _keep(folder: Path, name: str, scores: Floats) -> None:
+    """Write a file whole or not at all; a folder that is not on this machine is left alone."""
+    if not folder.is_dir():
+        return
+    written = folder / f"{name}-{uuid4().hex}"
+    scores.astype(SCORE, copy=False).tofile(written)
+    written.replace(folder / name)   # another process may have been quicker
+
+
+# All runs together: grid and gathering.
+
+TOGETHER = 1 << 24        # scores that are held in one place: 128 MB
+SUMMARY = 1 << 18         # scores that all runs tell together,
+LEAST_OF_RUN = 1 << 12    # and that a run tells at least, if it has as many
+GRID = 1 << 16            # values whose ranks are counted
+GATHERED = 1 << 22        # scores that are gathered in one pass, if one interval does not hold more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Summary:
+    """What a run tells of its scores."""
+
+    rows: int
+    positives: int    # that are predicted
+    told: Floats      # every k-th score, rising, and the highest
+
+
+@dataclass(frozen=True, slots=True)
+class _Summarise:
+    most: int     # scores told of a run
+
+    def __call__(self, run: ScoreRun) -> _Summary:
+        ordered, positives = run.first()
+        told = ordered[:: -(-len(ordered) // self.most) or 1]
+        return _Summary(
+            rows=len(ordered), positives=positives,
+            told=told if len(told) == len(ordered) else np.append(told, ordered[-1]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _CountBelow:
+    values: Floats
+
+    def __call__(self, run: ScoreRun) -> tuple[Ints, Ints]:
+        """How many scores of the run are lower than each value, and how many are not higher."""
+        ordered = run.again()
+        below = np.searchsorted(ordered, self.values)
+        up_to = below.copy()
+        if len(ordered):     # only of values that are there is it another number
+            equal = np.flatnonzero(ordered.take(below, mode="clip") == self.values)
+            up_to[equal] = np.searchsorted(ordered, self.values[equal], side="right")
+        return below, up_to
+
+
+@dataclass(frozen=True, slots=True)
+class _Gather:
+    above: Floats
+    below: Floats
+
+    def __call__(self, run: ScoreRun) -> Floats:
+        """The scores of the run between `above` and `below` of any interval, both left out, rising."""
+        ordered = run.again()
+        starts = np.searchsorted(ordered, self.above, side="right")
+        ends = np.searchsorted(ordered, self.below)
+        return np.concatenate([ordered[a:b] for a, b in zip(starts, ends, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Histogram:
+    bins: int
+    low: float
+    high: float
+
+    def __call__(self, run: ScoreRun) -> tuple[Ints, Floats]:
+        return histogram(run.again(), self.bins, self.low, self.high)
+
+
+class ScoresByShard:
+    """An `OrderedScores` of some runs."""
+
+    def __init__(
+        self, runs: Sequence[ScoreRun], map_over: MapOver, grid: Floats, soon: Ints
+    ) -> None:
+        """grid: values of scores, rising, among them the lowest and the highest; soon: ranks that are going
+        to be asked for, to be found together with the first ones."""
+        self._runs, self._map_over, self._grid = runs, map_over, grid
+        self._soon, self._answers = soon, dict[int, float]()
+        self._below, self._up_to = np.zeros(len(grid), np.int64), np.zeros(len(grid), np.int64)
+        for below, up_to in map_over(_CountBelow(grid), runs):
+            self._below += below
+            self._up_to += up_to
+
+    def __len__(self) -> int:
+        """See OrderedScores."""
+        return int(self._up_to[-1])
+
+    @property
+    def low(self) -> float:
+        """See OrderedScores.low."""
+        return float(self._grid[0])
+
+    @property
+    def high(self) -> float:
+        """See OrderedScores.high."""
+        return float(self._grid[-1])
+
+    def at(self, ranks: Ints) -> Floats:
+        """See OrderedScores.at."""
+        missing = np.array([rank for rank in ranks.tolist() if rank not in self._answers], np.int64)
+        if len(missing):
+            missing = np.unique(np.concatenate([missing, self._soon]))
+            self._answers |= zip(missing.tolist(), self._found(missing).tolist(), strict=True)
+        return np.array([self._answers[rank] for rank in ranks.tolist()], np.float64)
+
+    def below(self, values: Floats) -> Ints:
+        """See OrderedScores.below."""
+        place = np.searchsorted(self._grid, values)
+        inside = np.minimum(place, len(self._grid) - 1)
+        found: Ints = np.where(place < len(self._grid), self._below[inside], len(self))
+        between = (place > 0) & (place < len(self._grid)) & (self._grid[inside] != values)
+        for here, shift, scores in self._gathered(place, between):
+            found[here] = np.searchsorted(scores, values[here]) - shift
+        return found
+
+    def histogram(self, bins: int) -> tuple[Ints, Floats]:
+        """See OrderedScores.histogram."""
+        work = _Histogram(bins, self.low, self.high)
+        found = list(self._map_over(work, self._runs))
+        return np.sum([counts for counts, _ in found], axis=0), found[0][1]
+
+    def _found(self, ranks: Ints) -> Floats:
+        place = np.searchsorted(self._up_to, ranks, side="right")   # of the first grid value not below
+        found = self._grid[place]
+        for here, shift, scores in self._gathered(place, ranks < self._below[place]):
+            found[here] = scores[ranks[here] + shift]
+        return found
+
+    def _gathered(self, place: Ints, wanted: Bools) -> Iterator[tuple[Ints, Ints, Floats]]:
+        """The scores between grid values, some intervals at a time.
+
+        place (k,): interval i lies below grid value i; wanted (k,). Yields which of these are answered now,
+        what has to be added to their ranks to get places among the scores, and the scores, rising.
+        """
+        intervals = np.unique(place[wanted])
+        rows = self._below[intervals] - self._up_to[intervals - 1]
+        group = np.cumsum(rows) // GATHERED
+        for number in np.unique(group):
+            some, n = intervals[group == number], rows[group == number]
+            work = _Gather(self._grid[some - 1], self._grid[some])
+            scores = np.sort(np.concatenate(list(self._map_over(work, self._runs))))
+            shift = np.cumsum(n) - n - self._up_to[some - 1]
+            here = np.flatnonzero(wanted & np.isin(place, some))
+            yield here, shift[np.searchsorted(some, place[here])], scores
+
+
+def ordered_scores(runs: Sequence[ScoreRun], rows: int, map_over: MapOver) -> tuple[OrderedScores, int]:
+    """The scores of all runs, and how many of their rows are predicted positive.
+
+    rows: of the pool, at least as many as there are scores. Whoever does the work, the answers are the same.
+    """
+    if held_at_once(rows):
+        runs, map_over = [RunInMemory(*found) for found in map_over(_first, runs)], one_after_the_other
+    if len(runs) == 1:
+        scores, positives = runs[0].first()
+        return ScoresInMemory(scores, rising=True), positives
+    summaries = list(map_over(_Summarise(max(SUMMARY // len(runs), LEAST_OF_RUN)), runs))
+    told = np.concatenate([one.told for one in summaries])
+    rows, positives = sum(one.rows for one in summaries), sum(one.positives for one in summaries)
+    told.sort()
+    if len(told) == rows:
+        return ScoresInMemory(told, rising=True), positives
+    grid = np.unique(told[np.linspace(0, len(told) - 1, GRID).astype(np.int64)])
+    around_boundary = rows - positives + np.array([-1, 0] if 0 < positives < rows else [], np.int64)
+    return ScoresByShard(runs, map_over, grid, around_boundary), positives
+
+
+def held_at_once(rows: int) -> bool:
+    """Whether one process holds the scores of so many rows. Otherwise runs are loaded again and again."""
+    return rows <= TOGETHER
+
+
+def _first(run: ScoreRun) -> tuple[Floats, int]:
+    return run.first()

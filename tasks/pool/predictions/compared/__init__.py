@@ -1,1 +1,0 @@
-"""Pools that compare systems: what each of them predicts, one file for each kind of labels."""

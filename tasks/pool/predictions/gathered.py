@@ -1,0 +1,278 @@
+"""What is gathered of a pool for any kind of outcome, and the cut that is made of it.
+
+Predictions are codes (`evalcore.outcomes.base`). Probabilities are kept as K floats of 32 bits in one
+column, judges as J floats of 64 bits in another. While the pool is read both are kept in temporary files, so
+memory does not grow with K and J.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from tempfile import TemporaryFile
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.registry import needs_grid
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.any_outcome.state import OutcomeCells
+from assay.evalcore.methods.any_outcome.whole_clusters import MOST_CLUSTERS, too_many
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import ItemPool, Items
+from assay.evalcore.outcomes.score_grid import Grid, grid
+from assay.evalcore.types import Array, Floats, JsonObject
+from assay.tasks.arrow import numbers_of
+from assay.tasks.ledger.manifest import CLUSTER, JUDGES, PROBABILITIES
+from assay.tasks.ledger.stores.opening import Travelling
+from assay.tasks.pool.cutting.items_by_shard import Gathering, ItemsByShard, MeasuredShards
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.frozen import FrozenShard, packed_bytes
+from assay.tasks.spec.evaluation import Spec
+
+# A column of the frozen parts that holds several numbers an item, gathered in a temporary file.
+#
+# Memory does not grow with how many numbers an item has.
+
+class PackedColumn:
+    """The values of one column of the parts read so far."""
+
+    def __init__(self, name: str, dtype: str, width: int) -> None:
+        self.name, self._dtype, self._width = name, dtype, width
+        # it has to outlive this method: closed when the pool is cut
+        self._file = TemporaryFile()   # noqa: SIM115
+
+    def add(self, table: pa.Table) -> None:
+        """Take the rows of a part."""
+        for chunk in table.column(self.name).chunks:
+            self._file.write(packed_bytes(chunk))
+
+    def table(self, rows: int) -> Array:
+        """(rows, width) all values, as a memory map."""
+        self._file.flush()
+        return np.memmap(self._file, self._dtype, "r", shape=(rows, self._width))
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+
+def packed(table: Array, dtype: str) -> Array:
+    """(n,) the rows of a table (n, width) as fixed bytes."""
+    rows = np.ascontiguousarray(table, dtype)
+    size = rows.dtype.itemsize * rows.shape[1]
+    # numpy takes trailing zero bytes off fixed texts: a void view keeps them
+    return rows.view(f"S{size}")[:, 0].view(f"V{size}")
+
+
+# The clusters of the rows read so far, for methods that draw whole ones.
+
+def are_needed(spec: Spec) -> bool:
+    """Whether the pool is cut by cluster."""
+    return spec.pool.cluster is not None and outcome_method(spec.method).needs_clusters
+
+
+def names_of_clusters(spec: Spec, pool: PoolToCut) -> tuple[str, ...]:
+    """All clusters of a pool that is cut by cluster, in the order in which they come; none otherwise.
+
+    Raises BadInput where there are more than can be cells.
+    """
+    if not are_needed(spec):
+        return ()
+    names: dict[str, None] = {}
+    for found in pool.map_over(_Names(Travelling(pool.store)), pool.shards):
+        names |= dict.fromkeys(found)
+        if len(names) > MOST_CLUSTERS:
+            raise too_many(f"more than {MOST_CLUSTERS:,}")
+    return tuple(names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    store: Travelling
+
+    def __call__(self, shard: FrozenShard) -> list[str]:
+        """The clusters of a shard, in the order in which they come: one more than can be cells, at most."""
+        names: dict[str, None] = {}
+        for table, _ in shard.tables(self.store.store, [CLUSTER]):
+            names |= dict.fromkeys(table.column(CLUSTER).unique().to_pylist())
+        return list(names)[: MOST_CLUSTERS + 1]
+
+
+class GatheredClusters:
+    """A number for each cluster, in the order in which they come; nothing where the method needs none."""
+
+    def __init__(self, spec: Spec, names: Sequence[str] = ()) -> None:
+        """names: the clusters that come first."""
+        self.columns = [CLUSTER] if are_needed(spec) else []
+        self._number = {name: number for number, name in enumerate(names)}
+        self._found: list[Array] = []
+
+    def add(self, table: pa.Table) -> None:
+        """Take the rows of a part."""
+        for name in self.columns:
+            coded = table.column(name).combine_chunks().dictionary_encode()
+            names = coded.dictionary.to_pylist()
+            numbers = [self._number.setdefault(text, len(self._number)) for text in names]
+            self._found.append(np.array(numbers, np.int64)[np.asarray(coded.indices)])
+
+    def table(self) -> Floats | None:
+        """(N, 1); None where none are gathered."""
+        return np.concatenate(self._found).astype(np.float64)[:, None] if self._found else None
+
+
+# The items, and the cut.
+
+PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8"}   # what is kept of an item in one column
+
+
+def outcome_kind_of(spec: Spec) -> OutcomeKind:
+    """What people answer."""
+    kind = spec.labels.outcome
+    if kind is None:
+        raise ValueError("a positive and a negative class have measures of their own")
+    return kind
+
+
+def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None = None) -> Stack:
+    """The measures of a spec for a pool of so many items; grids: of its scores, where `grids_of` finds any.
+
+    Those of `drive` drive the sampling, or as many as the method serves.  Where systems are compared, they
+    are every measure of each of them, and its differences; those of the first measure drive.
+    """
+    kind = outcome_kind_of(spec)
+    systems = range(len(spec.pool.compared) or 1)
+    by_choice = [[choice.of(kind, pool_size, s, grids) for s in systems] for choice in spec.measure]
+    measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)
+    if spec.drive is not None:
+        names = {found[0].name for found, choice in zip(by_choice, spec.measure, strict=True)
+                 if choice.name in spec.drive}
+        drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
+    else:
+        drive = leading(measures) if len(systems) > 1 else ()    # as the method has it
+    return Stack(kind=kind, measures=measures, drive=drive)
+
+
+def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
+    """The pool's scores in bands, of each class whose area under a curve is asked for."""
+    kind = outcome_kind_of(spec)
+    wanted = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
+    return {part: grid(pool, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeCut:
+    """A pool in cells, for any kind of outcome."""
+
+    cells: OutcomeCells
+    grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
+
+    def to_json(self) -> JsonObject:
+        """Nested lists; floats keep every bit through JSON's shortest form."""
+        cells = {name: values.tolist() for name, values in self.cells.to_arrays().items()}
+        grids = {str(part): {"edges": list(g.edges), "tied": list(g.tied)} for part, g in self.grids.items()}
+        return cells | ({"grids": grids} if grids else {})
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
+        """The inverse of `to_json`."""
+        cells = OutcomeCells.from_arrays({
+            name: np.asarray(data[name], type) for name, type in _TYPES.items() if name in data
+        })
+        return OutcomeCut(cells=cells, grids={
+            int(part): Grid(edges=tuple(one["edges"]), tied=tuple(one["tied"]))
+            for part, one in data.get("grids", {}).items()
+        })
+
+
+_TYPES = {
+    "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
+    "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
+    "by_class": np.float64, "slot": np.int64, "lump": np.int64, "axis": np.float64,
+}
+
+
+class RowsSoFar:
+    """Predictions, probabilities, judges and scores of the rows read so far, of whichever there are."""
+
+    def __init__(self, spec: Spec, *, scored: bool = False, clusters: Sequence[str] = ()) -> None:
+        """scored: of a positive class, with predictions and probabilities, and scores where the spec says;
+        clusters: those that have the first numbers."""
+        pool = spec.pool
+        self._predicts = scored or pool.prediction is not None
+        self._scores: list[Array] | None = [] if scored and pool.score is not None else None
+        self._clusters = GatheredClusters(spec, clusters)
+        self._codes: list[Array] = []
+        self._rows = 0
+        wide = {
+            PROBABILITIES: len(outcome_kind_of(spec).parts) if scored or pool.probability is not None else 0,
+            JUDGES: len(pool.judges),
+        }
+        self._wide = {
+            name: PackedColumn(name, PACKED[name], width) for name, width in wide.items() if width
+        }
+        for column in self._wide.values():
+            finalize(self, column.close)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
+        scores = [] if self._scores is None else ["score"]
+        said = [*(["prediction"] if self._predicts else []), *self._wide, *scores, *self._clusters.columns]
+        return said or ["item_id"]
+
+    def add(self, table: pa.Table) -> None:
+        """Take some rows."""
+        self._rows += table.num_rows
+        if self._predicts:
+            self._codes.append(numbers_of(table.column("prediction")).copy())    # not the part
+        for column in self._wide.values():
+            column.add(table)
+        self._clusters.add(table)
+        if self._scores is not None:
+            self._scores.append(numbers_of(table.column("score")).copy())
+
+    def items(self) -> Items:
+        """All of them."""
+        prediction: Array = np.zeros((self._rows, 0))
+        if self._codes:
+            prediction = np.concatenate(self._codes).astype(np.float64)[:, None]
+        wide = {name: column.table(self._rows) for name, column in self._wide.items()}
+        return Items(
+            prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
+            score=np.concatenate(self._scores)[:, None] if self._scores else None,
+            cluster=self._clusters.table(),
+        )
+
+    def close(self) -> None:
+        """Free them."""
+        self._codes.clear()
+        self._scores = None
+        for column in self._wide.values():
+            column.close()
+
+
+def cut_gathered(
+    spec: Spec, method: str, pool: PoolToCut, gather: Callable[..., Gathering]
+) -> tuple[OutcomeCut, CellRows]:
+    """The pool cut for a method, and the rows of its cells.
+
+    gather: begins to gather what is said of rows, given the names of all clusters.
+    """
+    clusters = names_of_clusters(spec, pool) if len(pool.shards) > 1 else ()
+    with closing(ItemsByShard(pool, partial(gather, clusters=clusters))) as items:
+        grids = grids_of(spec, items)
+        measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids))
+        cells = outcome_method(method).cells(measured)
+        return OutcomeCut(cells=cells, grids=grids), measured.rows()
+
+
+def cut_items(
+    spec: Spec, method: str, pool: PoolToCut, *, scored: bool = False
+) -> tuple[OutcomeCut, CellRows]:
+    """The pool cut for a method, and the rows of its cells; scored: as in RowsSoFar."""
+    return cut_gathered(spec, method, pool, partial(RowsSoFar, spec, scored=scored))

@@ -1,0 +1,168 @@
+"""Several systems: what each of them predicts, and what they say together.
+
+The predictions of an item are kept as S codes in one column, the baseline's first.  Together the systems may
+give the item one probability of each class or tag.  The label model takes that as a guess, and the labels
+weigh it.  Where a measure is of probabilities, what each system gives each class is kept beside it.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.measures.registry import needs_probability
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Floats
+from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
+from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
+from assay.tasks.pool.predictions.gathered import (
+    GatheredClusters,
+    OutcomeCut,
+    PackedColumn,
+    cut_gathered,
+    outcome_kind_of,
+    packed,
+)
+from assay.tasks.pool.predictions.protocol import PredictionCounts, Reading, rows_by_part
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.pool import System, columns_by_class
+
+KEPT = {PREDICTIONS: "<i2", PREDICTED_NUMBERS: "<f8"}   # how codes of predictions are kept, by column
+
+
+def of_probabilities(spec: Spec) -> bool:
+    """Whether a measure needs what each system gives each class."""
+    kind = outcome_kind_of(spec)
+    return any(needs_probability(kind, choice.name) for choice in spec.measure)
+
+
+def codes_by_system(rows: pa.RecordBatch, systems: int) -> Array:
+    """(n, S) what each system predicts in checked rows."""
+    [name] = [name for name in KEPT if name in rows.schema.names]
+    return np.frombuffer(packed_bytes(rows.column(name)), KEPT[name]).reshape(-1, systems)
+
+
+class PredictionsOfSystems(OutcomePredictions):
+    """See the top of this module. A kind of labels says what a system predicts, and what is kept of it."""
+
+    column: ClassVar[str] = PREDICTED_NUMBERS   # the predictions of all systems: a key of KEPT
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """Predictions, scores and probabilities of all systems."""
+        columns: list[str] = []
+        for system in self._systems.values():
+            by_class = columns_by_class(system.probability, self._parts)
+            one = [system.probability] if isinstance(system.probability, str) else []
+            columns += [name for name in (system.prediction, system.score) if name] + (by_class or one)
+        return list(dict.fromkeys(columns))
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """What the baseline predicts, what all together give each class, and what each says."""
+        return [("prediction", self.type), *(
+            (name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self._packed()
+        )]
+
+    def arrays(self, rows: Reading) -> list[Array]:
+        """See Predictions.arrays."""
+        codes = [self.predicted(rows, system) for system in self._systems.values()]
+        given = [
+            self.given(rows, system, code)
+            for system, code in zip(self._systems.values(), codes, strict=True)
+        ] if self.told else []
+        tables = {self.column: np.stack(codes, axis=1)}
+        if given:
+            tables |= {
+                PROBABILITIES: np.asarray(sum(given) / len(codes)),
+                BY_SYSTEM: np.concatenate(given, axis=1),
+            }
+        return [codes[0], *(packed(tables[name], dtype) for name, dtype, _ in self._packed())]
+
+    @property
+    def counted_columns(self) -> list[str]:
+        """See Predictions.counted_columns."""
+        return [self.column]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """See Predictions.counts."""
+        packed = packed_bytes(table.column(self.column).combine_chunks())
+        codes = np.frombuffer(packed, KEPT[self.column]).reshape(table.num_rows, -1)
+        differing = (codes != codes[:, :1]).sum(axis=0).tolist()
+        return PredictionCounts(
+            predicted=rows_by_part(outcome_kind_of(self._spec), codes[:, 0]),
+            differing=dict(zip(list(self._systems)[1:], differing[1:], strict=True)),
+        )
+
+    def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
+        """See Predictions.cut."""
+        gather = partial(SystemsSoFar, self._spec, self.column, list(self._packed()))
+        return cut_gathered(self._spec, method, pool, gather)
+
+    def predicted(self, rows: Reading, system: System) -> Array:
+        """(n,) codes of what a system predicts."""
+        return self.said(rows, str(system.prediction))
+
+    @property
+    def told(self) -> bool:
+        """Whether systems say how probable each class or tag is."""
+        return False
+
+    @abstractmethod
+    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+        """(n, K) what one system, which predicts code (n,), gives each class or tag."""
+
+    @property
+    def _systems(self) -> Mapping[str, System]:
+        return self._spec.pool.compared
+
+    def _packed(self) -> Iterator[tuple[str, str, int]]:
+        """Name, type and length of what is kept of an item in one column."""
+        k, s = len(self._parts), len(self._systems)
+        if self.told:
+            yield PROBABILITIES, "<f4", k
+        yield self.column, KEPT[self.column], s
+        if of_probabilities(self._spec):
+            yield BY_SYSTEM, "<f4", s * k
+
+
+class SystemsSoFar:
+    """Predictions and probabilities of all systems, of the rows read so far."""
+
+    def __init__(
+        self, spec: Spec, codes: str, packed: Sequence[tuple[str, str, int]], clusters: Sequence[str] = ()
+    ) -> None:
+        """codes: the column of the predictions of all systems; packed: name, type and length of what is kept
+        of an item in one column; clusters: those that have the first numbers."""
+        self._clusters, self._codes, self._rows = GatheredClusters(spec, clusters), codes, 0
+        self._wide = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are taken."""
+        return [*self._wide, *self._clusters.columns]
+
+    def add(self, table: pa.Table) -> None:
+        """Take some rows."""
+        self._rows += table.num_rows
+        self._clusters.add(table)
+        for column in self._wide.values():
+            column.add(table)
+
+    def items(self) -> Items:
+        """All of them."""
+        wide = {name: column.table(self._rows) for name, column in self._wide.items()}
+        return Items(
+            prediction=wide[self._codes], probability=wide.get(PROBABILITIES),
+            by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
+        )
+
+    def close(self) -> None:
+        """Free them."""
+        for column in self._wide.values():
+            column.close()

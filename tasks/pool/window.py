@@ -1,0 +1,281 @@
+"""The predictions of a monitor's window before anything is frozen: for its profile, and to see changes.
+
+A window of more than one shard (`tasks.pool.shards.cutting`) with a positive and a negative class is read by
+whoever has time, and nobody holds all of its rows. The first window of a model is read twice then, because
+the edges of its bins follow from all of its rows. Other windows are read in one place.
+
+The digest of the content is that of the pool that would be frozen. It does not depend on how the rows are
+split into files or batches, only on the rows in their order; so predictions that were rewritten without a
+change are the same window.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.profile import (
+    FEATURE_BINS,
+    Beside,
+    Binned,
+    Profile,
+    SomeValues,
+    TrafficTally,
+    counts_between,
+    edges_of,
+    with_what_is_beside,
+)
+from assay.evalcore.types import Array, Ints
+from assay.tasks.arrow import numbers_of, value_counts
+from assay.tasks.ledger import record
+from assay.tasks.ledger.manifest import feature_columns
+from assay.tasks.pool.checked_rows import ColumnKind, ColumnKinds, RowChecker
+from assay.tasks.pool.frozen import in_parts, part_digests, pool_digest
+from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
+from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.protocol import Tallying
+from assay.tasks.pool.shards.cutting import Shard, shards_of_source
+from assay.tasks.sources.reader import Slice, Source, column_kinds, open_source
+from assay.tasks.sources.values import as_text
+from assay.tasks.spec.evaluation import Spec
+
+# Checked rows of a window, and what is counted of them beside their predictions.
+
+class WindowRows:
+    """One pass over the rows of some slices, which begin where a part of the frozen pool would begin."""
+
+    def __init__(self, spec: Spec, source: Source, slices: Sequence[Slice]) -> None:
+        self.rows = 0
+        self.digests: list[str] = []      # of each part as it would be frozen, without provenance
+        self.segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
+        self.missing = dict.fromkeys(dict.fromkeys((*spec.pool.segments, *spec.pool.display)), 0)
+        self._source, self._slices = source, slices
+        self._checker = RowChecker(spec, [file.path for file in source.files])
+
+    @property
+    def kinds(self) -> tuple[ColumnKind, ...]:
+        """What the columns hold, as far as they were read."""
+        return self._checker.kinds.found
+
+    def parts(self) -> Iterator[pa.Table]:
+        """The rows, a part at a time. Raises BadInput as freezing would."""
+        for part in in_parts(self._checked()):
+            self.digests.append(part_digests(part)[1])
+            yield part
+
+    def _checked(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._source.slices(self._slices, self._checker.columns):
+            checked = self._checker.check(batch)
+            self._count(batch.columns, checked)
+            yield checked
+
+    def _count(self, given: pa.RecordBatch, checked: pa.RecordBatch) -> None:
+        self.rows += checked.num_rows
+        for name, counts in self.segments.items():
+            counts.update(value_counts(checked.column(name)))
+        for name in self.missing:
+            self.missing[name] += _without_value(given.column(self._checker.columns.index(name)))
+
+
+def _without_value(values: pa.Array) -> int:
+    """Items whose value is missing, or the empty text."""
+    return int(pc.sum(pc.equal(as_text(values).fill_null(""), "")).as_py() or 0)
+
+
+# The profile of a large window, from what its shards come to.
+
+_Edges = Mapping[str, tuple[float, ...]]    # by the column of checked rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _ShardSeen:
+    """What a shard comes to: some kilobytes."""
+
+    digests: list[str]
+    kinds: tuple[ColumnKind, ...]
+    segments: dict[str, Counter[str]]
+    missing: dict[str, int]
+    said: TrafficTally
+    features: dict[str, Ints]       # column -> rows between edges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadWindowShard:
+    """Reads and counts a shard; travels to workers."""
+
+    spec: Spec
+    source: Source
+    tallying: Tallying
+    edges: _Edges
+
+    def __call__(self, shard: Shard) -> _ShardSeen:
+        """Raises BadInput as freezing would."""
+        seen = WindowRows(self.spec, self.source, shard.slices)
+        columns = feature_columns(self.spec.pool.features)
+        said: list[TrafficTally] = []
+        features: dict[str, Ints] = {
+            name: np.zeros(len(self.edges[name]) + 1, np.int64) for name in columns
+        }
+        for part in seen.parts():
+            said.append(self.tallying.tally(part, self.edges[self.tallying.column]))
+            for name, counts in features.items():
+                counts += counts_between(numbers_of(part.column(name)), self.edges[name])
+        return _ShardSeen(
+            digests=seen.digests, kinds=seen.kinds, segments=seen.segments, missing=seen.missing,
+            said=_together(said), features=features,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindWindowEdges:
+    """Reads a shard for where the edges of bins lie; travels to workers."""
+
+    spec: Spec
+    source: Source
+    columns: tuple[str, ...]
+
+    def __call__(self, shard: Shard) -> dict[str, SomeValues]:
+        """Some values of each column. Raises BadInput as freezing would."""
+        numbers: dict[str, list[Array]] = {name: [] for name in self.columns}
+        for part in WindowRows(self.spec, self.source, shard.slices).parts():
+            for name, chunks in numbers.items():
+                chunks.append(numbers_of(part.column(name)))
+        return {name: SomeValues.of(np.concatenate(chunks)) for name, chunks in numbers.items()}
+
+
+def profile_by_shard(
+    spec: Spec, source: Source, shards: Sequence[Shard], tallying: Tallying, like: Profile | None,
+    map_over: MapOver,
+) -> tuple[Profile, list[str]]:
+    """The profile of a window of several shards, and the digest of each part. Raises BadInput."""
+    named = dict(zip(spec.pool.features or (), feature_columns(spec.pool.features), strict=True))
+    edges = _edges_like(tallying, named, like)
+    unknown = {tallying.column: tallying.bins} | dict.fromkeys(named.values(), FEATURE_BINS)
+    unknown = {name: bins for name, bins in unknown.items() if name not in edges}
+    if unknown:
+        find = FindWindowEdges(spec=spec, source=source, columns=tuple(unknown))
+        with stopping(map_over(find, shards)) as found:
+            some = list(found)
+        edges |= {name: edges_of([one[name] for one in some], bins) for name, bins in unknown.items()}
+    kinds, seen = ColumnKinds([file.path for file in source.files]), []
+    read = ReadWindowShard(spec=spec, source=source, tallying=tallying, edges=edges)
+    with stopping(map_over(read, shards)) as results:
+        for one in results:
+            for kind in one.kinds:
+                kinds.add(kind)
+            seen.append(one)
+    said = tallying.profile(_together([one.said for one in seen]), edges[tallying.column])
+    said = replace(said, features={
+        name: Binned(
+            edges=edges[column],
+            counts=tuple(np.sum([one.features[column] for one in seen], axis=0).tolist()),
+        )
+        for name, column in named.items()
+    })
+    return _with_the_rest(said, seen, source), [digest for one in seen for digest in one.digests]
+
+
+def _with_the_rest(said: Profile, seen: Sequence[_ShardSeen], source: Source) -> Profile:
+    segments: dict[str, Counter[str]] = {name: Counter() for name in seen[0].segments}
+    for one in seen:
+        for name, counts in one.segments.items():
+            segments[name].update(counts)
+    missing = {name: sum(one.missing[name] for one in seen) for name in seen[0].missing}
+    return with_what_is_beside(
+        said, Beside(segments=segments, missing=missing, columns=column_kinds(source))
+    )
+
+
+def _edges_like(
+    tallying: Tallying, named: Mapping[str, str], like: Profile | None
+) -> dict[str, tuple[float, ...]]:
+    """The edges that an earlier profile has, by column."""
+    if like is None:
+        return {}
+    known = {named[name]: binned.edges for name, binned in like.features.items() if name in named}
+    return known if like.scores is None else known | {tallying.column: like.scores.edges}
+
+
+def _together(tallies: Sequence[TrafficTally]) -> TrafficTally:
+    first, *others = tallies
+    for one in others:
+        first = first.plus(one)
+    return first
+
+
+# A window as a whole.
+
+class NoRows(BadInput):
+    """The files of a window hold no prediction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowTraffic:
+    """A window's predictions as they are now."""
+
+    profile: Profile
+    content: str     # digest of the rows
+    files: str       # digest of the files' names, sizes and versions
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return self.profile.rows
+
+
+def files_digest(spec: Spec) -> str:
+    """What changes when a file of the source does. Raises NoFile when there is none."""
+    return _digest_of(open_source(spec.pool.source))
+
+
+def _digest_of(source: Source) -> str:
+    files = [[file.path, file.size, file.version] for file in source.files]
+    return hashlib.sha256(record.to_json(files)).hexdigest()
+
+
+def read_traffic(
+    spec: Spec, like: Profile | None = None, map_over: MapOver = one_after_the_other
+) -> WindowTraffic:
+    """Read and check every row.
+
+    like        an earlier profile, to be compared with
+    map_over    who reads the shards of a large window; the result does not depend on it
+
+    Raises NoFile, NoRows, or BadInput as freezing would.
+    """
+    source = open_source(spec.pool.source)
+    files, tallying = _digest_of(source), predictions_of(spec).tallying()
+    shards = [] if tallying is None else shards_of_source(source, spec.pool.id, map_over)
+    if tallying is None or len(shards) == 1:
+        profile, digests = _profile_in_one_place(spec, source, like)
+    else:
+        profile, digests = profile_by_shard(spec, source, shards, tallying, like, map_over)
+    return WindowTraffic(profile=profile, content=pool_digest(digests), files=files)
+
+
+def _profile_in_one_place(spec: Spec, source: Source, like: Profile | None) -> tuple[Profile, list[str]]:
+    """The profile, and the digest of each part."""
+    features = feature_columns(spec.pool.features)
+    watching = predictions_of(spec).watching()
+    numbers: dict[str, list[Array]] = {name: [] for name in features}
+    seen = WindowRows(spec, source, [Slice(file=index) for index in range(len(source.files))])
+    for part in seen.parts():
+        for rows in part.to_batches():
+            watching.add(rows)
+        for name, chunks in numbers.items():
+            chunks.append(numbers_of(part.column(name)))
+    if not seen.rows:
+        raise NoRows(f"pool.source: {spec.pool.source}: no rows; an empty window cannot be evaluated")
+    beside = Beside(
+        features={
+            name: np.concatenate(numbers[column])
+            for name, column in zip(spec.pool.features or (), features, strict=True)
+        },
+        segments=seen.segments, missing=seen.missing, columns=column_kinds(source),
+    )
+    return watching.profile(beside, like), seen.digests

@@ -1,1 +1,0 @@
-"""The predictions of a window of a monitor, read before anything is frozen."""

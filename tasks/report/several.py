@@ -1,0 +1,225 @@
+"""Several evaluations in one report: a table, their intervals measure by measure, and a part for each.
+
+It is a page, one JSON object and one table; the report of each stands in a folder of its own. Measures that
+differ, or are of different classes, are never drawn on one scale.
+"""
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from assay.tasks.report import render_report, sentences, wording
+from assay.tasks.report.convergence import estimate_against_labels, whole_pool_rows
+from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.machine import contract, parquet_of
+from assay.tasks.report.printed import SeveralJson
+from assay.tasks.report.rendering import Picture, render
+from assay.tasks.report.table_lines import ForestTable, scale_of_bars, table_line
+
+_MOST_NAMED = 4     # classes
+_VERDICTS = {"ok": "ok", "breach": "breach", "inconclusive": "inconclusive", None: "no limit"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationLine:
+    """One evaluation, by its first measure."""
+
+    name: str
+    at: str              # the id of its part of the page
+    measure: str
+    value: str
+    interval: str
+    confidence: str
+    verdict: str
+    state: str           # ok, breach, inconclusive or nothing
+    labels: str
+    pool: str
+    date: str
+
+
+def at_a_glance(several: Sequence[ReportData]) -> list[EvaluationLine]:
+    """A line for each."""
+    return [_line(data, part_of(i)) for i, data in enumerate(several)]
+
+
+def part_of(i: int) -> str:
+    """The id of the part of the page that tells of one evaluation."""
+    return f"evaluation-{i + 1}"
+
+
+def by_measure(several: Sequence[ReportData]) -> list[ForestTable]:
+    """A table for each measure of each kind of labels, with the evaluations that have it.
+
+    Of measures that only one evaluation has, only its first is among them.
+    """
+    found: dict[Hashable, list[tuple[ReportData, EstimateRow]]] = {}
+    for data in several:
+        for row in whole_pool_rows(data):
+            found.setdefault((row.what, _labels(data)), []).append((data, row))
+    return [
+        _table(pairs) for pairs in found.values()
+        if len(pairs) > 1 or pairs[0][1].same(pairs[0][0].estimates[0])
+    ]
+
+
+def _table(pairs: Sequence[tuple[ReportData, EstimateRow]]) -> ForestTable:
+    shown = [row for _, row in pairs]
+    data, row = pairs[0]
+    lowest, highest = scale_of_bars(shown, data.outcome)
+    return ForestTable(
+        name=sentences.named_row(row) + _of_labels(data),
+        of="Evaluation",
+        scale_from=wording.plain_number(lowest),
+        scale_to=wording.plain_number(highest),
+        rows=[(data.evaluation, table_line(data, row, lowest, highest)) for data, row in pairs],
+    )
+
+
+def _labels(data: ReportData) -> Hashable:
+    """What labels are: measures of other labels are other measures."""
+    if data.outcome is None:
+        return data.positive, data.negative
+    return data.outcome.name, tuple(data.outcome.parts)
+
+
+def _of_labels(data: ReportData) -> str:
+    """`, of “match”`; `, of cat, dog, bird`; nothing for numbers."""
+    if data.outcome is None:
+        return f", of “{data.positive}”"
+    names = list(data.outcome.parts)
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f", of {', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def _line(data: ReportData, at: str) -> EvaluationLine:
+    row = data.estimates[0]
+    finished = data.finished or data.began
+    return EvaluationLine(
+        name=data.evaluation,
+        at=at,
+        measure=sentences.named_row(row),
+        value=wording.value_or_reason(row),
+        interval=wording.interval(row),
+        confidence=wording.percent(row.confidence),
+        verdict=_VERDICTS[data.verdict] if data.state == "finished" else "not finished",
+        state=data.verdict or "",
+        labels=wording.grouped_digits(data.labels),
+        pool=wording.grouped_digits(data.pool.n),
+        date="–" if finished is None else wording.moment(finished).partition(" ")[0],
+    )
+
+
+def comparing(several: Sequence[ReportData]) -> list[str]:
+    """What may be read from evaluations side by side, and what may not."""
+    pools: dict[str, list[str]] = {}
+    for data in several:
+        pools.setdefault(data.pool.digest, []).append(f"“{data.evaluation}”")
+    same = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in pools.values() if len(names) > 1]
+    said = [
+        "Each evaluation has labels and an interval of its own. That two intervals overlap does not show "
+        "that the values are the same, and that they do not is no test at the stated confidence.",
+    ]
+    said += [f"{names} judge the same predictions." for names in same]
+    if len(pools) > 1:
+        said.append("Where the pools differ, values differ with the items as well as with the model.")
+    said.append("To find out which of two systems is better on the same items, name both under pool.systems "
+                "of one spec and run assay compare: it gives the difference an interval.")
+    return said
+
+
+# The page: self-contained, no scripts, nothing fetched.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPart:
+    """What the page says of one evaluation."""
+
+    at: str
+    name: str
+    link: str            # to its own report; nothing without one
+    headline: str
+    verdict: tuple[str, str] | None
+    stopped: str
+    figure: Picture
+    told: str            # under the figure
+    note: str
+    facts: Sequence[tuple[str, str]]
+
+
+def several_html(several: Sequence[ReportData], linked: bool = False) -> bytes:
+    """The page, as UTF-8.
+
+    linked   whether the full report of each stands at NAME/report.html beside the page
+    """
+    finished = sum(data.state == "finished" for data in several)
+    return render(
+        "several.html.j2",
+        w=wording,
+        lines=at_a_glance(several),
+        finished=finished,
+        comparing=comparing(several),
+        tables=by_measure(several),
+        parts=[_part(data, part_of(i), linked) for i, data in enumerate(several)],
+    )
+
+
+def _part(data: ReportData, at: str, linked: bool) -> ReportPart:
+    row = data.estimates[0]
+    return ReportPart(
+        at=at,
+        name=data.evaluation,
+        link=f"{data.evaluation}/report.html" if linked else "",
+        headline=sentences.headline(data),
+        verdict=sentences.verdict_and_ground(data),
+        stopped=sentences.stopped(data),
+        figure=estimate_against_labels(data, row),
+        told=f"{sentences.named_row(row)} and its {wording.percent(row.confidence)} interval after every "
+             "round.",
+        note="" if row.interval == "exact" else data.interval_note,
+        facts=[
+            ("Labels", sentences.labels(data.labels, data.budget, data.known_before)),
+            ("Pool", wording.plural(data.pool.n, "prediction")),
+            ("Method", data.method),
+            ("Pool digest", data.pool.digest),
+        ],
+    )
+
+
+# The files.
+
+_LONGEST = 100   # characters of a folder's name
+
+
+def several_files(several: Sequence[ReportData]) -> Mapping[str, bytes]:
+    """File name -> bytes: `reports.*` of all, and `NAME/report.*` of each."""
+    of_each = {
+        f"{data.evaluation}/{name}": blob for data in several for name, blob in render_report(data).items()
+    }
+    return {
+        **of_each,
+        "reports.json": (json.dumps(several_json(several), indent=2, allow_nan=False) + "\n").encode(),
+        "reports.parquet": parquet_of(several),
+        "reports.html": several_html(several, linked=True),
+    }
+
+
+def several_json(several: Sequence[ReportData]) -> SeveralJson:
+    """{"evaluations": [...]}: of each what `assay report NAME --json` prints, its pool and its dates."""
+    return {"evaluations": [
+        {
+            **contract(data),
+            "pool": {"items": data.pool.n, "digest": data.pool.digest},
+            "began": data.began, "finished": data.finished,
+        }
+        for data in several
+    ]}
+
+
+def folder_of(names: Sequence[str]) -> str:
+    """The folder of these evaluations, always the same: their names, in full where they are short."""
+    joined = "-".join(names)
+    if len(joined) > _LONGEST:
+        joined = f"{names[0][:_LONGEST]}-and-{len(names) - 1}-more-{sha256(joined.encode()).hexdigest()[:8]}"
+    return f"assay-report-{joined}"

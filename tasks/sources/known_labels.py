@@ -1,0 +1,140 @@
+"""Files of known labels: rows with an id, a label and what else is asked for, or an export of Label Studio.
+
+How labels may be spelled is the caller's to say (`AnswerKind.spelled`). A missing label is null: nobody
+knows. So is an empty text, unless it means something: no tag; and so are n/a, NaN and the like, unless one is
+a label.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.annotators.adjudication import plurality
+from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.files.listing import file_at
+from assay.tasks.sources.files.protocol import unreadable
+from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.values import as_text, without_value
+
+_MOST_LISTED = 20   # classes, in a message
+
+
+def labelled_rows(
+    given: str, id_column: str, label_column: str, answers: AnswerKind, *, key: str, more: Sequence[str] = (),
+) -> Iterator[pa.RecordBatch]:
+    """The file's rows as (id, label in its fixed spelling or null, `more` columns), all text.
+
+    answers     what a label may be
+    key         of the spec, named in errors
+
+    Raises BadInput naming the file, the column and the first value that is no label.
+    """
+    source = open_source(given)
+    columns = list(dict.fromkeys([id_column, label_column, *more]))
+    for batch in source.batches(columns):
+        text = {name: as_text(batch.columns.column(i)) for i, name in enumerate(columns)}
+        labels = pc.utf8_trim_whitespace(text[label_column])
+        labels = pc.if_else(pc.equal(labels, ""), answers.empty, text[label_column])
+        encoded = labels.dictionary_encode()
+        means = [answers.spelled(written) for written in encoded.dictionary.to_pylist()]
+        meant = pa.array(means, pa.string()).take(encoded.indices)
+        strange = pc.and_(pc.is_null(meant), pc.invert(without_value(labels)))
+        if pc.any(strange).as_py():
+            row = pc.index(strange, True).as_py()
+            raise BadInput(
+                f"{key}: {source.files[batch.file].path}: column {label_column!r}, row "
+                f"{batch.first_row + row + 1}: {labels[row].as_py()!r} is {no_answer(answers)}; correct the "
+                "file or `labels`"
+            )
+        arrays = [text[id_column], meant, *(text[name] for name in more)]
+        yield pa.RecordBatch.from_arrays(arrays, names=["id", "label", *(f"shown_{name}" for name in more)])
+
+
+def no_answer(answers: AnswerKind) -> str:
+    """What is said of a text that is no answer: none of the classes (...), not a number from 0 to 10."""
+    names = [*answers.choices[:_MOST_LISTED], *(["..."] if len(answers.choices) > _MOST_LISTED else [])]
+    listed = ", ".join(names)
+    if answers.several:
+        return f"no set of tags, joined by bars, out of {listed}"
+    return f"none of the classes ({listed})" if names else f"not {answers.wanted}"
+
+
+# Labels in an export of Label Studio, in its format JSON: tasks with the annotations of several people.
+#
+#     [{"id": 1, "data": {"item_id": "a17", "text": "..."},
+#       "annotations": [{"completed_by": 3, "was_cancelled": false, "updated_at": "...",
+#                        "result": [{"type": "choices", "value": {"choices": ["spam"]}}]}]}]
+#
+# Of each person the annotation that was updated last counts; skipped ones and those without a choice do not.
+# An item has the label that most people gave it, and none where the most are tied.
+
+MOST_BYTES = 1 << 30
+_BUFFER = 1 << 20
+_HOW = "export the project as JSON (not JSON-MIN or CSV; a CSV file goes under `source`)"
+
+
+def exported_labels(path: str, field: str, answers: AnswerKind, *, key: str) -> dict[str, str]:
+    """Item -> label in its fixed spelling, of every item that has one.
+
+    field     of a task's data, which names the item
+    answers   what a label may be
+    key       of the spec, named in errors
+
+    Raises BadInput naming the file, the task and what is wrong.
+    """
+    votes: dict[str, dict[str, int]] = {}
+    for number, task in enumerate(_tasks(path, key), start=1):
+        where = f"{key}: {path}: task {task.get('id', number)}"
+        data = task.get("data")
+        if not isinstance(data, Mapping) or data.get(field) is None:
+            there = ", ".join(sorted(data)) if isinstance(data, Mapping) else "no data"
+            raise BadInput(
+                f"{where}: has no {field!r}, only {there}; name the field that holds the item's id as "
+                "warm_start.id"
+            )
+        several = votes.setdefault(str(data[field]), {})
+        for written in _answers(task, where):
+            label = answers.spelled(written)
+            if label is None:
+                raise BadInput(f"{where}: {written!r} is {no_answer(answers)}; correct the file or `labels`")
+            several[label] = several.get(label, 0) + 1
+    found = {item_id: plurality(several) for item_id, several in votes.items() if several}
+    return {item_id: label for item_id, label in found.items() if label is not None}
+
+
+def _tasks(path: str, key: str) -> list[Mapping[str, Any]]:
+    file = file_at(path)
+    if file.size > MOST_BYTES:
+        raise BadInput(f"{key}: {path}: is larger than {MOST_BYTES >> 30} GB; export in parts")
+    try:
+        with file.open(_BUFFER) as opened:
+            tasks = json.loads(opened.read())
+    except (ValueError, RecursionError, OSError) as error:
+        raise unreadable(path, f"it is not JSON ({error})") from None
+    if not (isinstance(tasks, list) and all(isinstance(one, dict) and "annotations" in one for one in tasks)):
+        raise BadInput(f"{key}: {path}: is not a list of tasks with annotations; {_HOW}")
+    return tasks
+
+
+def _answers(task: Mapping[str, Any], where: str) -> Iterator[str]:
+    """What each person chose last, in Label Studio's words."""
+    by_person: dict[Any, Mapping[str, Any]] = {}
+    given = [one for one in task["annotations"] or () if isinstance(one, dict)]
+    for one in sorted(given, key=lambda one: str(one.get("updated_at") or "")):
+        person = one.get("completed_by")
+        by_person[person.get("id") if isinstance(person, dict) else person] = one
+    for last in by_person.values():
+        if last.get("was_cancelled"):
+            continue
+        chosen = {
+            choice for part in last.get("result") or () if isinstance(part, dict)
+            for choice in (part.get("value") or {}).get("choices") or ()
+        }
+        if len(chosen) > 1:
+            listed = ", ".join(sorted(map(str, chosen)))
+            raise BadInput(f"{where}: one annotation has several choices ({listed}); keep one of them")
+        yield from map(str, chosen)
