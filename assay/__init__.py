@@ -32,9 +32,9 @@ __all__ = [
 
 _HOMES = {
     "begin": "evaluation", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
-    "estimate": "labelled", "open": "ledgers", "Evaluations": "ledgers",
+    "estimate": "labelled", "open": "several", "Evaluations": "several",
     "Estimate": "results", "Estimates": "results", "Replay": "results", "Result": "results",
-    "replay": "simulation", "report": "reports", "import_logs": "logs", "Logs": "logs",
+    "replay": "simulation", "report": "several", "import_logs": "logs", "Logs": "logs",
 }
 
 

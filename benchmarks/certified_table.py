@@ -1,4 +1,4 @@
-"""`evalcore/methods/two_classes/choice.py` from the totals of a certification: the table by which `auto` chooses."""
+"""`evalcore/methods/two_classes/certified.py`, the table by which `auto` chooses, from a certification."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from assay.evalcore.methods.two_classes.choice import CANDIDATES, Certified
 from benchmarks.half_widths import HALF_WIDTHS, Row
 
-OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "certified.py"
+OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "two_classes" / "certified.py"
 
 _HEAD = '''"""How methods did in replay, pool by pool: the table by which `auto` chooses.
 
@@ -69,7 +69,7 @@ def source(table: list[Certified], budgets: tuple[int, ...]) -> str:
 
 
 def verdicts(table: list[Certified], reached: Sequence[Row]) -> str:
-    """The rows held against the bar of `evalcore.methods.two_classes.choice`, as a table, with labels to half-widths."""
+    """The rows held against the bar of `auto`, as a table, with labels to half-widths."""
     to = {(row.method, row.pool, row.measure): row.reached for row in reached}
     targets = "".join(f" labels to ±{h:.2f} | x oracle |" for h in HALF_WIDTHS)
     told = [

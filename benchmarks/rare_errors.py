@@ -3,8 +3,8 @@
 `python -m benchmarks.rare_errors` writes docs/measured/rare-errors.md (half an hour on two processors).
 Every cell of the table is RUNS evaluations: of pools drawn by lot from a stated family, EACH of every pool.
 "Without" is the same interval, of the same draws, without what no label has shown
-(`evalcore.methods.any_outcome.unseen_errors`).  Pools whose errors are common show what it costs where nothing is
-rare.
+(`evalcore.methods.any_outcome.unseen_errors`).  Pools whose errors are common show what it costs where
+nothing is rare.
 """
 
 import argparse

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 WINDOWS = os.name == "nt"
+INTERRUPTED = 130     # the exit code after Ctrl-C: 128 and the number of the signal, as shells have it
+SAFE = "interrupted; nothing is lost: run the same command again"
 _EVERYBODY_READS = 0o444
 AS_BYTES = getattr(os, "O_BINARY", 0)         # Windows: or each line feed would become two bytes
 NOT_INHERITED = getattr(os, "O_CLOEXEC", 0)   # flags of os.open, where there are such

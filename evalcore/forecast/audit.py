@@ -202,7 +202,8 @@ def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
         known[:, f, None] + finite_counts(drawn.wide, drawn.left - more, which, rng)
         for f, which in ((1, drawn.predicted), (0, 1 - drawn.predicted))
     )
-    value = two_classes.of_totals(drawn.measure, hits, missed, by_prediction(drawn.n + drawn.left, drawn.predicted))
+    items = by_prediction(drawn.n + drawn.left, drawn.predicted)
+    value = two_classes.of_totals(drawn.measure, hits, missed, items)
     log_weight = drawn.log_found @ found[0] + drawn.log_clear @ (more - found)[0]
     weight = drawn.wide.weight[0] * np.exp(log_weight - log_weight.max())
     labels = drawn.n.sum(axis=1) + size

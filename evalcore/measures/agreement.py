@@ -208,7 +208,9 @@ class Pairs(Loss):
 def _confusion(asked: AskedMeasure) -> OutcomeMeasure:
     k = asked.kind.width
     if k > MOST_CLASSES:
-        raise BadInput(f"a confusion matrix is for at most {MOST_CLASSES} classes, not {k}; ask for recall by class")
+        raise BadInput(
+            f"a confusion matrix is for at most {MOST_CLASSES} classes, not {k}; ask for recall by class"
+        )
     names = asked.kind.parts
     return OutcomeMeasure(
         name="confusion_matrix", title="Confusion matrix",
@@ -225,3 +227,5 @@ _MATRIX = (
                   meaning="share of items by predicted class and label", kinds=("classes",), make=_confusion,
                   one_system="is a table of one system"),
 )
+
+FAMILIES = (*_AGREEMENT, *_MATRIX)

@@ -162,7 +162,8 @@ def present(y: Floats, f: Floats, pool_size: int) -> Bools:
 # Measures of each class or tag on its own: one number a class, or that of the class asked for.
 
 def _measure(
-    asked: AskedMeasure, name: str, title: str, meaning: str, undefined: str, rate: Rate, *, needs_labels: bool,
+    asked: AskedMeasure, name: str, title: str, meaning: str, undefined: str, rate: Rate, *,
+    needs_labels: bool,
     predicted: bool, is_error: bool,
 ) -> OutcomeMeasure:
     k, only = asked.kind.width, asked.one_part()

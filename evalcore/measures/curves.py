@@ -306,3 +306,5 @@ _AREA_FAMILIES = tuple(
                   needs=("score",), grid=True, one_system="is made of one system's scores", make=make)
     for name, (title, meaning, _, make) in _AREAS.items()
 )
+
+FAMILIES = (*_POINTS, *_AREA_FAMILIES)

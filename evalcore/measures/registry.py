@@ -16,9 +16,6 @@ from assay.evalcore.measures import (
     probability,
     tag_sets,
 )
-from assay.evalcore.measures import (
-    agreement as confusion,
-)
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily, OutcomeMeasure, Setting
 from assay.evalcore.measures.rates import FAMILIES, MEASURES
 from assay.evalcore.measures.two_classes import Family, Measure
@@ -85,7 +82,7 @@ def named(name: str) -> Measure:
 # The measures of all kinds of outcome by name.  A new measure is one line of its chapter's FAMILIES.
 
 _CHAPTERS = (
-    agreement, averages, by_class, confusion, curves, curves, numeric, preference, probability, tag_sets,
+    agreement, averages, by_class, curves, numeric, preference, probability, tag_sets,
 )
 MEASURES_BY_KIND: Mapping[tuple[str, str], MeasureFamily] = {
     (kind, family.name): family

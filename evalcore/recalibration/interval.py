@@ -1,4 +1,4 @@
-"""The intervals of `recalibrated`: the usual one, how much of it is earned, a guard, and the one for any time."""
+"""The intervals of `recalibrated`: the usual one, how much of it is earned, a guard, one for any time."""
 
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt

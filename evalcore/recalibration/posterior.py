@@ -57,14 +57,14 @@ def hidden_share(
 # A draw of configuration h is β = β̂ + L⁻ᵀe, e ~ N(0, I), L the Cholesky factor of the Hessian.  Its weight
 # corrects everything the Laplace fit got wrong and adds what a Gaussian process cannot say:
 #
-#     log w = [log p(k | β) − |β|²/2] − [log p(k | β̂) − |β̂|²/2] + |e|²/2      exact posterior over Laplace, ≤ 6
+#     log w = [log p(k | β) − |β|²/2] − [log p(k | β̂) − |β̂|²/2] + |e|²/2    exact posterior over Laplace, ≤ 6
 #           + log evidence of h
 #           + log t₄(log(P / PP))                      the system is roughly right about how many there are
 #           + the change in likelihood from the two edits below
 #
 # * Spike-and-slab tail: half of the draws have (almost) no positives below a rank r*, log-uniform between PP
-#   and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then go
-#   to nothing while its upper quantile stays honest.
+#   and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then
+#   go to nothing while its upper quantile stays honest.
 # * Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ B/N with ρ
 #   lognormal and B the model's own tail or the predicted positives (`Contamination`).
 #

@@ -170,7 +170,8 @@ class OfConfusion(Quantity):
 
     def slopes(self, positives: Floats, items: Floats) -> Floats:
         """By FN and TP."""
-        return two_classes.slopes_by_prediction(self.measure, positives[:, 1], positives[:, 0], items)[:, None]
+        missed, hits = positives[:, 0], positives[:, 1]
+        return two_classes.slopes_by_prediction(self.measure, hits, missed, items)[:, None]
 
     def pulls(self, positives: Floats, items: Floats) -> Floats:
         """By prediction and label."""

@@ -16,10 +16,10 @@ import click
 
 from assay.evalcore.errors import BadInput, plural
 from assay.flows.cli.output import Tell, json_option, print_json, store_for, store_option, working, write_new
-from assay.flows.doctor.spec import ExaminationWatch
 from assay.tasks.doctor.told import Told
 
 if TYPE_CHECKING:
+    from assay.flows.doctor.spec import ExaminationWatch
     from assay.tasks.doctor.examination import Examination
     from assay.tasks.doctor.roles import Question
 
@@ -84,8 +84,10 @@ def _asked(told: Told, questions: Sequence["Question"]) -> Told:
     return replace(told, **said)
 
 
-def watched(tell: Tell) -> ExaminationWatch:
+def watched(tell: Tell) -> "ExaminationWatch":
     """Tells the rows that are read and the worlds that are simulated."""
+    from assay.flows.doctor.spec import ExaminationWatch
+
     return ExaminationWatch(
         rows=lambda rows: tell(f"{plural(rows, 'row')} read"),
         worlds=lambda done, at_most: tell("simulating worlds for the forecast", done, at_most),
@@ -93,6 +95,7 @@ def watched(tell: Tell) -> ExaminationWatch:
 
 
 if TYPE_CHECKING:
+    from assay.flows.doctor.spec import ExaminationWatch
     from assay.tasks.doctor.examination import Examination
     from assay.tasks.ledger.stores.protocol import Store
     from assay.tasks.spec.evaluation import Spec

@@ -9,8 +9,7 @@ import signal
 import sys
 from types import FrameType
 
-from assay.flows.cli.interrupted import INTERRUPTED, SAFE
-from assay.tasks.operating_system import print_as_utf8
+from assay.tasks.operating_system import INTERRUPTED, SAFE, print_as_utf8
 
 
 def main() -> None:

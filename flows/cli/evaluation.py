@@ -13,7 +13,6 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.alerts import deliver
 from assay.flows.cli.doctor import can_ask, columns_told, with_answers
-from assay.flows.cli.interrupted import INTERRUPTED
 from assay.flows.cli.output import (
     json_option,
     print_json,
@@ -29,6 +28,7 @@ from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.layout import manifest
+from assay.tasks.operating_system import INTERRUPTED
 from assay.tasks.pool.same_source import FrozenPool
 from assay.tasks.report import wording
 from assay.tasks.sources.files.names import format_of, no_predictions, trial_name

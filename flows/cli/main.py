@@ -29,8 +29,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from assay.evalcore.errors import DISTRIBUTION, AssayError
-from assay.flows.cli.interrupted import INTERRUPTED, SAFE
 from assay.flows.cli.output import print_json
+from assay.tasks.operating_system import INTERRUPTED, SAFE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ COMMANDS = {
         "Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.",
     ),
     "import": CommandPlace(
-        "connectors", "import_command",
+        "other_tools", "import_command",
         "Make a pool of the logs or tables of another tool, and suggest a spec.",
     ),
     "doctor": CommandPlace(
@@ -88,7 +88,7 @@ COMMANDS = {
         "Write the labelled items of an evaluation with their weights, for scikit-learn and others.",
     ),
     "publish": CommandPlace(
-        "publish", "publish",
+        "other_tools", "publish",
         "Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.",
     ),
     "estimate": CommandPlace(
@@ -116,11 +116,11 @@ COMMANDS = {
         "Print the JSON Schema of what a command prints with --json, of a file, or of a spec.",
     ),
     "alerts": CommandPlace(
-        "alerts", "alerts",
+        "service", "alerts",
         "List the alerts of NAME, or of everything in the store, and who was told of them.",
     ),
     "listen": CommandPlace(
-        "listen", "listen",
+        "service", "listen",
         "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
     ),
     "monitor": CommandPlace(
@@ -132,15 +132,15 @@ COMMANDS = {
         "A monitor's windows: the measure with its interval, the verdicts, and what they cost.",
     ),
     "amend": CommandPlace(
-        "changes", "amend",
+        "monitor", "amend",
         "Make SPEC the newest version of its monitor.",
     ),
     "mute": CommandPlace(
-        "changes", "mute",
+        "monitor", "mute",
         "Deliver no alert of the monitor NAME until a date.",
     ),
     "unmute": CommandPlace(
-        "changes", "unmute",
+        "monitor", "unmute",
         "End the mute of the monitor NAME, and sum up what was muted.",
     ),
 }
@@ -192,7 +192,7 @@ class Commands(click.Group):
 
 # Outlines: what help and Tab need to know of a command.
 
-FILE = Path(__file__).parent / "printed" / "outlines.json"
+FILE = Path(__file__).with_name("outlines.json")
 _KINDS: dict[str, click.ParamType[Any]] = {"path": click.Path(), "text": click.STRING}
 
 

@@ -257,7 +257,6 @@ def _write_labels(
 
 # Which round is to be closed early, when somebody asks for it.
 
-_early_log = logging.getLogger("assay.advance")
 
 
 class NoRoundToClose(BadInput):
@@ -270,7 +269,7 @@ def round_to_close(evaluation: str, folded: Fold, named: int | None) -> int | No
     named: the round that somebody asked for; None: the open one. Raises NoRoundToClose.
     """
     if named is not None and 1 <= named <= folded.state.round:
-        _early_log.info("%s: round %d is closed already", evaluation, named)
+        _log.info("%s: round %d is closed already", evaluation, named)
         return None
     if folded.open_round is None:
         raise NoRoundToClose(

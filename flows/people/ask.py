@@ -193,7 +193,6 @@ def _post(people: People, batch: Batch, items: Sequence[Item], attempt: int) -> 
 # 4. A round that was posted more than once is read again when the next one closes: a late import may have
 #    made copies since, and copies nobody has answered are removed before they cost somebody's time.
 
-_collect_log = logging.getLogger("assay.asking")
 
 
 def collect(
@@ -207,7 +206,7 @@ def collect(
     attempts = len(read_posts(people.ledger, batch.round))   # see post_new
     collected = collect_answers(people.desk, batch)
     if collected.copies_removed:
-        _collect_log.info("%s, round %d: removed %s from the desk", people.ledger.name, batch.round,
+        _log.info("%s, round %d: removed %s from the desk", people.ledger.name, batch.round,
                   plural(collected.copies_removed, "untouched copy", "untouched copies"))
     store_answers(people.ledger, batch.round, collected.annotations)
     posts = _posts_with_arrival(people, batch, collected)
@@ -230,11 +229,11 @@ def remove_late_copies(people: People, planned: PlannedRound, gold: Sequence[Ite
     try:
         removed = collect_answers(people.desk, batch).copies_removed
     except DeskError as error:   # the round is closed: copies left on the desk are no reason to stop
-        _collect_log.warning("%s, round %d: late copies were not looked for: %s",
+        _log.warning("%s, round %d: late copies were not looked for: %s",
                      people.ledger.name, planned.number, error)
         return
     if removed:
-        _collect_log.info("%s, round %d: removed %s that came late",
+        _log.info("%s, round %d: removed %s that came late",
                   people.ledger.name, planned.number, plural(removed, "copy", "copies"))
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation reported, in order, and what counts now: the moments at which a verdict may have changed.
+"""What an evaluation reported, in order, and what counts now: when a verdict may have changed.
 
 The closing of a round is a moment, with the estimates it was closed with. A revision is one, with the
 estimates that were reissued. A round that closes after a revision is reported with the revised labels from

@@ -86,8 +86,8 @@ def _said(answers: Iterable[Annotation]) -> set[tuple[str, int, str, str | None]
 #
 # - whose items are all on the desk: of those that are gone, answers seen earlier count;
 # - none of whose items can be asked a second time any more, by a process that was held up: what enough people
-#   skipped, at any time, was asked twice already. Skips that the ledger does not hold by now lead to no second
-#   question: who asks it writes the skips down first, and then makes sure that the round is open
+#   skipped, at any time, was asked twice already. Skips that the ledger does not hold by now lead to no
+#   second question: who asks it writes the skips down first, and then makes sure that the round is open
 #   (flows.people.ask).
 #
 # Of such a round it is kept what the desk said, when it changed no label (tasks.ledger.checkpoints). The

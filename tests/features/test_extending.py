@@ -21,7 +21,7 @@ from assay.flows.report.gather import extend_command, more_labels, report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.ending import open_evaluations, read_extensions
+from assay.tasks.ledger.ending import enter_index, open_evaluations, read_extensions
 from assay.tasks.ledger.monitors import create_opening
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report import sentences
@@ -111,7 +111,7 @@ def test_of_two_requests_at_once_one_stands(finished, monkeypatch):
     key = layout.extension("small", 1)
     monkeypatch.setattr(
         "assay.flows.evaluation.finish.enter_index",
-        lambda ledger: ledger.put(key, meanwhile.store.get(key)),
+        lambda ledger: (ledger.put(key, meanwhile.store.get(key)), enter_index(ledger)),
     )
     with pytest.raises(CannotExtend, match="somebody else extended evaluation 'small' to 9 labels"):
         more(finished, 12)

@@ -304,7 +304,9 @@ def further(pull: Floats, unbounded: Bools) -> tuple[Floats, Floats]:
 
     pull (R, n, Q), unbounded (Q,).
     """
-    up, down = (np.where(unbounded, np.clip(STEEP * (1 - index(z)), 0, FURTHEST_MOVE), 0.0) for z in (pull, -pull))
+    up, down = (
+        np.where(unbounded, np.clip(STEEP * (1 - index(z)), 0, FURTHEST_MOVE), 0.0) for z in (pull, -pull)
+    )
     return down, up
 
 

@@ -154,10 +154,10 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 # The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  Two
 # things are known of corrections before any label.
 #
-# *A total* (all hits together) is usually wrong by little, because supplied probabilities are often calibrated,
-# once they are weighed by the labels; but they may be anything.  So δ ~ N(0, τ²) with τ = NEAR s or, with the
-# chance DOUBTED, τ = FAR s, where s is about m (1 - m): in units of s a correction is one of the log odds.  The
-# total is the posterior mean; one that does not fit NEAR is left as it is.
+# *A total* (all hits together) is usually wrong by little, because supplied probabilities are often
+# calibrated, once they are weighed by the labels; but they may be anything.  So δ ~ N(0, τ²) with τ = NEAR s
+# or, with the chance DOUBTED, τ = FAR s, where s is about m (1 - m): in units of s a correction is one of the
+# log odds. The total is the posterior mean; one that does not fit NEAR is left as it is.
 #
 # *Of one class*, let δ_k = β m_k + u_k + noise: β shared by all classes, u_k ~ (0, τ² m_k²) its own.  τ² is
 # estimated from all classes together, and the best linear estimate is (Fay & Herriot 1979; Rao & Molina 2015)

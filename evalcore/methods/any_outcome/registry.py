@@ -26,7 +26,8 @@ from assay.evalcore.outcomes.base import OutcomeKind
 METHODS: Mapping[str, OutcomeMethod] = {
     method.name: method
     for method in (
-        RecalibratedSample(), Guesses(), PassiveSample(), StratifiedSample(), NeymanSample(), BernoulliSample(), StaticSample(),
+        RecalibratedSample(), Guesses(), PassiveSample(), StratifiedSample(), NeymanSample(),
+        BernoulliSample(), StaticSample(),
         ClassTree(), ClassTreeStochastic(), WholeClusters(),
     )
 }

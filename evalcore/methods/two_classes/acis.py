@@ -232,13 +232,13 @@ def _finds(q: Floats, left: Ints, size: Ints) -> Bools:
 #
 # Iteration i = 1, 2, ... takes 10, 20, 40 ... labels, so that there are 10, 30, 70, 150 ... in all:
 #
-#     calibrate  c_{i-1}: `evalcore.methods.two_classes.calibration`.  c₀ is fitted to the model's own predictions
-#                ŷ; later curves are blended with it, β_i = 1 - i / prior_iterations
-#     sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, from eq. 4:
+#     calibrate  c_{i-1}: `evalcore.methods.two_classes.calibration`.  c₀ is fitted to the model's own
+#                predictions ŷ; later curves are blended with it, β_i = 1 - i / prior_iterations
+#     sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, by eq. 4:
 #                q(x) ∝ √( c (1 - G)² + α² (1 - c) G² )  where ŷ = 1,   (1 - α) √( c G² )  where ŷ = 0,
 #                with G = Ĝ_{i-1}, and Ĝ_0 = ½
-#     estimate   Ĝ_i from the new draws, w = p/q, and the items L labelled before, w = |L|/|X|: eqs. 2 and 6 in
-#                `evalcore.estimators.importance`
+#     estimate   Ĝ_i from the new draws, w = p/q, and the items L labelled before, w = |L|/|X|: eqs. 2 and 6
+#                in `evalcore.estimators.importance`
 #     average    eq. 5 in `evalcore.methods.two_classes.acis`
 #
 # In words of `evalcore.design.proposal`, eq. 4 is √ E[φ²] with φ = v (ℓ - G); other measures take theirs.

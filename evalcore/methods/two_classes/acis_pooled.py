@@ -111,10 +111,10 @@ class PooledState(MethodState):
 # A variant of Poms et al.'s algorithm (`evalcore.methods.two_classes.acis` is theirs as printed).  Iteration
 # t:
 #
-#     calibrate  p_t: isotonic regression of the labels so far on the score, with the supplied probabilities as
-#                prior c₀ worth β_t labels, β_t falling
-#     sample     from q_t ∝ √ Σ_y p_t(y|x) (J·ℓ(f, y))² within the K highest scores, Sawade et al.'s optimum for
-#                F_α and Proposition 2 of Marchant & Rubinstein (stochastic form) for any measure
+#     calibrate  p_t: isotonic regression of the labels so far on the score, with the supplied probabilities
+#                as prior c₀ worth β_t labels, β_t falling
+#     sample     from q_t ∝ √ Σ_y p_t(y|x) (J·ℓ(f, y))² within the K highest scores, Sawade et al.'s optimum
+#                for F_α and Proposition 2 of Marchant & Rubinstein (stochastic form) for any measure
 #     estimate   from all labels, reused across proposals
 #
 # and each iteration has as many labels as all before it together.  The answer averages the estimates of the

@@ -15,7 +15,8 @@ from assay.evalcore.methods.two_classes.acis import Acis
 from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
 from assay.evalcore.methods.two_classes.base import Method
 from assay.evalcore.methods.two_classes.bernoulli import Bernoulli, BernoulliOnline
-from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, TABLE, Choice, choose
+from assay.evalcore.methods.two_classes.certified import TABLE
+from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
 from assay.evalcore.methods.two_classes.dirichlet import (
     DirichletFlat,
     DirichletTreeMethod,

@@ -89,7 +89,9 @@ def test_a_measure_corrected_for_annotators_errors_is_never_bounded_too_tightly(
     known, free, items = states()
     # a corrected value may lie outside the measure's range; it is reported at the range's end
     least, most = (np.clip(end, *m.bounds) for end in brute(corrected, known, free, items))
-    lower, upper = (np.clip(end, *m.bounds) for end in two_classes.attainable_ends(corrected, known, free, items))
+    lower, upper = (
+        np.clip(end, *m.bounds) for end in two_classes.attainable_ends(corrected, known, free, items)
+    )
     exists = np.isfinite(least)
     assert (lower <= least + 1e-12)[exists].all()
     assert (upper >= most - 1e-12)[exists].all()

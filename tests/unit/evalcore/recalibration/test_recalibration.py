@@ -13,8 +13,8 @@ from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
@@ -180,23 +180,23 @@ def test_the_expected_reduction_is_that_of_brute_force():
 def test_gradients_by_totals_are_the_finite_differences(name: str):
     m, items = measure(name), np.array([[900.0, 100.0]])
     hits, missed, h = np.array([60.0]), np.array([30.0]), 1e-4
-    by_missed = two_classes.of_totals(m, hits, missed + h, items) - two_classes.of_totals(m, hits, missed - h, items)
-    by_hits = two_classes.of_totals(m, hits + h, missed, items) - two_classes.of_totals(m, hits - h, missed, items)
+    by_missed = of_totals(m, hits, missed + h, items) - of_totals(m, hits, missed - h, items)
+    by_hits = of_totals(m, hits + h, missed, items) - of_totals(m, hits - h, missed, items)
     expected = np.stack([by_missed, by_hits], axis=1) / (2 * h)
-    assert two_classes.slopes_by_prediction(m, hits, missed, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert slopes_by_prediction(m, hits, missed, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 def test_found_labels_bound_a_measure_for_certain():
     items = np.array([[90.0, 10.0]])
     known, free = np.array([[2.0, 4.0]]), np.array([[50.0, 3.0]])
     # TP between 4 and 7, FN between 2 and 52: F1 between 8/(10 + 56) and 14/(10 + 9)
-    low, high = two_classes.attainable_ends(F1, known, free, items)
+    low, high = attainable_ends(F1, known, free, items)
     assert (low[0], high[0]) == pytest.approx((8 / 66, 14 / 19))
     # nothing predicted positive: F1 is 0 as soon as there is one positive, and precision never exists
     nothing, none = np.array([[100.0, 0.0]]), np.zeros((1, 2))
     rest = np.array([[60.0, 0.0]])
-    assert [x[0] for x in two_classes.attainable_ends(F1, none, rest, nothing)] == [0, 0]
-    assert [x[0] for x in two_classes.attainable_ends(measure("precision"), none, rest, nothing)] == [0, 1]
+    assert [x[0] for x in attainable_ends(F1, none, rest, nothing)] == [0, 0]
+    assert [x[0] for x in attainable_ends(measure("precision"), none, rest, nothing)] == [0, 1]
 
 
 @pytest.mark.parametrize("predicted", [0, 1])

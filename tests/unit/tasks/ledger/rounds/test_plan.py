@@ -60,7 +60,8 @@ def with_column(blob, name, values):
     (lambda blob: with_column(blob, "segments", ["{"] * 4), "invalid JSON"),
     (lambda blob: with_column(blob, "shown", ['{"text":1}', None, None, None]), "text: input should be"),
     (lambda blob: with_column(blob, "cell", [None] * 4), "cell: a value is missing"),
-    (lambda blob: record.to_parquet(record.from_parquet(blob, "k")[0] | {"more": [1] * 4}), "its columns are"),
+    (lambda blob: record.to_parquet(record.from_parquet(blob, "k")[0] | {"more": [1] * 4}),
+     "its columns are"),
 ])
 def test_a_damaged_plan_is_named(change, said):
     store = MemoryStore()

@@ -1,1 +1,0 @@
-"""The JSON that commands print: types, schemas, and the page of the documentation."""
