@@ -180,7 +180,7 @@ def _ends(
     low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
     value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
     if not (np.isfinite(low) & np.isfinite(high)).all():
-        lower, upper = interval.ends(value, variance, found.df, found.skew, confidence, (low, high))
+        lower, upper = interval.interval_ends(value, variance, found.df, found.skew, confidence, (low, high))
         few = np.full(len(value), n < FEWEST)
         return np.where(few, low, lower), np.where(few, high, upper), few
     span = high - low

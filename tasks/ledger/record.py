@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from _typeshed import DataclassInstance
 
-_Decoded = TypeVar("Record")
+_Decoded = TypeVar("_Decoded")
 _IN_OUR_WORDS = {"missing": "is missing", "unexpected_keyword_argument": "is not a field of this record"}
 
 

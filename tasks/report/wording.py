@@ -10,9 +10,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 from typing import Any
 
-from assay.evalcore.errors import (
-    BadInput,  # the templates use it too
-)
+from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import plural as plural  # the templates use it too
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind

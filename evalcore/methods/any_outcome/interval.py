@@ -110,7 +110,7 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     return np.asarray(mean * scale[:, None, :])
 
 
-def ends(
+def interval_ends(
     value: Floats, variance: Floats, df: Floats, skew: Floats, confidence: float | Floats,
     bounds: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
@@ -395,7 +395,7 @@ def reported(
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
-        lower, upper = ends(value, error.variance, error.df, error.skew, level, bounds)
+        lower, upper = interval_ends(value, error.variance, error.df, error.skew, level, bounds)
         if out is not None:
             lower, upper = moved_out(value, lower, upper, out)
         if hidden is not None:

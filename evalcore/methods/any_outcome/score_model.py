@@ -347,7 +347,7 @@ def _wider(
 ) -> tuple[Floats, Floats]:
     """The ends (R, Q) with what clusters add: both distances from the value, as of independent errors."""
     bounds, df = bounds_of(stack), np.broadcast_to(apart.df, value.shape)
-    between_ends = interval.ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
+    between_ends = interval.interval_ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
     lower = value - np.hypot(value - ends[0], value - between_ends[0])
     upper = value + np.hypot(ends[1] - value, between_ends[1] - value)
     there = np.isfinite(value) & ~apart.alone

@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.interval import WIDER, ends
+from assay.evalcore.methods.any_outcome.interval import WIDER, interval_ends
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates
 from assay.evalcore.outcomes.classes import Classes
@@ -42,7 +42,7 @@ def _found(question, value, variance, df=1e6):
     bounds = np.array([question.measures.measures[m].bounds for m, _ in question.measures.parts]).T
 
     def at(confidence):
-        return ends(table, np.full((1, q), variance), np.full((1, q), df), np.zeros((1, q)), confidence,
+        return interval_ends(table, np.full((1, q), variance), np.full((1, q), df), np.zeros((1, q)), confidence,
                     tuple(bounds))
 
     found = OutcomeEstimates(

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.methods.any_outcome.interval import WIDER, ends
+from assay.evalcore.methods.any_outcome.interval import WIDER, interval_ends
 
 
 def _ends(value, variance, *, skew=0.0, bounds=(-np.inf, np.inf), df=1e6):
     one = np.array([[1.0]])
-    low, high = ends(value * one, variance * one, df * one, skew * one, 0.95,
+    low, high = interval_ends(value * one, variance * one, df * one, skew * one, 0.95,
                      (np.array([bounds[0]]), np.array([bounds[1]])))
     return float(low[0, 0]), float(high[0, 0])
 
