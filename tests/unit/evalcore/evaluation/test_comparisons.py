@@ -42,8 +42,8 @@ def _found(question, value, variance, df=1e6):
     bounds = np.array([question.measures.measures[m].bounds for m, _ in question.measures.parts]).T
 
     def at(confidence):
-        return interval_ends(table, np.full((1, q), variance), np.full((1, q), df), np.zeros((1, q)), confidence,
-                    tuple(bounds))
+        spread, freedom = np.full((1, q), variance), np.full((1, q), df)
+        return interval_ends(table, spread, freedom, np.zeros((1, q)), confidence, tuple(bounds))
 
     found = OutcomeEstimates(
         value=table, lower=table, upper=table, variance=np.full((1, q), variance),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from doubles.world import World
 
-from assay.evalcore.methods.two_classes import choice, registry
+from assay.evalcore.methods.two_classes import certified, registry
 from assay.evalcore.methods.two_classes.choice import (
     BINARY,
     DEFAULT,
@@ -31,12 +31,12 @@ GOOD = tuple(
 
 
 def test_the_committed_table_decides_and_says_why():
-    chosen = choose(choice.TABLE)
+    chosen = choose(certified.TABLE)
     assert auto() == chosen
     assert method("auto").name == chosen.method
     assert chosen.method in chosen.reason
     passed = all(
-        any(r.pool == pool and r.measure == "f1" and not r.failings() for r in choice.TABLE)
+        any(r.pool == pool and r.measure == "f1" and not r.failings() for r in certified.TABLE)
         for pool in OF_RECORD
     )
     assert (chosen.method == "recalibrated") == passed
