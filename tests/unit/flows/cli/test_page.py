@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.flows.cli.main import run_command_line
 from assay.flows.cli.schemas import FORMS, json_page
 
-PAGE = Path(__file__).parents[5] / "docs" / "json.md"
+PAGE = Path(__file__).parents[4] / "docs" / "json.md"
 
 
 def test_the_page_is_made_from_the_types():
