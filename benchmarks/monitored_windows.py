@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.design.draws import first_draws, simulate_each
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import Method, draw_round, with_exact_values
 from assay.evalcore.methods.two_classes.registry import method, with_single_draws
@@ -88,7 +88,7 @@ def simulate_against(
 class DrawnRound:
     """A round of every window, its items drawn one after the other."""
 
-    design: Design
+    design: CountedDesign
     cell: Ints         # (W, T) of each draw that brought a new item, else −1
     label: Ints        # (W, T)
     after: Any         # the method's state after it

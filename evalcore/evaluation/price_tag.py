@@ -26,7 +26,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from assay.evalcore.design.round import Design, EstimateArrays
+from assay.evalcore.design.round import CountedDesign, EstimateArrays
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
 from assay.evalcore.evaluation.estimate import Estimate, PriceTag
@@ -259,7 +259,7 @@ class UnseenBound:
     reason: str | None         # why there is no bound
 
 
-def reach(design: Design, asked: Ints, *, negatively_associated: bool) -> Floats:
+def reach(design: CountedDesign, asked: Ints, *, negatively_associated: bool) -> Floats:
     """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
 
     negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method

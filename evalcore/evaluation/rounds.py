@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
-from assay.evalcore.design.round import AnyDesign, ClosedDraws, RoundLabels, RoundPlan, class_numbers
+from assay.evalcore.design.round import ClosedDraws, Design, RoundLabels, RoundPlan, class_numbers
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.nonresponse import after_gaps, response
 from assay.evalcore.evaluation.price_tag import reach
@@ -45,7 +45,7 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
 
 
 def _address(
-    sizes: Ints, state: State, design: AnyDesign, draws: Draws, rng: np.random.Generator
+    sizes: Ints, state: State, design: Design, draws: Draws, rng: np.random.Generator
 ) -> RoundPlan:
     """Give every draw its item: new ones uniformly from the items of the cell that were not answered yet."""
     cell, ordinal = draws.cell[0], draws.ordinal[0]

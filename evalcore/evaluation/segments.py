@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.intervals import KIND, TOO_FEW, interval_of
 from assay.evalcore.evaluation.estimate import Estimate, why_undefined
@@ -187,7 +187,7 @@ def add_round(
     np.add.at(new, (segment[decided], plan.cell[decided], one.label[decided]), 1)
     np.add.at(gone, (segment[undecided], plan.cell[undecided]), 1)
     sums = known.sums.add(
-        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled, known.undecided,
+        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled,
         _design_of(known, cells, one), RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
         gone,
     )
@@ -196,10 +196,10 @@ def add_round(
     )
 
 
-def _design_of(known: Known, cells: Cells, one: LabelledRound) -> Design:
+def _design_of(known: Known, cells: Cells, one: LabelledRound) -> CountedDesign:
     """The design of a round in every segment: its own items, the chances and rates of their cells."""
     plan, shape = one.plan, known.size.shape
-    design: Design = plan.design
+    design: CountedDesign = plan.design
     if one.gaps:
         found = response(cells, plan.cell[plan.ask], one.code[plan.ask] != UNANSWERED)
         # a census with gaps is a sample again

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.measures.difference import leading
 from assay.evalcore.measures.stack import Stack
@@ -51,7 +51,7 @@ class Asked:
 class Past:
     """A closed round of two classes as the method saw it (R = 1)."""
 
-    design: Design
+    design: CountedDesign
     labels: RoundLabels
     excluded: Ints                 # (1, C) items that stayed undecided
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, simulate_labels
 from assay.evalcore.design.proposal import total_pull
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -342,7 +342,7 @@ def best_proposal(measures: Sequence[Measure], cells: Cells, by_label: Ints) -> 
         return np.asarray(phi[0] / (by_label * phi[0]).sum())
 
 
-def divergence(best: Floats, design: Design, by_label: Ints, labelled: Ints) -> Floats:
+def divergence(best: Floats, design: CountedDesign, by_label: Ints, labelled: Ints) -> Floats:
     """KL(q* ‖ q) (R,) in nats; best (C, 2): q*; labelled (R, C, 2): items labelled before the round.
 
     NaN for a design without replacement, which has no q.

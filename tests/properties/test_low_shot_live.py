@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
@@ -41,7 +41,7 @@ def test_undecided_items_leave_the_pool_and_the_rest_is_measured_exactly(name):
         items = order[offset[p.cell] + p.rank]
         labels = np.where(undecided[items], UNDECIDED, pool.label[items])
         # the design as a later run reads it from the ledger
-        stored = replace(p, design=Design.from_columns(p.design.to_columns()))
+        stored = replace(p, design=CountedDesign.from_columns(p.design.to_columns()))
         state = observe(question, state, stored, labels)
         for e in estimates(question, state):
             assert e.value is None or e.lower <= e.value <= e.upper

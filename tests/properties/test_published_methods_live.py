@@ -7,7 +7,7 @@ from doubles.published import PUBLISHED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse
 from assay.evalcore.evaluation.rounds import observe, plan
@@ -90,7 +90,7 @@ def test_the_ledger_columns_of_a_design_give_the_same_state_again(method_name):
                 columns = p.design.to_columns()
                 p = type(p)(
                     cell=p.cell, rank=p.rank, ask=p.ask, probability=p.probability, census=p.census,
-                    design=Design.from_columns(columns),
+                    design=CountedDesign.from_columns(columns),
                 )
             state = observe(question, state, p, pool.label[items_of(p)])
         ends.append((estimates(question, state), plan(question, state, 20)))

@@ -8,7 +8,7 @@ from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
 from assay.evalcore.design.proposal import relevant_cells, variance_minimising
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
@@ -22,7 +22,7 @@ Z = norm.isf(FALSE_ALARM / 2)
 def static_design(cells, by_label, q):
     """A with-replacement design that treats every item as unlabelled."""
     zeros = np.zeros((1, cells.n_cells, 2))
-    return Design(
+    return CountedDesign(
         replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=q[None], labelled=zeros,
         model=by_label[None, :, 1] / cells.size, gradient=zeros[..., 0], census=np.zeros(1, bool),
     )
@@ -42,7 +42,7 @@ def test_the_delta_variance_is_the_variance_of_ten_thousand_runs(name):
     mass = (q[:, None] * by_label).ravel()
     drawn = rng.multinomial(n, mass / mass.sum(), size=runs).reshape(runs, cells.n_cells, 2)
     base = static_design(cells, by_label, q)
-    arrays = [f for f in Design.__dataclass_fields__ if isinstance(getattr(base, f), np.ndarray)]
+    arrays = [f for f in CountedDesign.__dataclass_fields__ if isinstance(getattr(base, f), np.ndarray)]
     spread = {f: np.broadcast_to(getattr(base, f), (runs, *getattr(base, f).shape[1:])) for f in arrays}
     design = replace(base, **spread)
     nothing = np.zeros_like(drawn)

@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import confidence_region
@@ -106,7 +106,7 @@ def fixed_proposal_runs(runs, n, seed):
     chance = (by_label * design.unlabelled[0, :, None]).ravel()
     drawn = np.random.default_rng(seed).multinomial(n, chance / chance.sum(), size=runs)
     drawn = drawn.reshape(runs, cells.n_cells, 2)
-    many = Design(
+    many = CountedDesign(
         replacement=True, size=np.broadcast_to(cells.size, (runs, cells.n_cells)), left=design.left,
         unlabelled=np.repeat(design.unlabelled, runs, axis=0), labelled=np.zeros(drawn.shape),
         model=design.model, gradient=design.gradient, census=np.zeros(runs, bool),

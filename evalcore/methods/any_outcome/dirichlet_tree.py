@@ -20,6 +20,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models import fit, hung, posterior
 from assay.evalcore.measures.stack import Stack
@@ -54,7 +55,6 @@ from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
     first_sample,
@@ -147,24 +147,24 @@ class TreeOfClasses(TreeSettings, Sampled):
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """q raised until it adds up to `size`, cut at 1."""
         left = state.left
-        return OutcomeDesign(
-            left=left, inclusion=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
+        return Design(
+            left=left, unlabelled=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
             census=np.zeros(len(left), np.bool_),
         )
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> ClassTreeState:
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
         after = cast(ClassTreeState, before.plus(item, cell, table))
-        chance = np.take_along_axis(design.inclusion, cell, axis=1)
+        chance = np.take_along_axis(design.unlabelled, cell, axis=1)
         if asked is not None:
-            each = 1 / np.take_along_axis(design.inclusion, asked, axis=1)
+            each = 1 / np.take_along_axis(design.unlabelled, asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
         count = before.count.copy()
         if item.shape[1] and after.table is not None:

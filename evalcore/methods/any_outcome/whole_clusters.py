@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -23,7 +24,6 @@ from assay.evalcore.methods.any_outcome.reading import sums as sums_by
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
 )
@@ -233,33 +233,33 @@ class WholeClusters(OutcomeMethod):
         x = self.share(state) * (items > 0)
         return items * chances(x, items, np.full(len(items), float(labels)))
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """The rest of the clusters that are open, then others."""
         left, wanted = state.left, state.wanted.astype(np.float64)
         going_on = ((state.labelled + state.excluded) > 0) & (wanted > 0)
         begun = (going_on * wanted).sum(axis=1)
         x = np.where(going_on | (wanted <= 0), 0.0, self.share(state))
         fresh = chances(x, wanted, np.maximum(size - begun, 0.0))
-        return OutcomeDesign(
-            left=left, inclusion=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
+        return Design(
+            left=left, unlabelled=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
         )
 
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """As many items as the design means: the last cluster goes on in the next round."""
-        turn = in_turn(design.inclusion, rng)
-        left = np.take_along_axis(design.left * (design.inclusion > 0), turn, axis=1)
-        size = np.round((design.left * design.inclusion).sum(axis=1)).astype(np.int64)
+        turn = in_turn(design.unlabelled, rng)
+        left = np.take_along_axis(design.left * (design.unlabelled > 0), turn, axis=1)
+        size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)
         before = np.cumsum(left, axis=1) - left
         counts = np.zeros_like(design.left)
         np.put_along_axis(counts, turn, np.clip(size[:, None] - before, 0, left), axis=1)
         return counts
 
-    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+    def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         """Whole clusters while they fit; of one that is larger than the round, as many as fit."""
         taken: list[Ints] = []
         room = size
-        for c in in_turn(design.inclusion, rng)[0].tolist():
-            here = int(design.left[0, c]) if design.inclusion[0, c] > 0 else 0
+        for c in in_turn(design.unlabelled, rng)[0].tolist():
+            here = int(design.left[0, c]) if design.unlabelled[0, c] > 0 else 0
             if here > room and taken:
                 break
             taken.append(np.full(min(here, room), c))

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
 from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells, replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
 from assay.evalcore.label_models import isotonic_rates
@@ -185,7 +185,7 @@ class AcisPooled(Method):
         )
         return replace(state, proposal=self._proposal(state))
 
-    def propose(self, state: PooledState, size: Ints) -> Design:
+    def propose(self, state: PooledState, size: Ints) -> CountedDesign:
         """q_t within the domain; from the top where the domain cannot fill the round."""
         cells, left = state.cells, state.left
         here, phi = state.wanted * state.domain, state.pull()
@@ -211,7 +211,7 @@ class AcisPooled(Method):
             replacement=not certain.all(),
         )
 
-    def draw(self, state: PooledState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: PooledState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; or simply the highest scores left."""
         certain = state.exhausted(size)
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
@@ -221,7 +221,9 @@ class AcisPooled(Method):
         sampled = with_replacement(design, labelled, np.where(certain, 0, size), rng)
         return either(sampled, top)
 
-    def observe(self, state: PooledState, design: Design, labels: RoundLabels, excluded: Ints) -> PooledState:
+    def observe(
+        self, state: PooledState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> PooledState:
         """Reuse the labels; calibrate anew when the iteration is full."""
         new = labels.new.sum(axis=(1, 2))
         drawn = (labels.drawn_new + labels.drawn_known).sum(axis=(1, 2))

@@ -25,7 +25,7 @@ from assay.evalcore.design.draws import (
     without_replacement,
 )
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays, RoundLabels, round_labels
+from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArrays, RoundLabels, round_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.two_classes import Measure
@@ -167,15 +167,15 @@ class Method(ABC):
         capability `serves_all` say otherwise."""
 
     @abstractmethod
-    def propose(self, state: Any, size: Ints) -> Design:
+    def propose(self, state: Any, size: Ints) -> CountedDesign:
         """The probabilities of the next round, of `size` (R,) new items."""
 
     @abstractmethod
-    def draw(self, state: Any, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: Any, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Draw a round of `size` (R,) new items from its design."""
 
     @abstractmethod
-    def observe(self, state: Any, design: Design, labels: RoundLabels, excluded: Ints) -> Any:
+    def observe(self, state: Any, design: CountedDesign, labels: RoundLabels, excluded: Ints) -> Any:
         """The state with a round's labels; excluded (R, C): items that stayed undecided and are set aside."""
 
     @abstractmethod
@@ -198,7 +198,7 @@ class Method(ABC):
             return self.start(cells, measures, repeats)
         return self.start_from(cells, measures, repeats, evidence)
 
-    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Design, Draws]:
+    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[CountedDesign, Draws]:
         """See `draw_round`."""
         return draw_round(self, state, size, rng)
 
@@ -206,7 +206,7 @@ class Method(ABC):
         """The answers counted by cell and label. Raises BadInput."""
         return round_labels(state.cells.n_cells, answered)
 
-    def learn(self, state: Any, design: Design, heard: RoundLabels, excluded: Ints) -> Any:
+    def learn(self, state: Any, design: CountedDesign, heard: RoundLabels, excluded: Ints) -> Any:
         """See `observe`."""
         return self.observe(state, design, heard, excluded)
 
@@ -293,7 +293,7 @@ class Method(ABC):
 
 def draw_round(
     method: Method, state: MethodState, size: Ints, rng: np.random.Generator
-) -> tuple[Design, Draws]:
+) -> tuple[CountedDesign, Draws]:
     """One round of at most `size` (R,) new items: the method's draw, or all that is left.
 
     Of exactly `size` draws where the method asks anew.
@@ -367,10 +367,10 @@ def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -
 
 def fixed_size_design(
     state: MethodState, inclusion: Floats, *, model: Floats, gradient: Floats, size: Ints
-) -> Design:
+) -> CountedDesign:
     """The design of a round drawn without replacement: inclusion, model, gradient (R, C), size (R,)."""
     left = state.left
-    return Design(
+    return CountedDesign(
         replacement=False,
         size=np.broadcast_to(state.cells.size, left.shape),
         left=left,

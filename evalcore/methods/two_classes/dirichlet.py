@@ -19,7 +19,7 @@ from assay.evalcore.design.proposal import (
     touched_cells,
     variance_minimising,
 )
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import (
     CombinationRule,
@@ -146,11 +146,11 @@ class AdaptiveTree(TreeSettings, Method):
         """
         return self.secondary_mixing if len(measures) > 1 else 0.0
 
-    def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def weighed(self, state: TreeState, design: Design, labels: RoundLabels) -> WeightSums:
+    def weighed(self, state: TreeState, design: CountedDesign, labels: RoundLabels) -> WeightSums:
         """The sums with a round's draws, each of which counts what the combination rule says."""
         draws = draws_of(design, labels)
         each = np.maximum(draws, 1)
@@ -250,7 +250,7 @@ class DirichletTreeMethod(AdaptiveTree):
             round=0,
         )
 
-    def propose(self, state: TreeState, size: Ints) -> Design:
+    def propose(self, state: TreeState, size: Ints) -> CountedDesign:
         """Proposition 2 for the measures that drive, mixed with an even share where others do not."""
         left = state.left
         return variance_minimising(
@@ -266,7 +266,9 @@ class DirichletTreeMethod(AdaptiveTree):
             reuse=self.reuse,
         )
 
-    def observe(self, state: TreeState, design: Design, labels: RoundLabels, excluded: Ints) -> TreeState:
+    def observe(
+        self, state: TreeState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> TreeState:
         """Count the labels, weigh the draws, and run EM from where it last settled."""
         labelled = state.labelled + labels.new
         return replace(
@@ -353,7 +355,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         """Where the setting says so."""
         return self.requery
 
-    def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; `size` draws where each asks anew."""
         if self.requery:
             return independent(design, size, rng)
@@ -375,7 +377,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             queries=np.zeros(repeats, np.int64),
         )
 
-    def propose(self, state: StochasticState, size: Ints) -> Design:
+    def propose(self, state: StochasticState, size: Ints) -> CountedDesign:
         """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
         cells, left = state.cells, state.left
         rate = state.tree.positive_rate(state.joint)
@@ -403,7 +405,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         return replace(design, labelled=np.repeat(design.unlabelled[..., None], 2, axis=-1))
 
     def observe(
-        self, state: StochasticState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: StochasticState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> StochasticState:
         """Weigh every draw, in the model and in the estimate alike."""
         votes = _answers(labels)

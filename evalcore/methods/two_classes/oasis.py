@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import centred_pull, prior_risk, replacement_design, root_mean_square
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate, risk_of
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
@@ -96,7 +96,7 @@ class Oasis(Method):
         prior = self.prior_strength / np.maximum(n, 1)
         return np.asarray((prior * state.prior + state.drawn[..., 1]) / (prior + n))
 
-    def propose(self, state: OasisState, size: Ints) -> Design:
+    def propose(self, state: OasisState, size: Ints) -> CountedDesign:
         """ε-greedy between the pool's own distribution and the best stratified proposal."""
         cells, measure, left = state.cells, state.measures[0], state.left
         rate = self.positive_rate(state)
@@ -131,11 +131,13 @@ class Oasis(Method):
             usable = (value > lowest) & (value <= highest)
         return centred_pull(measure, np.where(usable[:, None], risk, expected))
 
-    def draw(self, state: OasisState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: OasisState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def observe(self, state: OasisState, design: Design, labels: RoundLabels, excluded: Ints) -> OasisState:
+    def observe(
+        self, state: OasisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> OasisState:
         """Count every draw in its stratum, items drawn again included."""
         draws = labels.drawn_new + labels.drawn_known
         member = state.share > 0                                                # (K, C)

@@ -28,7 +28,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.inclusion import systematic, waterfill
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities
@@ -82,7 +82,7 @@ class Recycled(Method):
             groups=groups_of(cells, predicted, negatives=negatives),
         )
 
-    def propose(self, state: RecycledState, size: Ints) -> Design:
+    def propose(self, state: RecycledState, size: Ints) -> CountedDesign:
         """Every unlabelled item of an atom has the same chance."""
         left, seen = state.left, state.labelled.sum(axis=2)
         model = (state.labelled[:, :, 1] + 1) / (seen + 2)
@@ -95,14 +95,16 @@ class Recycled(Method):
             chance = waterfill(per_item + 1e-9 * (state.wanted > 0), left, size)
         return fixed_size_design(state, chance, model=model, gradient=np.zeros(left.shape), size=size)
 
-    def draw(self, state: RecycledState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(
+        self, state: RecycledState, design: CountedDesign, size: Ints, rng: np.random.Generator
+    ) -> Draws:
         """Exactly `size` items, as counts per atom."""
         if len(state.predicted) == 1:
             return without_replacement(_halves(state.wanted, size))
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: RecycledState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: RecycledState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> RecycledState:
         """Count the labels."""
         return state.with_labels(labels, excluded)

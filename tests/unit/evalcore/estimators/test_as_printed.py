@@ -8,7 +8,7 @@ from doubles.pools import synthetic_pool
 from scipy.stats import f as f_distribution
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import WeightSums, by_last_proposal, estimate, weight_of_draws
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
@@ -31,7 +31,7 @@ LAST = np.array([[0.005, 0.02], [0.06, 0.05]])   # q_N of an item of each cell a
 
 
 def a_round(unlabelled, labelled):
-    return Design(
+    return CountedDesign(
         replacement=True, size=CELLS.size[None], left=CELLS.size[None],
         unlabelled=np.asarray(unlabelled)[None], labelled=np.asarray(labelled)[None],
         model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)), census=np.array([False]),

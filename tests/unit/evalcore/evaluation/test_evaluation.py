@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
@@ -11,7 +12,7 @@ from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.registry import METHODS
-from assay.evalcore.methods.any_outcome.state import OutcomeCells, OutcomeDesign
+from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -163,7 +164,7 @@ def test_cells_and_designs_survive_being_stored():
     assert all(np.array_equal(a, b) for a, b in
                zip(back.to_arrays().values(), question.cells.to_arrays().values(), strict=True))
     design = plan(question, begin(question), 20).design
-    again = OutcomeDesign.from_columns(design.to_columns())
-    np.testing.assert_array_equal(again.inclusion, design.inclusion)
+    again = Design.from_columns(design.to_columns())
+    np.testing.assert_array_equal(again.unlabelled, design.unlabelled)
     np.testing.assert_array_equal(again.left, design.left)
     assert again.census == design.census

@@ -7,7 +7,7 @@ from math import comb, log
 import numpy as np
 import pytest
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.evaluation.estimate import Estimate, PriceTag, withheld
 from assay.evalcore.evaluation.price_tag import price_tag, reach, unseen_bound, weighted_confusion
 from assay.evalcore.measures.registry import measure
@@ -28,7 +28,7 @@ def cells(size, prediction):
 
 def design(probability, left, replacement=False, census=False):
     probability, left = np.array([probability], float), np.array([left])
-    return Design(
+    return CountedDesign(
         replacement=replacement, size=left, left=left, unlabelled=probability,
         labelled=np.zeros((*left.shape, 2)), model=probability, gradient=probability,
         census=np.array([census]),

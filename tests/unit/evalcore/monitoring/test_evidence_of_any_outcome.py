@@ -58,13 +58,13 @@ class Window:
         for items in rounds:
             design = design_of_round(self.question.method, state.inner, len(items))
             at, rank = np.array(items), np.zeros(len(items), int)
-            left = weights(design.inclusion)[0, self.cell] * ~np.isin(np.arange(N), self.seen(found))
+            left = weights(design.unlabelled)[0, self.cell] * ~np.isin(np.arange(N), self.seen(found))
             for i in items:
                 chance *= left[i] / left.sum()
                 left[i] = 0.0
             plan = RoundPlan(
                 cell=self.cell[at], rank=rank, ask=np.ones(len(at), bool),
-                probability=design.inclusion[0, self.cell[at]], census=False, design=design,
+                probability=design.unlabelled[0, self.cell[at]], census=False, design=design,
             )
             found.append((at, LabelledRound(
                 before=state.inner, plan=plan, code=codes[at], items=self.items.at(at),

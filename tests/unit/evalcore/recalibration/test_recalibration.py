@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.stats import hypergeom, norm
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, begin
@@ -52,8 +52,8 @@ def _cells(size: list[int], prediction: list[int]) -> Cells:
     )
 
 
-def _design(cells: Cells, left: Ints, pi: Floats, model: Floats) -> Design:
-    return Design(
+def _design(cells: Cells, left: Ints, pi: Floats, model: Floats) -> CountedDesign:
+    return CountedDesign(
         replacement=False,
         size=cells.size[None],
         left=left[None],
@@ -92,7 +92,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
     for chance, new in _batches(cells.size, positives, np.array([1, 2])):
         start = RoundSums.none(1, asked, 2)
         outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
-        one = start.add(asked, np.zeros((1, 2, 2), np.int64), none, first, outcome, none)
+        one = start.add(asked, np.zeros((1, 2, 2), np.int64), first, outcome, none)
         left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
         # the second round looks where the first one found something, and believes it
         counts = np.array([2, 1]) if new[0, 0, 1] else np.array([1, 1])
@@ -100,7 +100,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
         second = _design(cells, left, counts / left, model)
         for chance_2, new_2 in _batches(left, rest, counts):
             outcome = RoundLabels(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
-            two = one.add(asked, new, none, second, outcome, none)
+            two = one.add(asked, new, second, outcome, none)
             (after,), (before,) = two.totals, one.totals
             alone = (after.total - before.total)[0] / (after.weight - before.weight)[0]
             mass += chance * chance_2
@@ -435,7 +435,7 @@ def test_the_stored_rounds_give_the_same_state_again():
         answers = np.array([by_cell[c][r] for c, r in zip(round_plan.cell, round_plan.rank, strict=True)])
         answers = np.where(np.arange(len(answers)) == 3, UNDECIDED, answers)   # one item nobody could decide
         live = observe(question, live, round_plan, answers)
-        stored = Design.from_columns(round_plan.design.to_columns())
+        stored = CountedDesign.from_columns(round_plan.design.to_columns())
         again = observe(question, again, replace(round_plan, design=stored), answers)
     assert (live.labels, live.undecided) == (42, 3)
     for a, b in zip(estimates(question, live), estimates(question, again), strict=True):

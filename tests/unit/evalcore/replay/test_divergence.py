@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
@@ -19,7 +19,7 @@ BY_LABEL = np.array([[6, 2], [1, 3]])       # TN, FN; FP, TP: recall 3/5
 
 
 def design(unlabelled, labelled, replacement=True):
-    return Design(
+    return CountedDesign(
         replacement=replacement, size=CELLS.size[None], left=CELLS.size[None],
         unlabelled=np.array([unlabelled]), labelled=np.array([labelled]), model=np.full((1, 2), 0.5),
         gradient=np.zeros((1, 2)), census=np.array([False]),

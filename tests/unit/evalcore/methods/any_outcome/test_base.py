@@ -48,7 +48,7 @@ def test_a_draw_has_exactly_the_size_and_keeps_the_inclusion_probabilities(name)
     counts = method.draw(design, np.random.default_rng(1))
     assert (counts.sum(axis=1) == 40).all()
     assert (counts <= design.left).all()
-    expected = design.left[0] * design.inclusion[0]
+    expected = design.left[0] * design.unlabelled[0]
     error = counts.mean(axis=0) - expected
     # five standard errors of a count that is rounded up or down
     assert (np.abs(error) < 5 * 0.5 / np.sqrt(repeats) + 1e-9).all()

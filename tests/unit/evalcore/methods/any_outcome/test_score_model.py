@@ -139,7 +139,7 @@ def test_its_settings_are_those_of_two_classes():
     cut = audited.cut(stack, pool.items)
     design = audited.propose(audited.start(stack, cut.cells, 1), 50)
     below = Axis.from_array(cut.cells.axis).prediction == 0
-    assert np.ptp(design.inclusion[0, below]) < 1e-9
+    assert np.ptp(design.unlabelled[0, below]) < 1e-9
     tags = Classes(("a", "b", "c"))
     with pytest.raises(BadInput, match="spread is for measures of one class"):
         audited.cut(Stack(kind=tags, measures=(outcome_measure("macro_f1", tags, 9),)),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
@@ -106,7 +106,7 @@ def test_without_a_tree_strata_do_not_learn_from_their_neighbours():
 def draws_with_weights(cells, labels, q):
     """The sums of draws with these cell-and-label counts (2, 2), every item at probability q (2,)."""
     counts = np.array([labels])
-    design = Design(
+    design = CountedDesign(
         replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=np.array([q]),
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
         census=np.array([False]),
@@ -171,7 +171,7 @@ def test_rounds_that_count_alike_are_plain_and_weights_scale_out():
     cells = two_cells()
     plain = draws_with_weights(cells, *SUMS)
     counts = np.array([SUMS[0]])
-    design = Design(
+    design = CountedDesign(
         replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=np.array([SUMS[1]]),
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
         census=np.array([False]),
