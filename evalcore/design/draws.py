@@ -321,7 +321,7 @@ def draw_one_at_a_time(left: Ints, weight: Floats, size: Ints, rng: np.random.Ge
     return Draws(cell=cells, ordinal=ordinals, known=np.zeros((*left.shape, 2), np.int64))
 
 
-def stands_for(left: Ints, weight: Floats, cell: Ints) -> Floats:
+def expansion_weight(left: Ints, weight: Floats, cell: Ints) -> Floats:
     """ω (R, C): how many items a label of each cell stands for; 0 in cells that were not drawn.
 
     left, weight (R, C) before the round; cell (R, T).

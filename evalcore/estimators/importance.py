@@ -122,7 +122,7 @@ def by_last_proposal(cells: Cells, weight: Floats, last: CountedDesign) -> Float
     return _by_prediction(cells, each)
 
 
-def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
+def risk_of_draws(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
     """R̂ (R, d); before the first draw NaN if self-normalised, else 0."""
     total = sums.weight.sum(axis=(1, 2)) if self_normalised else sums.say
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,7 +130,7 @@ def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False
     return np.where(sums.draws[:, None] > 0, risk, np.nan if self_normalised else 0.0)
 
 
-def estimate(
+def estimate_of_draws(
     measure: Measure,
     sums: WeightSums,
     confidence: float,
@@ -147,7 +147,7 @@ def estimate(
     Fewer than two draws, or draws that are all alike, do not tell the variance: then the interval is the
     measure's whole range.  `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
     """
-    risk = risk_of(measure, sums, self_normalised=self_normalised)
+    risk = risk_of_draws(measure, sums, self_normalised=self_normalised)
     value = np.where(sums.draws > 0, measure.value(risk), np.nan)
     influence = measure.influence(risk)
     with np.errstate(divide="ignore", invalid="ignore"):

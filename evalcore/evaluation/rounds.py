@@ -19,7 +19,7 @@ from assay.evalcore.design.round import ClosedDraws, Design, RoundLabels, RoundP
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.nonresponse import after_gaps, response
 from assay.evalcore.evaluation.price_tag import reach
-from assay.evalcore.evaluation.state import Asked, Past, Question, State, begin, with_one_more
+from assay.evalcore.evaluation.state import Asked, Past, Question, State, before_any_label, with_one_more
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
@@ -172,7 +172,7 @@ def _with_answers(asked: Mapping[int, Asked], plan: RoundPlan, codes: Floats) ->
 
 def revised_state(question: Question, rounds: Sequence[ClosedDraws]) -> State:
     """The state after these rounds: `code` is of now, `seen` as the plan and the closing had it."""
-    state, method = begin(question), question.method
+    state, method = before_any_label(question), question.method
     known: dict[tuple[int, int], float] = {}   # items out of the later plans' reach -> code of now
     late: dict[tuple[int, int], float] = {}    # items that had no answer then
     for one in rounds:

@@ -75,7 +75,7 @@ class State:
         return not self.inner.wanted.any()
 
 
-def begin(question: Question) -> State:
+def before_any_label(question: Question) -> State:
     """The state before the first round.
 
     Raises BadInput for evidence where the method's label model takes none.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.rounds import LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -268,7 +268,7 @@ class WindowSample:
 
     measured_by: WatchedNumber
     confidence: float                # of the intervals
-    estimates: Sequence[Estimate]    # of the pool and of its segments
+    estimates: Sequence[MeasureEstimate]    # of the pool and of its segments
     segments: Segments
     rounds: Sequence[LabelledRound]  # with the labels of now
 

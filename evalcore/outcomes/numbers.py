@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.base import LARGEST, LabelModel, Likely, OutcomeKind, Regression
+from assay.evalcore.outcomes.base import LARGEST, GuessModel, Likely, OutcomeKind, Regression
 from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places
 from assay.evalcore.types import Floats
 
@@ -26,7 +26,7 @@ class Numbers(OutcomeKind):
     high: float = inf
 
     name: ClassVar[str] = "number"
-    label_model: ClassVar[LabelModel] = Regression()
+    label_model: ClassVar[GuessModel] = Regression()
 
     def __post_init__(self) -> None:
         if not self.low < self.high:

@@ -98,7 +98,7 @@ class Annotators:
         return counts
 
 
-def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
+def prepared_cells(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2).
 
     Raises BadInput for an empty pool, and where the method cuts by features and the pool has none.
@@ -108,7 +108,7 @@ def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
 
 
-def annotators_of(method: Method, pool: LabelledPool, people: int) -> Annotators | None:
+def simulated_annotators(method: Method, pool: LabelledPool, people: int) -> Annotators | None:
     """Who answers about the items of a pool; None where every item has one label.
 
     Raises BadArgument for a number of people that can tie.
@@ -309,9 +309,10 @@ def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, peopl
             stack=measures, cut=method.cut(measures, pool.items),
             table=loss_table(measures, pool.items, pool.codes),
         )
-    cells, by_label = prepare(method, pool)
+    cells, by_label = prepared_cells(method, pool)
     return CountedPool(
-        cells=cells, by_label=by_label, measures=measures, annotators=annotators_of(method, pool, people)
+        cells=cells, by_label=by_label, measures=measures,
+        annotators=simulated_annotators(method, pool, people),
     )
 
 

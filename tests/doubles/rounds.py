@@ -4,7 +4,7 @@ import numpy as np
 
 from assay.evalcore.design.round import CountedDesign, RoundPlan
 from assay.evalcore.evaluation.rounds import LabelledRound
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
@@ -32,7 +32,7 @@ def a_question(name="dirichlet-tree", measures=("accuracy",), by_segment=None):
 
 def nothing_labelled(question):
     """The state before the first round."""
-    return begin(question)
+    return before_any_label(question)
 
 
 def a_round(

@@ -9,7 +9,7 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
@@ -34,7 +34,7 @@ def test_undecided_items_leave_the_pool_and_the_rest_is_measured_exactly(name):
         method=m, cells=partition.cells, measures=(measure("f1"), measure("accuracy")), confidence=0.95,
         seed=1, evaluation="test",
     )
-    state = begin(question)
+    state = before_any_label(question)
     while not state.exhausted:
         p = plan(question, state, 60)
         assert p.ask.sum() <= 60

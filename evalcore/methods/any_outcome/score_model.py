@@ -45,7 +45,7 @@ from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 from assay.evalcore.recalibration.quantities import Quantity
-from assay.evalcore.recalibration.reporting import Outlooks, report
+from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
@@ -215,7 +215,7 @@ class ScoreModel(Sampled):
             return nothing_yet(state.stack, exact)
         rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), list(mine.evidence())
         outlooks = [
-            report(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
+            report_quantities(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
         ]
         found = [[one.estimate(confidence, self.anytime) for one in several] for several in outlooks]
         value, lower, upper, variance = (_by_number(found, name) for name in _ARRAYS)

@@ -21,19 +21,14 @@ from assay.evalcore.methods.any_outcome.interval import (
 from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
 from assay.evalcore.methods.any_outcome.reading import fitted, residuals
 from assay.evalcore.methods.any_outcome.reading import sums as sums_by
-from assay.evalcore.methods.any_outcome.state import (
-    ItemWeights,
-    OutcomeCells,
-    OutcomeEstimates,
-    SampleState,
-)
+from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeCells, OutcomeEstimates, SampleState
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
 _HALVINGS = 60
 
 
-def chances(x: Floats, there: Floats, total: Floats) -> Floats:
+def cluster_chances(x: Floats, there: Floats, total: Floats) -> Floats:
     """π (R, C) so that Σ there·π is `total` (R,), or all of it; x (R, C), 0 where nothing can be drawn.
 
     there (R, C): how much a cluster counts, 1 or its items.
@@ -86,16 +81,16 @@ class Drawn:
         return np.asarray(self.open.sum(axis=1, keepdims=True))
 
 
-def items_of(state: SampleState) -> Floats:
+def cluster_sizes(state: SampleState) -> Floats:
     """N_j (R, C) of the items that can matter, without undecided ones."""
     return np.asarray((state.cells.size - state.excluded) * state.cells.relevant, np.float64)
 
 
 def drawn_of(state: SampleState, share: Floats) -> Drawn:
     """Of a state with a label; share (R, C): the measures that chances are in proportion to."""
-    items, opened = items_of(state), (state.labelled > 0) & state.cells.relevant
+    items, opened = cluster_sizes(state), (state.labelled > 0) & state.cells.relevant
     x = share * (items > 0)
-    chance = chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
+    chance = cluster_chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
     per_item = items / np.maximum(state.labelled, 1)
     raw = np.take_along_axis(per_item / np.where(chance > 0, chance, 1.0), state.cell, axis=1)
     stands = raw * (items.sum(axis=1) / raw.sum(axis=1))[:, None]
@@ -229,9 +224,9 @@ class WholeClusters(OutcomeMethod):
 
     def meant(self, state: SampleState, labels: int) -> Floats:
         """All items of a cluster, times its chance."""
-        items = items_of(state)
+        items = cluster_sizes(state)
         x = self.share(state) * (items > 0)
-        return items * chances(x, items, np.full(len(items), float(labels)))
+        return items * cluster_chances(x, items, np.full(len(items), float(labels)))
 
     def propose(self, state: SampleState, size: int) -> Design:
         """The rest of the clusters that are open, then others."""
@@ -239,7 +234,7 @@ class WholeClusters(OutcomeMethod):
         going_on = ((state.labelled + state.excluded) > 0) & (wanted > 0)
         begun = (going_on * wanted).sum(axis=1)
         x = np.where(going_on | (wanted <= 0), 0.0, self.share(state))
-        fresh = chances(x, wanted, np.maximum(size - begun, 0.0))
+        fresh = cluster_chances(x, wanted, np.maximum(size - begun, 0.0))
         return Design(
             left=left, unlabelled=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
         )

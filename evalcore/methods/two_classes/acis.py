@@ -194,7 +194,7 @@ def pull_of(measure: Measure, value: Floats, risk: Floats, epsilon: float) -> Fl
     return np.asarray(low + g * (high - low))
 
 
-def proposal(state: AcisState, size: Ints, *, even: float) -> tuple[Floats, Floats]:
+def acis_proposal(state: AcisState, size: Ints, *, even: float) -> tuple[Floats, Floats]:
     """q (R, C) of an unlabelled item, and (R, C, 2) of a labelled one, so that this iteration's share it.
 
     Evened out only as far as it takes to find `size` (R,) new items; even: the share spread evenly anyhow.
@@ -314,7 +314,7 @@ class Acis(Method):
     def propose(self, state: AcisState, size: Ints) -> CountedDesign:
         """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
         left, certain = state.left, state.exhausted(size)[:, None]
-        q, again = proposal(state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0)
+        q, again = acis_proposal(state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0)
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
         pull = state.pull[:, state.cells.prediction]

@@ -23,7 +23,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Iterations:
+class IterationSums:
     """Weighted sums over the closed iterations."""
 
     recency: float
@@ -34,15 +34,15 @@ class Iterations:
     error: Floats          # (R, M) Σ n_t^caution √Var_t
 
     @staticmethod
-    def none(repeats: int, measures: int, *, recency: float, caution: float) -> "Iterations":
+    def none(repeats: int, measures: int, *, recency: float, caution: float) -> "IterationSums":
         """Before the first iteration is closed."""
         nothing = np.zeros((repeats, measures))
-        return Iterations(
+        return IterationSums(
             recency=recency, caution=caution, weight=nothing, value=nothing, error_weight=nothing,
             error=nothing,
         )
 
-    def plus(self, n: Floats, value: Floats, error: Floats) -> "Iterations":
+    def plus(self, n: Floats, value: Floats, error: Floats) -> "IterationSums":
         """With one more iteration: n, value, error (R, M), its labels, estimates and standard errors; n = 0
         adds nothing."""
         return replace(
@@ -82,7 +82,7 @@ class PooledState(MethodState):
     missed: Floats         # (R, C) log of the chance that an item was not drawn so far
     iteration: Ints        # (R,) t
     closed_at: Ints        # (R,) labels when the current iteration began
-    closed: Iterations     # what the iterations before it said
+    closed: IterationSums     # what the iterations before it said
 
     def exhausted(self, size: Ints) -> Bools:
         """Whether (R,) the domain has no more than `size` (R,) items left to ask."""
@@ -179,7 +179,7 @@ class AcisPooled(Method):
             missed=np.zeros(shape),
             iteration=np.zeros(repeats, np.int64),
             closed_at=np.zeros(repeats, np.int64),
-            closed=Iterations.none(
+            closed=IterationSums.none(
                 repeats, len(measures), recency=self.recency, caution=self.caution
             ),
         )

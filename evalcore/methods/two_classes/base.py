@@ -19,7 +19,7 @@ from assay.evalcore.design.draws import (
     Draws,
     draw_one_at_a_time,
     either,
-    stands_for,
+    expansion_weight,
     weights,
     with_cautious_share,
     without_replacement,
@@ -315,7 +315,7 @@ def draw_round(
     ), state.cells.prediction)
     weight = weights(planned)
     draws = draw_one_at_a_time(design.left, weight, sampled, rng)
-    told = stands_for(design.left, weight, draws.cell)
+    told = expansion_weight(design.left, weight, draws.cell)
     return replace(design, unlabelled=planned, stands_for=told), either(draws, rest)
 
 

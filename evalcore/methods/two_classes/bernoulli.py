@@ -18,7 +18,7 @@ from assay.evalcore.design.proposal import (
     softened,
 )
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, one_round
+from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
@@ -172,7 +172,7 @@ class Bernoulli(BernoulliDesign):
         """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
-        found = [estimate(m, totals, confidence, "beta") for m in state.measures]
+        found = [estimate_of_totals(m, totals, confidence, "beta") for m in state.measures]
         caught = -np.log1p(-np.minimum(state.inclusion, 1 - 1e-12))
         first, *others = with_hidden_labels(state, found, totals.table, caught, confidence)
         return [replace(first, diagnostics={"predicted_variance": self.predicted_variance(state)}), *others]
@@ -302,4 +302,4 @@ class BernoulliOnline(BernoulliDesign):
         self, state: OnlineState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The measures of the combined table."""
-        return [estimate(m, state.totals, confidence, "beta") for m in state.measures]
+        return [estimate_of_totals(m, state.totals, confidence, "beta") for m in state.measures]

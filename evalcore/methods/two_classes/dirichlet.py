@@ -26,12 +26,12 @@ from assay.evalcore.estimators.importance import (
     WeightSums,
     by_last_proposal,
     draws_of,
-    estimate,
+    estimate_of_draws,
     round_weight,
     weight_of_draws,
 )
 from assay.evalcore.estimators.joint_region import NoRegion, Quantile, Region, Variance, confidence_region
-from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit, posterior
+from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -167,7 +167,9 @@ class AdaptiveTree(TreeSettings, Method):
         """The importance-weighted estimate of each measure from all draws."""
         last = self._by_last_proposal(state)
         return [
-            estimate(measure, state.sums, confidence, self_normalised=self.self_normalised, last=last)
+            estimate_of_draws(
+                measure, state.sums, confidence, self_normalised=self.self_normalised, last=last
+            )
             for measure in state.measures
         ]
 
@@ -244,7 +246,7 @@ class DirichletTreeMethod(AdaptiveTree):
             **empty,
             tree=tree,
             # every repeat starts alike: settle the prior once
-            joint=np.repeat(fit(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
+            joint=np.repeat(fit_tree(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
             sums=WeightSums.none(repeats),
             weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
@@ -273,7 +275,7 @@ class DirichletTreeMethod(AdaptiveTree):
         labelled = state.labelled + labels.new
         return replace(
             state.with_labels(labels, excluded),
-            joint=fit(state.tree, labelled, state.joint),
+            joint=fit_tree(state.tree, labelled, state.joint),
             sums=self.weighed(state, design, labels),
             weight=state.weight + weight_of_draws(state.cells, design, labels),
             round=state.round + 1,
@@ -368,7 +370,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         return StochasticState(
             **no_labels_yet(cells, measures, repeats),
             tree=tree,
-            joint=posterior(tree, counts),
+            joint=tree_posterior(tree, counts),
             sums=WeightSums.none(repeats),
             weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
@@ -421,7 +423,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         counts = state.counts + state.tree.by_leaf(weight)
         return replace(
             state.with_labels(labels, excluded),
-            joint=posterior(state.tree, counts),
+            joint=tree_posterior(state.tree, counts),
             sums=self.weighed(state, design, labels),
             weight=state.weight + weight,
             round=state.round + 1,

@@ -21,7 +21,7 @@ from assay.evalcore.design.proposal import (
     touched_cells,
 )
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate
+from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate_of_draws
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -124,7 +124,7 @@ class StaticImportance(Method):
     ) -> list[EstimateArrays]:
         """The weighted estimate of each measure from all draws."""
         return [
-            estimate(
+            estimate_of_draws(
                 m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind
             )
             for m in state.measures

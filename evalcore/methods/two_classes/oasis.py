@@ -24,7 +24,7 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import centred_pull, prior_risk, replacement_design, root_mean_square
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums, estimate, risk_of
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -123,7 +123,7 @@ class Oasis(Method):
     @staticmethod
     def _pull(state: OasisState, measure: Measure) -> Floats:
         expected = prior_risk(measure, state.cells, state.prior[state.stratum])
-        risk = risk_of(measure, state.sums, self_normalised=True)
+        risk = risk_of_draws(measure, state.sums, self_normalised=True)
         with np.errstate(invalid="ignore"):
             value = measure.value(risk)
         lowest, highest = measure.bounds
@@ -152,7 +152,8 @@ class Oasis(Method):
     ) -> list[EstimateArrays]:
         """The estimate of each measure from all draws."""
         return [
-            estimate(m, state.sums, confidence, self_normalised=self.self_normalised) for m in state.measures
+            estimate_of_draws(m, state.sums, confidence, self_normalised=self.self_normalised)
+            for m in state.measures
         ]
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:

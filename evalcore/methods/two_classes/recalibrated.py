@@ -25,7 +25,7 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, Configuration, pool_shape
 from assay.evalcore.recalibration.quantities import OfConfusion, of_predictions
-from assay.evalcore.recalibration.reporting import report
+from assay.evalcore.recalibration.reporting import report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
@@ -220,7 +220,7 @@ class Recalibrated(Method):
         quantities = state.quantities
         parts = [
             [one.estimate(confidence, self.anytime)
-             for one in report(e, quantities, self.report_draws, rng, self.guard)]
+             for one in report_quantities(e, quantities, self.report_draws, rng, self.guard)]
             for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]

@@ -35,7 +35,7 @@ from assay.evalcore.methods.any_method import Capabilities
 from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, no_labels_yet
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
-from assay.evalcore.recycled import Groups, behind, groups_of, level, predictions_of, separate_labels
+from assay.evalcore.recycled import Groups, behind, calls_of_systems, groups_of, level, separate_labels
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 _FEW = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
@@ -74,7 +74,7 @@ class Recycled(Method):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecycledState:
         """Nothing is known."""
-        predicted = predictions_of(cells)
+        predicted = calls_of_systems(cells)
         negatives = any(m.label_matters()[0].any() for m in measures)
         return RecycledState(
             **no_labels_yet(cells, measures, repeats),

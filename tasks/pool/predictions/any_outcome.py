@@ -28,8 +28,8 @@ from assay.tasks.pool.predictions.gathered import (
 )
 from assay.tasks.pool.predictions.protocol import (
     PredictionCounts,
+    PredictionReader,
     Predictions,
-    Reading,
     Watching,
     rows_by_part,
 )
@@ -79,7 +79,7 @@ class OutcomePredictions(Predictions):
         """The spec's."""
         return outcome_method(self._spec.method).written
 
-    def arrays(self, rows: Reading) -> list[Array]:
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         """See Predictions.arrays."""
         pool = self._spec.pool
         found: list[Array] = []
@@ -94,14 +94,14 @@ class OutcomePredictions(Predictions):
         return found
 
     @abstractmethod
-    def said(self, rows: Reading, name: str) -> Array:
+    def said(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of predictions."""
 
-    def judged(self, rows: Reading, name: str) -> Array:
+    def judged(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of a judge."""
         return self.said(rows, name)
 
-    def probabilities(self, rows: Reading, predicted: Array | None) -> Array:
+    def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """(n, K), of the columns that the spec names."""
         columns = self._columns or []
         return np.stack([probability_in(rows, name) for name in columns], axis=1).astype(np.float32)
@@ -131,7 +131,7 @@ class OutcomePredictions(Predictions):
         return OutcomeCut.from_json(data)
 
 
-def probability_in(rows: Reading, name: str) -> Array:
+def probability_in(rows: PredictionReader, name: str) -> Array:
     """A column (n,) of numbers within [0, 1]."""
     numbers = rows.numbers(name)
     rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",

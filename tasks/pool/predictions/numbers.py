@@ -6,7 +6,7 @@ import pyarrow as pa
 from assay.evalcore.outcomes.base import LARGEST
 from assay.evalcore.types import Array, Floats
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
-from assay.tasks.pool.predictions.protocol import Reading
+from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.pool import System
 
@@ -16,14 +16,14 @@ class NumberPredictions(OutcomePredictions):
 
     type = pa.float64()
 
-    def said(self, rows: Reading, name: str) -> Array:
+    def said(self, rows: PredictionReader, name: str) -> Array:
         """See OutcomePredictions.said."""
         numbers, (low, high) = self.judged(rows, name), self._spec.labels.answers.bounds
         rows.refuse(name, (numbers < low) | (numbers > high), f"are not between {low:g} and {high:g}",
                     "these are the bounds under `labels`; widen them, or correct the predictions")
         return numbers
 
-    def judged(self, rows: Reading, name: str) -> Array:
+    def judged(self, rows: PredictionReader, name: str) -> Array:
         """See OutcomePredictions.judged."""
         numbers = rows.numbers(name)
         rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
@@ -36,6 +36,6 @@ class NumberPredictions(OutcomePredictions):
 class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
     """See the top of this module."""
 
-    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         """Numbers have no probability."""
         return np.zeros((len(code), 0))

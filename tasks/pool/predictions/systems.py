@@ -28,7 +28,7 @@ from assay.tasks.pool.predictions.gathered import (
     outcome_kind_of,
     packed,
 )
-from assay.tasks.pool.predictions.protocol import PredictionCounts, Reading, rows_by_part
+from assay.tasks.pool.predictions.protocol import PredictionCounts, PredictionReader, rows_by_part
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import System, columns_by_class
 
@@ -69,7 +69,7 @@ class PredictionsOfSystems(OutcomePredictions):
             (name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self._packed()
         )]
 
-    def arrays(self, rows: Reading) -> list[Array]:
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         """See Predictions.arrays."""
         codes = [self.predicted(rows, system) for system in self._systems.values()]
         given = [
@@ -104,7 +104,7 @@ class PredictionsOfSystems(OutcomePredictions):
         gather = partial(SystemsSoFar, self._spec, self.column, list(self._packed()))
         return cut_gathered(self._spec, method, pool, gather)
 
-    def predicted(self, rows: Reading, system: System) -> Array:
+    def predicted(self, rows: PredictionReader, system: System) -> Array:
         """(n,) codes of what a system predicts."""
         return self.said(rows, str(system.prediction))
 
@@ -114,7 +114,7 @@ class PredictionsOfSystems(OutcomePredictions):
         return False
 
     @abstractmethod
-    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         """(n, K) what one system, which predicts code (n,), gives each class or tag."""
 
     @property

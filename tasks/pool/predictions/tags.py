@@ -7,7 +7,7 @@ from assay.evalcore.outcomes.tags import CONFIDENCE
 from assay.evalcore.types import Array, Floats
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probability_in
 from assay.tasks.pool.predictions.gathered import outcome_kind_of
-from assay.tasks.pool.predictions.protocol import Reading
+from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.pool import System, columns_by_class
 
@@ -32,7 +32,7 @@ class TagPredictions(OutcomePredictions):
         return (f"are no tags out of {some}",
                 'tags are joined by "|" and named as under `labels`; correct either')
 
-    def said(self, rows: Reading, name: str) -> Array:
+    def said(self, rows: PredictionReader, name: str) -> Array:
         """See OutcomePredictions.said."""
         return rows.codes(name).astype(np.int64)
 
@@ -50,7 +50,7 @@ class TagsOfSystems(PredictionsOfSystems, TagPredictions):
         """Whether one of the systems has probabilities."""
         return any(system.probability is not None for system in self._systems.values())
 
-    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         """See PredictionsOfSystems.given."""
         columns = columns_by_class(system.probability, self._parts)
         if columns is not None:

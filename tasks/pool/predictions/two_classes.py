@@ -36,8 +36,8 @@ from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
 from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
 from assay.tasks.pool.predictions.protocol import (
     PredictionCounts,
+    PredictionReader,
     Predictions,
-    Reading,
     Tallying,
     Watching,
     rows_by_part,
@@ -109,7 +109,7 @@ class TwoClassPredictions(Predictions):
         by_score = find(self.method).feature_tree is None and not self._systems
         return "score" if by_score and self._spec.outcomes is None else None
 
-    def arrays(self, rows: Reading) -> list[Array]:
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         """See Predictions.arrays."""
         pool = self._spec.pool
         score, probability = self._scores(rows)
@@ -158,14 +158,14 @@ class TwoClassPredictions(Predictions):
     def _systems(self) -> list[str]:
         return [str(system.prediction) for system in (self._spec.pool.systems or {}).values()]
 
-    def _prediction(self, rows: Reading, score: Floats, probability: Floats) -> Array:
+    def _prediction(self, rows: PredictionReader, score: Floats, probability: Floats) -> Array:
         """(n,) 1 where an item is predicted positive."""
         pool = self._spec.pool
         if pool.threshold is None:
             return rows.codes(str(pool.prediction))
         return score > pool.threshold if pool.score else probability >= pool.threshold
 
-    def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
+    def _scores(self, rows: PredictionReader) -> tuple[Floats, Floats]:
         """Score and probability."""
         pool = self._spec.pool
         if pool.score is None and pool.probability is None:
@@ -179,7 +179,7 @@ class TwoClassPredictions(Predictions):
             return score, expit(score - (pool.threshold or 0.0))
         return score, self._probability(rows)
 
-    def _probability(self, rows: Reading) -> Floats:
+    def _probability(self, rows: PredictionReader) -> Floats:
         name = str(self._spec.pool.probability)
         numbers = rows.numbers(name)
         rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
@@ -266,7 +266,7 @@ class ScoredPredictions(TwoClassPredictions):
         """Nothing: the cut is that of any kind of labels."""
         return None
 
-    def arrays(self, rows: Reading) -> list[Array]:
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         """See Predictions.arrays."""
         score, probability = self._scores(rows)
         prediction = self._prediction(rows, score, probability).astype(np.int16)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.annotators.checking import stands_for, surprising_answers
+from assay.evalcore.annotators.checking import items_behind_draws, surprising_answers
 from assay.evalcore.design.round import CountedDesign, RoundPlan
 
 
@@ -32,4 +32,4 @@ def test_what_moves_little_surprises_nobody():
 
 def test_a_draw_with_replacement_shares_the_pool_with_the_others():
     # 1/(T q) with T = 2: 50 and 1
-    assert stands_for(a_plan(replacement=True)).tolist() == [50.0, 1.0]
+    assert items_behind_draws(a_plan(replacement=True)).tolist() == [50.0, 1.0]

@@ -8,7 +8,7 @@ import pytest
 from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.evaluation.rounds import LabelledRound, observe
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -54,7 +54,7 @@ class Window:
     def drawn(self, *rounds, codes=None):
         """The sample of rounds of these items, and how likely it was that these were drawn."""
         codes = self.truth if codes is None else codes
-        state, found, chance = begin(self.question), [], 1.0
+        state, found, chance = before_any_label(self.question), [], 1.0
         for items in rounds:
             design = design_of_round(self.question.method, state.inner, len(items))
             at, rank = np.array(items), np.zeros(len(items), int)

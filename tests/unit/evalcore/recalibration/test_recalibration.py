@@ -12,7 +12,7 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
 from assay.evalcore.methods.two_classes.base import draw_round
@@ -23,14 +23,14 @@ from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.recalibration.combine import logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
-from assay.evalcore.recalibration.planning import pivotal, reductions, waterfill
+from assay.evalcore.recalibration.planning import pivotal, reductions, spread_labels
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, anchored_slope, pool_shape
 from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.replay.families import pool as family_pool
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
@@ -141,15 +141,15 @@ def test_waterfill_is_the_convex_optimum():
         constraints={"type": "eq", "fun": lambda pi: items @ pi - b},
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    assert waterfill(h[None], items[None], np.array([b]))[0] == pytest.approx(solved.x, abs=1e-4)
+    assert spread_labels(h[None], items[None], np.array([b]))[0] == pytest.approx(solved.x, abs=1e-4)
 
 
 def test_waterfill_gives_everything_when_labels_suffice_and_spans_any_scale():
     items = np.array([[3.0, 0.0, 2.0]])
     weight = np.array([[1e-200, 5.0, 1.0]])
-    assert waterfill(weight, items, np.array([9.0]))[0] == pytest.approx([1, 0, 1])
+    assert spread_labels(weight, items, np.array([9.0]))[0] == pytest.approx([1, 0, 1])
     # the second cell is full with 2 labels; the third of them goes to the cell of hardly any weight
-    assert waterfill(weight, items, np.array([3.0]))[0] == pytest.approx([1 / 3, 0, 1])
+    assert spread_labels(weight, items, np.array([3.0]))[0] == pytest.approx([1 / 3, 0, 1])
 
 
 def test_the_expected_reduction_is_that_of_brute_force():
@@ -229,7 +229,7 @@ def test_a_score_that_points_the_wrong_way_is_found_out():
 @pytest.mark.parametrize(("name", "broken"), [("shuffled", True), ("over-confident", False)])
 def test_a_broken_score_is_called_broken_after_a_hundred_labels_and_a_working_one_is_not(name, broken):
     how = Recalibrated(report_draws=400)
-    cells, by_label = prepare(how, family_pool(name))
+    cells, by_label = prepared_cells(how, family_pool(name))
     rng = stream(9, "broken score")
     state = how.start(cells, [F1], 4)
     for _ in range(4):
@@ -403,7 +403,7 @@ def test_labelling_everything_gives_the_exact_value(name: str):
     question = Question(
         method=how, cells=partition.cells, measures=(m,), confidence=0.95, seed=1, evaluation="all of it"
     )
-    state = begin(question)
+    state = before_any_label(question)
     by_cell = [labels[cell == c] for c in range(partition.cells.n_cells)]
     while not state.exhausted:
         round_plan = plan(question, state, 20)
@@ -429,7 +429,7 @@ def test_the_stored_rounds_give_the_same_state_again():
         method=how, cells=partition.cells, measures=measures, confidence=0.9, seed=2, evaluation="x"
     )
     by_cell = [labels[cell == c] for c in range(partition.cells.n_cells)]
-    live, again = begin(question), begin(question)
+    live, again = before_any_label(question), before_any_label(question)
     for _ in range(3):
         round_plan = plan(question, live, 15)
         answers = np.array([by_cell[c][r] for c, r in zip(round_plan.cell, round_plan.rank, strict=True)])
