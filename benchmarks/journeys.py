@@ -99,12 +99,13 @@ def of_a_window(folder: Path) -> tuple[int, int]:
     for day in days:
         frame = a_pool(rng)
         if day == days[-1]:
-            frame["label"] = np.where(rng.random(len(frame)) < 0.6, frame.label.shift(1).fillna("ham"), frame.label)
+            other = frame.label.shift(1).fillna("ham")
+            frame["label"] = np.where(rng.random(len(frame)) < 0.6, other, frame.label)
         frame.assign(item_id=[f"{day}-{i}" for i in frame.item_id]).to_csv(folder / f"{day}.csv", index=False)
     spec = {
         "name": "stream",
-        "pool": {"source": f"{folder}/{{date}}.csv", "id": "item_id", "score": "score", "prediction": "prediction",
-                 "display": ["text"]},
+        "pool": {"source": f"{folder}/{{date}}.csv", "id": "item_id", "score": "score",
+                 "prediction": "prediction", "display": ["text"]},
         "labels": {"positive": "spam", "negative": "ham"},
         "measure": "accuracy", "target": {"half_width": 0.05}, "budget": {"labels": 200}, "batch_size": 100,
         "desk": {"kind": "simulated", "labels": f"{folder}/{{date}}.csv"},
@@ -115,18 +116,20 @@ def of_a_window(folder: Path) -> tuple[int, int]:
 
     def watched() -> None:
         with redirect_stdout(StringIO()):
-            run_command_line(["monitor", str(folder / "watch.yaml"), "--once", "--store", str(folder / "windows")])
+            store = str(folder / "windows")
+            run_command_line(["monitor", str(folder / "watch.yaml"), "--once", "--store", store])
 
     return entered(watched)
 
 
 def main() -> None:
     """The table."""
-    with tempfile.TemporaryDirectory() as folder:   # once before, so that nothing is imported while it is counted
+    with tempfile.TemporaryDirectory() as folder:   # so that nothing is imported while it is counted
         of_an_evaluation(Path(folder))
         of_a_window(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        rows = of_an_evaluation(Path(folder)) | {"a window until its verdict is told": of_a_window(Path(folder))}
+        rows = of_an_evaluation(Path(folder))
+        rows["a window until its verdict is told"] = of_a_window(Path(folder))
     print("| journey | functions | modules |\n| --- | --- | --- |")
     for journey, (functions, modules) in rows.items():
         print(f"| {journey} | {functions:,} | {modules} |")

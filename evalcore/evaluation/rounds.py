@@ -267,7 +267,7 @@ class LabelledRound:
 
 
 def chances_of(rounds: Sequence[LabelledRound]) -> Chances | None:
-    """How likely single draws were, over all rounds: see the top of this module; None for neither.
+    """How likely single draws were, over all rounds; None where that is not known.
 
     Where every item had the same chance but some were not answered, the others weigh by their response.
     """

@@ -86,7 +86,6 @@ class Classes(OutcomeKind):
         return np.asarray(np.eye(self.width + 1, self.width)[self._row(codes)])
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
-        """See OutcomeKind.at."""
         row = self._row(codes)
         picked = np.take_along_axis(phi, np.minimum(row, self.width - 1)[:, None], axis=1)[:, 0]
         return np.where(row < self.width, picked, 0.0)

@@ -135,11 +135,9 @@ class OneShard:
 
     @property
     def none(self) -> Items:
-        """See ItemPool.none."""
         return self.items.at(slice(0, 0))
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        """See ItemPool.over."""
         yield work(self.items)
 
 

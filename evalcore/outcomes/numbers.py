@@ -53,7 +53,6 @@ class Numbers(OutcomeKind):
         return {f"{end:g}": end for end in self.value_range} if np.isfinite(self.value_range).all() else {}
 
     def between(self, low: float, high: float) -> "Numbers":
-        """See OutcomeKind."""
         return Numbers(max(self.low, low), min(self.high, high))
 
     def encode(self, answers: list[str]) -> Floats:

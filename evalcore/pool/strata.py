@@ -59,29 +59,23 @@ class ScoresInMemory:
         self._ordered: Floats = scores if rising else np.sort(scores) + 0.0
 
     def __len__(self) -> int:
-        """See OrderedScores."""
         return len(self._ordered)
 
     @property
     def low(self) -> float:
-        """See OrderedScores.low."""
         return float(self._ordered[0])
 
     @property
     def high(self) -> float:
-        """See OrderedScores.high."""
         return float(self._ordered[-1])
 
     def at(self, ranks: Ints) -> Floats:
-        """See OrderedScores.at."""
         return self._ordered[ranks]
 
     def below(self, values: Floats) -> Ints:
-        """See OrderedScores.below."""
         return np.searchsorted(self._ordered, values)
 
     def histogram(self, bins: int) -> tuple[Ints, Floats]:
-        """See OrderedScores.histogram."""
         return histogram(self._ordered, bins, self.low, self.high)
 
 

@@ -180,17 +180,15 @@ class CountedPool(Prepared):
 
     @property
     def n_items(self) -> int:
-        """See Prepared."""
         return self.cells.n_items
 
     def begin(self, method: Method, repeats: int) -> Any:
-        """See Prepared."""
         return method.start(self.cells, self.measures, repeats)
 
     def respondents(
         self, method: Method, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        """See Prepared. Raises BadArgument for several people where every draw asks anew."""
+        """Raises BadArgument for several people where every draw asks anew."""
         if method.asks_anew:
             return _Anew(self._rate())
         if self.annotators is None:
@@ -226,7 +224,6 @@ class _Truth:
     by_label: Ints   # (C, 2) items of each cell
 
     def answer(self, draws: Draws, state: MethodState, rng: np.random.Generator) -> RoundLabels:
-        """See Respondents."""
         return simulate_labels(draws, self.by_label - state.labelled, rng)
 
 
@@ -238,7 +235,6 @@ class _Answers:
     annotators: Annotators
 
     def answer(self, draws: Draws, state: MethodState, rng: np.random.Generator) -> RoundLabels:
-        """See Respondents."""
         labels, answered = simulate_answers(draws, self.unasked, self.annotators.share, rng)
         self.unasked = self.unasked - answered
         return labels
@@ -251,7 +247,6 @@ class _Anew:
     rate: Floats     # (C,) the chance that it is positive
 
     def answer(self, draws: Draws, state: MethodState, rng: np.random.Generator) -> RoundLabels:
-        """See Respondents."""
         return simulate_anew(draws, self.rate, rng)
 
 
@@ -265,17 +260,14 @@ class ItemizedPool(Prepared):
 
     @property
     def n_items(self) -> int:
-        """See Prepared."""
         return self.cut.cells.n_items
 
     def begin(self, method: OutcomeMethod, repeats: int) -> SampleState:
-        """See Prepared."""
         return method.start(self.stack, self.cut.cells, repeats, self.table)
 
     def respondents(
         self, method: OutcomeMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        """See Prepared."""
         cell = self.cut.cell
         return _Shuffled(
             item=np.stack([np.argsort(cell + rng.random(len(cell))) for _ in range(repeats)]),
@@ -291,7 +283,6 @@ class _Shuffled:
     start: Ints      # (C + 1,) where each cell begins
 
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
-        """See Respondents."""
         cell = draws.cell
         at = self.start[cell] + np.take_along_axis(state.labelled, cell, axis=1) + draws.ordinal
         return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell)

@@ -165,7 +165,7 @@ def _centres(sample: WeightedSample, z: Floats) -> Floats:
 
 
 def _doubted(phi: Floats, w: Floats) -> Floats:
-    """φ (n, K) of labels that may have turned out otherwise: see the top of this module."""
+    """φ (n, K) of labels that may have turned out otherwise."""
     found = (phi * (w > 0)[:, None]).sum(axis=0)
     share = w @ phi / max(float(w.sum()), 1e-300)
     least = 0.5 / (max(int((w > 0).sum()), 1) * phi.shape[1])

@@ -83,7 +83,7 @@ _SHORT = 40      # characters of an extracted answer that is one of a few choice
 
 
 class InspectLogs(LogImporter):
-    """See the top of this module."""
+    """Logs of Inspect."""
 
     name = "inspect"
     reads = "logs of Inspect, .eval or .json"

@@ -36,7 +36,7 @@ _SAID = ("question", "response", "reference", "answer", "target", "text", "label
 
 
 class LmEvalSamples(LogImporter):
-    """See the top of this module."""
+    """Samples of lm-evaluation-harness."""
 
     name = "lm-eval"
     reads = "samples of lm-evaluation-harness, samples_*.jsonl (lm_eval --log_samples)"

@@ -32,7 +32,7 @@ _TABLE_START = re.compile(rb'\s*\{\s*"columns"\s*:\s*\[[^\]]*\]\s*,\s*"data"\s*:
 
 
 class MlflowLogs(LogImporter):
-    """See the top of this module."""
+    """Traces and evaluation tables of MLflow."""
 
     name = "mlflow"
     reads = "traces and evaluation tables of MLflow (.json, .jsonl, mlflow:experiment/NAME, mlflow:run/ID)"

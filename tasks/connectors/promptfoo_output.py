@@ -23,7 +23,7 @@ _ERROR = 2       # a result's `failureReason`: no response
 
 
 class PromptfooOutput(LogImporter):
-    """See the top of this module."""
+    """Output of promptfoo."""
 
     name = "promptfoo"
     reads = "output of promptfoo (promptfoo eval -o out.json, or out.jsonl)"

@@ -285,15 +285,12 @@ class _Rows:
     given: dict[str, pa.Array]
 
     def numbers(self, name: str) -> Floats:
-        """See Reading."""
         return self.checker.numbers(self.batch, name, self.given)
 
     def codes(self, name: str) -> Array:
-        """See Reading."""
         return self.checker.codes(self.batch, name, self.given)
 
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
-        """See Reading."""
         self.checker.refuse(self.batch, name, self.given[name], bad, what, remedy)
 
 

@@ -150,7 +150,7 @@ class OutcomeMethod(ABC):
     def first_state(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
     ) -> SampleState:
-        """See `AnyMethod`. Raises BadInput for evidence."""
+        """Raises BadInput for evidence."""
         if evidence is not None:
             raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
         return self.start(measures, cells, repeats)
@@ -162,7 +162,7 @@ class OutcomeMethod(ABC):
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator
     ) -> tuple[Design, Draws]:
-        """See `AnyMethod`; every draw is of another item."""
+        """Every draw is of another item."""
         wanted, most = state.wanted, int(size.max())
         design = design_of_round(self, state, most)
         if design.census.all():
@@ -194,7 +194,6 @@ class OutcomeMethod(ABC):
     def learn(
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        """See `AnyMethod`."""
         after = self.observe(state, design, heard.item, heard.cell, heard.table, heard.asked)
         if heard.undecided_guess is None or heard.undecided_known is None:
             return after

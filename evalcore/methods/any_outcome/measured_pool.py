@@ -58,24 +58,19 @@ class MeasuredItems(OneShard):
         self.cell: Ints = np.zeros(0, np.int64)   # (N,) of each item, when they are placed
 
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
-        """See MeasuredPool.measured."""
         yield work(self.stack, self.items)
 
     def in_first(self, work: Callable[[Stack, Items], B]) -> B:
-        """See MeasuredPool.in_first."""
         return work(self.stack, self.items)
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
-        """See MeasuredPool.each."""
         yield works[0](self.stack, self.items)
 
     def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
-        """See MeasuredPool.placed."""
         self.cell, found = work(self.stack, self.items)
         yield found
 
     def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
-        """See MeasuredPool.ordered."""
         return ScoresInMemory(number(self.stack, self.items))
 
 

@@ -142,7 +142,6 @@ class RecalibratedSample(Sampled):
         return self.anytime
 
     def audited(self, share: float) -> Self:
-        """See OutcomeMethod."""
         return replace(self, spread=share)
 
     @property

@@ -76,7 +76,6 @@ class Sampled(OutcomeMethod):
         )
 
     def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
-        """See OutcomeMethod."""
         if not self.one_at_a_time:
             return OutcomeMethod.in_order(self, design, size, rng)
         drawn = draw_one_at_a_time(design.left, draw_weights(design.unlabelled), np.array([size]), rng)

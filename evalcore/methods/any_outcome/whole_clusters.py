@@ -264,7 +264,7 @@ class WholeClusters(OutcomeMethod):
         return np.concatenate(taken).astype(np.int64)
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """See OutcomeMethod; items of one cluster are not centred."""
+        """Items of one cluster are not centred."""
         drawn = drawn_of(state, self.share(state))
         chance = np.take_along_axis(drawn.chance, state.cell, axis=1)[0]
         return ItemWeights(

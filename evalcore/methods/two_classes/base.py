@@ -187,19 +187,17 @@ class Method(ABC):
 
     @property
     def negatively_associated(self) -> bool:
-        """See `Capabilities`."""
         return self.capabilities.negatively_associated
 
     def first_state(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None = None
     ) -> Any:
-        """See `AnyMethod`; evidence (C, 2)."""
+        """Evidence (C, 2)."""
         if evidence is None:
             return self.start(cells, measures, repeats)
         return self.start_from(cells, measures, repeats, evidence)
 
     def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[CountedDesign, Draws]:
-        """See `draw_round`."""
         return draw_round(self, state, size, rng)
 
     def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
@@ -207,7 +205,6 @@ class Method(ABC):
         return round_labels(state.cells.n_cells, answered)
 
     def learn(self, state: Any, design: CountedDesign, heard: RoundLabels, excluded: Ints) -> Any:
-        """See `observe`."""
         return self.observe(state, design, heard, excluded)
 
     def spent(self, before: Any, after: Any, size: Ints) -> Ints:

@@ -21,7 +21,7 @@ _TIE = "tie"
 
 
 class ByQuestion:
-    """See the top of this module."""
+    """One row for each question, with a column for each system."""
 
     def __init__(self, survey: Survey, notes: Notes) -> None:
         self._survey = survey

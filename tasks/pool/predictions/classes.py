@@ -23,7 +23,7 @@ _SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: round
 
 
 class SeveralClassPredictions(OutcomePredictions):
-    """See the top of this module."""
+    """The class that is predicted, and the probability of each."""
 
     type = pa.int16()
 
@@ -39,14 +39,12 @@ class SeveralClassPredictions(OutcomePredictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        """See Predictions.no_class."""
         names = self._parts
         some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
         return (f"are none of the {len(names)} classes ({some})",
                 "a prediction is a class name as under `labels`; correct either")
 
     def said(self, rows: PredictionReader, name: str) -> Array:
-        """See OutcomePredictions.said."""
         return rows.codes(name).astype(np.int16)
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
@@ -86,7 +84,7 @@ def table_of_confidence(supplied: Array, code: Array, k: int) -> Array:
 # threshold; or CONFIDENCE for what it predicts.
 
 class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
-    """See the top of this module."""
+    """The same of each of several systems."""
 
     type = pa.int16()
     column = PREDICTIONS
@@ -110,7 +108,6 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
         return (probability_in(rows, str(system.probability)) >= threshold).astype(np.int16)
 
     def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
-        """See PredictionsOfSystems.given."""
         k = len(self._parts)
         by_class = columns_by_class(system.probability, self._parts)
         if by_class is not None:

@@ -12,19 +12,17 @@ from assay.tasks.spec.pool import System
 
 
 class NumberPredictions(OutcomePredictions):
-    """See the top of this module."""
+    """The number that is predicted."""
 
     type = pa.float64()
 
     def said(self, rows: PredictionReader, name: str) -> Array:
-        """See OutcomePredictions.said."""
         numbers, (low, high) = self.judged(rows, name), self._spec.labels.answers.bounds
         rows.refuse(name, (numbers < low) | (numbers > high), f"are not between {low:g} and {high:g}",
                     "these are the bounds under `labels`; widen them, or correct the predictions")
         return numbers
 
     def judged(self, rows: PredictionReader, name: str) -> Array:
-        """See OutcomePredictions.judged."""
         numbers = rows.numbers(name)
         rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
                     "such a number stands for a missing one: drop these rows, or give them a real one")
@@ -34,7 +32,7 @@ class NumberPredictions(OutcomePredictions):
 # Systems that predict a number.
 
 class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
-    """See the top of this module."""
+    """The number that each of several systems predicts."""
 
     def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         """Numbers have no probability."""

@@ -48,7 +48,7 @@ def codes_by_system(rows: pa.RecordBatch, systems: int) -> Array:
 
 
 class PredictionsOfSystems(OutcomePredictions):
-    """See the top of this module. A kind of labels says what a system predicts, and what is kept of it."""
+    """Predictions of several systems: a kind of labels says what one predicts, and what is kept of it."""
 
     column: ClassVar[str] = PREDICTED_NUMBERS   # the predictions of all systems: a key of KEPT
 
@@ -70,7 +70,6 @@ class PredictionsOfSystems(OutcomePredictions):
         )]
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
-        """See Predictions.arrays."""
         codes = [self.predicted(rows, system) for system in self._systems.values()]
         given = [
             self.given(rows, system, code)
@@ -86,11 +85,9 @@ class PredictionsOfSystems(OutcomePredictions):
 
     @property
     def counted_columns(self) -> list[str]:
-        """See Predictions.counted_columns."""
         return [self.column]
 
     def counts(self, table: pa.Table) -> PredictionCounts:
-        """See Predictions.counts."""
         packed = packed_bytes(table.column(self.column).combine_chunks())
         codes = np.frombuffer(packed, KEPT[self.column]).reshape(table.num_rows, -1)
         differing = (codes != codes[:, :1]).sum(axis=0).tolist()
@@ -100,7 +97,6 @@ class PredictionsOfSystems(OutcomePredictions):
         )
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
-        """See Predictions.cut."""
         gather = partial(SystemsSoFar, self._spec, self.column, list(self._packed()))
         return cut_gathered(self._spec, method, pool, gather)
 
