@@ -26,7 +26,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 # With `modes` eq. 11 is taken as printed, and a branch whose mode is no probability gets next to nothing.
 # Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
 # beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
-# (`posterior`) has it.
+# (`tree_posterior`) has it.
 #
 #     R repeats, L leaf slots (a power of the branching factor), depth D
 #     joint  (R, K, L)   p(y, k) under the model

@@ -1,6 +1,6 @@
 """Pools for a replay: every label is known, and the methods do not see it until they draw the item.
 
-`prepare` takes the columns; `prepared` puts the pool into the cells of one method: rounds draw from these.
+`prepared` puts the pool into the cells of one method: rounds draw from these.
 
 N   items;  C   cells;  S   further systems;  D   features;  Q   numbers asked for
 """
