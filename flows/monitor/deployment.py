@@ -1,10 +1,8 @@
 """A monitor as a scheduled deployment of a Prefect server: one command creates it, and updates it.
 
-The deployment runs `flows.drivers.deployed.monitor_deployed` on the work pool `assay`, in the folder the command was
-run in,
-so that relative paths of the spec mean to the worker what they meant here. What the monitor is lives in its
-ledger; the deployment only says when to look.
-"""
+The deployment runs `flows.drivers.deployed.monitor_deployed` on the work pool `assay`, in the folder the
+command was run in, so that relative paths of the spec mean to the worker what they meant here. What the
+monitor is lives in its ledger; the deployment only says when to look."""
 
 import os
 from typing import Any
