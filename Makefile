@@ -118,7 +118,7 @@ certify: setup
 	--measures f1,precision,recall,accuracy,balanced_accuracy,mcc,specificity,fbeta
 	$(BIN)/python -m benchmarks.certify --write --cache .cache/certification.jsonl
 
-# Servers are killed, replies are lost, disks are full: minutes, or an hour or two and docs/recovery.md. The long
+# Servers are killed, replies are lost, disks are full: minutes, or an hour or two and docs/measured/recovery.md. The long
 # form keeps what is finished in .cache/recovery.jsonl, and goes on from there; remove it to begin anew.
 recovery recovery-long: export PYTHONPATH = tests
 
@@ -137,7 +137,7 @@ processors: setup
 	rm -rf .cache/processors
 	PYTHONPATH=tests $(BIN)/python -m golden.kernels .cache/processors
 
-# What a round and a list of many evaluations cost the store: docs/ledger-cost.md.
+# What a round and a list of many evaluations cost the store: docs/measured/ledger-cost.md.
 ledger-cost: setup
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.ledger_cost
 

@@ -1,6 +1,6 @@
 """What every method can do, for every kind of label: `python -m benchmarks.abilities`.
 
-Rewrites the tables of docs/outcomes.md between its lines BEGIN and END. Nothing is written down by hand: the
+Rewrites the tables of docs/reference/outcomes.md between its lines BEGIN and END. Nothing is written down by hand: the
 rows are those of the registries, and an evaluation or a monitor can do what its spec is not refused for.
 """
 
@@ -26,7 +26,7 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 BEGIN = "<!-- methods: made by python -m benchmarks.abilities -->"
 END = "<!-- end of methods -->"
-OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+OUT = Path(__file__).parent.parent / "docs" / "reference" / "outcomes.md"
 
 # labels of each kind, their pool's columns, and a measure that all methods know
 _PREDICTED = {"prediction": "p"}

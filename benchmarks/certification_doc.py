@@ -1,4 +1,4 @@
-"""docs/certification.md: what the cells of a certification add up to.
+"""docs/measured/certification.md: what the cells of a certification add up to.
 
 Coverage is held against 0.93 by a one-sided binomial test: the p-value is the chance of as many misses or
 more if the coverage were exactly 0.93.  Over some hundred rows a few of 0.01 come by chance.  The published
@@ -175,7 +175,7 @@ def doubtful(found: Totals, subject: str = "recalibrated") -> str:
 
 
 def document(cache: Path, verdicts: str, reached: Mapping[str, Sequence[Row]]) -> str:
-    """docs/certification.md from the cache.
+    """docs/measured/certification.md from the cache.
 
     verdicts: the rows held against the bar; reached: labels to half-widths, by what was asked for together.
     """

@@ -1,4 +1,4 @@
-"""docs/unseen.md: what the pools by lot (`benchmarks.unseen`) add up to."""
+"""docs/measured/unseen.md: what the pools by lot (`benchmarks.unseen`) add up to."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -141,7 +141,7 @@ def worst(lines: Sequence[dict[str, Any]], several: int = 25) -> str:
 
 
 def document(lines: Sequence[dict[str, Any]]) -> str:
-    """docs/unseen.md from the cache."""
+    """docs/measured/unseen.md from the cache."""
     beside = [line for line in lines if len(line["methods"]) > 1]
     several = round(np.mean([line["methods"]["recalibrated"]["f1"]["50"]["n"] for line in lines]))
     return "\n".join([

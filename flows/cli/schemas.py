@@ -1,7 +1,7 @@
 """The JSON Schemas by name: of what every command prints, of files, and of specs; and every key of that JSON
-on one page, `docs/json.md`.
+on one page, `docs/reference/json.md`.
 
-    python -m assay.flows.cli.schemas > docs/json.md
+    python -m assay.flows.cli.schemas > docs/reference/json.md
 """
 
 import json
@@ -64,8 +64,8 @@ FORMS: dict[str, Form] = dict([
     ("error", _of(of.FailedJson, "What every command prints with `--json` where it fails.")),
     ("report.json", _of(ReportJson, "The file that `assay report` writes.")),
     ("history.json", _of(HistoryJson, "The file that `assay history --out` writes.")),
-    ("spec", Form("The spec of an evaluation: docs/spec.md.", spec_schema)),
-    ("monitor-spec", Form("The spec of a monitor: docs/spec.md.", lambda: spec_schema(monitor=True))),
+    ("spec", Form("The spec of an evaluation.", spec_schema)),
+    ("monitor-spec", Form("The spec of a monitor.", lambda: spec_schema(monitor=True))),
 ])
 
 
@@ -91,7 +91,7 @@ page. A number that is not known is null, never NaN, and where `value` is null, 
 
 This page is made from the types of the code.
 """
-_ELSEWHERE = ("spec", "monitor-spec")     # docs/spec.md
+_ELSEWHERE = ("spec", "monitor-spec")     # docs/reference/spec.md
 
 
 def json_page() -> str:

@@ -1,6 +1,6 @@
-"""Every key of a spec on one page, `docs/spec.md`, from the models that check specs; and their JSON Schema.
+"""Every key of a spec on one page, `docs/reference/spec.md`, from the models that check specs; and their JSON Schema.
 
-    python -m assay.tasks.spec.reference > docs/spec.md
+    python -m assay.tasks.spec.reference > docs/reference/spec.md
 """
 
 import json
@@ -22,7 +22,7 @@ A spec is a YAML file. `assay init` writes one with comments, `assay init --moni
 is refused. This page is made from the models that check specs; `assay schema spec` prints them as JSON
 Schema, for editors that complete and check YAML.
 
-`monitor` and `model_version` belong to the spec of a [monitor](monitoring.md).
+`monitor` and `model_version` belong to the spec of a [monitor](../how-to/monitoring.md).
 """
 _REPEATED = {"ComparedClasses", "ScoredClasses"}     # written as other forms of `labels` are
 _WORDS = {
