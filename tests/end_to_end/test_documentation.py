@@ -2,6 +2,7 @@
 
 import doctest
 import html
+import json
 import posixpath
 import re
 import shlex
@@ -95,6 +96,33 @@ def site(tmp_path_factory):
     done = subprocess.run([*build, DOCS, folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder
+
+
+def test_tables_made_from_the_code_end_their_pages(site):
+    for page, row in (("spec", "complete_after_days"), ("json", "undefined_reason"), ("methods", "stratified-neyman")):
+        assert f'">{row}</span>' in (site / f"reference/{page}.html").read_text(encoding="utf-8"), page
+
+
+@pytest.mark.parametrize(("query", "page"), [
+    ("llm judg", "how-to/language-model-judge"), ("confid interv", "explanation/concepts"),
+    ("drift", "how-to/monitoring"), ("f1", "reference/methods"),
+])
+def test_the_search_finds_what_people_call_it(site, query, page):
+    """`query`: words as the index stems them; all of them are on the page, or in its headings."""
+    index = json.loads((site / "searchindex.js").read_text(encoding="utf-8").removeprefix("Search.setIndex(")[:-1])
+    number = index["docnames"].index(page)
+    for word in query.split():
+        found = [index[where].get(word, []) for where in ("terms", "titleterms")]
+        assert any(number in (one if isinstance(one, list) else [one]) for one in found), word
+
+
+def test_what_people_read_is_short():
+    words = {
+        page: len(page.read_text(encoding="utf-8").split())
+        for folder in (".", "tutorial", "how-to", "explanation", "reference") for page in (DOCS / folder).glob("*.md")
+    }
+    assert max(words.values()) <= 3_000, max(words, key=words.__getitem__)
+    assert sum(words.values()) <= 40_000
 
 
 def test_every_public_name_has_its_place_in_the_reference(site):
