@@ -1,7 +1,7 @@
 """What every method can do, for every kind of label: `python -m benchmarks.abilities`.
 
-Prints the tables; docs/conf.py puts them on the site. Nothing is written down by hand: the rows are those of the
-registries, and an evaluation or a monitor can do what its spec is not refused for.
+Prints the tables; docs/conf.py puts them on the site. Nothing is written down by hand: the rows are those of
+the registries, and an evaluation or a monitor can do what its spec is not refused for.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -77,7 +77,7 @@ Where a difference from the reference is large, it has a cause:
 - **`recalibrated`** is in [certification.md](certification.md).
 
 How to choose partitions, estimators, combination rules, several systems and several answers, and what a
-replay costs: [using-methods.md](../how-to/using-methods.md).
+replay costs: [settings](settings.md#what-a-replay-costs).
 
 ## Two methods in detail
 

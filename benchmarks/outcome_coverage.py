@@ -1,8 +1,8 @@
 """How often the intervals of `recalibrated` cover on generated pools.
 
-`python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its lines
-START and END.  The families are `replay.outcome_families`: rare classes, wrong predictions, constant judges and heavy
-tails are among them.  A value that is undefined counts as not covered.
+`python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its
+lines START and END.  The families are `replay.families`: rare classes, wrong predictions, constant judges and
+heavy tails are among them.  A value that is undefined counts as not covered.
 """
 
 import argparse

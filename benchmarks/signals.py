@@ -1,7 +1,7 @@
 """Signals, follow-ups and sizes of windows on real streams: `python -m benchmarks.signals [--repeats 60]`.
 
-Writes docs/measured/monitoring-signals.md.  Signals are measured in windows in which nothing happened, and around
-a change; follow-ups and sizes in windows of employment by passive sampling.
+Writes docs/measured/monitoring-signals.md.  Signals are measured in windows in which nothing happened, and
+around a change; follow-ups and sizes in windows of employment by passive sampling.
 """
 
 import argparse

@@ -166,7 +166,7 @@ def document(lines: Sequence[dict[str, Any]]) -> str:
         "On those pools: on how many half the mean width had come down to ± for good by the largest budget; "
         "the coverage there, an asterisk where it is below what the method is held to (0.94 for "
         "`recalibrated`, 0.93 for published methods) by a binomial test at 1%, and the labels are not to be "
-        "compared with others; the labels as a multiple of the oracle's (using-methods.md), median over "
+        "compared with others; the labels as a multiple of the oracle's (../how-to/replay.md), median over "
         "the pools on which the method got there between two budgets (where hardly an item is positive the "
         "oracle needs a label or two); and the labels of `recalibrated` over the method's, geometric mean "
         "where both did. The mean width of so few repeats is noisy, pool by pool.\n",

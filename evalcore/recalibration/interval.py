@@ -212,7 +212,7 @@ def guard_is_up(estimand: Estimand, counts: Counts) -> Bools:
 #
 # The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  The
 # design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all looks is
-# measured and not proved (docs/explanation/stopping.md).
+# measured and not proved (docs/measured/stopping.md).
 #
 #     R repeats   S draws
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def init(file: Path, monitor: bool, as_json: bool) -> int:
     """Write a commented spec to start from [default: assay.yaml]. An existing file is not overwritten.
 
-    All keys are in docs/reference/spec.md.
+    All keys: `assay schema spec`.
 
     \b
     Example:

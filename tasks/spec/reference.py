@@ -1,4 +1,4 @@
-"""Every key of a spec, from the models that check specs: their JSON Schema, and the tables of the documentation."""
+"""Every key of a spec, from the models that check specs: JSON Schema, and tables for the documentation."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,7 @@ class _AnyForm(GenerateJsonSchema):
 
 
 def reference_page() -> str:
-    """Markdown: a table of keys for the spec itself, and for every part of it; docs/conf.py puts it on the site."""
+    """Markdown for the site (docs/conf.py): a table of keys for the spec itself, and for every part of it."""
     schema = spec_schema(monitor=True)
     defined: Mapping[str, Any] = schema["$defs"]  # type: ignore[assignment]
     lines = ["## The spec", "", *_table(schema, defined)]

@@ -23,7 +23,7 @@ pool:
   prediction: prediction         # class names as below, 0/1 or true/false; or instead of it:
   # threshold: 0.0               # a score above it is positive (a probability: at least it)
   # thresholds: [0.3, 0.5, 0.7]  # instead of both: compare thresholds of the score; or compare models with
-  # systems: {old: {prediction: p1}, new: {prediction: p2}}, without score and prediction (docs/reference/systems.md)
+  # systems: {old: {prediction: p1}, new: {prediction: p2}}, in place of both (docs/reference/systems.md)
   # baseline: old                # whom the others are compared with; pairs: all compares every two
   display: [name_a, name_b]      # the only columns people see
   # show_as: {photo: image}      # text (default), image (a URL), html or markdown

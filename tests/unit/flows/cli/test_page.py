@@ -6,6 +6,7 @@ import re
 from assay.flows.cli.main import run_command_line
 from assay.flows.cli.schemas import FORMS, json_page
 
+
 def test_nothing_on_the_page_has_the_same_target():
     targets = re.findall(r"^\((.*)\)=$", json_page(), re.MULTILINE)
     assert len(targets) == len(set(targets)) > len(FORMS)

@@ -5,6 +5,7 @@ import yaml
 from assay.tasks.spec.reference import reference_page, spec_schema
 from assay.tasks.spec.template import spec_template
 
+
 def test_the_page_has_the_keys_of_every_part():
     page = reference_page()
     for key in ("half_width", "monthly_labels", "annotators_per_item", "complete_after_days", "class"):
