@@ -30,7 +30,7 @@ import httpx
 import numpy as np
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import open_store
@@ -60,7 +60,7 @@ class Trial:
                 rows.writerow([f"item-{i}", x, "yes" if x > 0 else "no", f"{name} {i}"])
         url = os.environ["LABEL_STUDIO_URL"]
         self.store, self.name = store, name
-        begin(store, Spec.from_json({
+        begin_evaluation(store, Spec.from_json({
             "name": name,
             "pool": {"source": str(folder / f"{name}.csv"), "id": "item_id", "score": "score",
                      "prediction": "prediction", "display": ["text"]},

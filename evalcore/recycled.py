@@ -307,7 +307,7 @@ class Groups:
     items: Ints    # (G,) N_g
 
 
-def predictions_of(cells: Cells) -> Ints:
+def calls_of_systems(cells: Cells) -> Ints:
     """What every system calls each cell, (S, C): the parent, then the children by the bits of the stratum."""
     children = max(cells.n_slots - 1, 0).bit_length()
     bits = [(cells.stratum >> s) & 1 for s in range(children)]

@@ -34,7 +34,7 @@ from assay.face.question import (
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
-from assay.flows.evaluation.begin import begin as begin_spec
+from assay.flows.evaluation.begin import begin_evaluation as begin_spec
 from assay.flows.evaluation.finish import extend
 from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import Standing, current_standing

@@ -50,7 +50,7 @@ from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
-from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_curves
+from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_scores
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template
@@ -178,7 +178,7 @@ class Spec(Part):
         if not isinstance(data.get("pool"), dict):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
-        curves = asks_for_curves(data.get("measure"))
+        curves = asks_for_scores(data.get("measure"))
         alone = _guessed_beside(data["pool"]) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):
             data = data | {"labels": Compared(labels)}

@@ -338,7 +338,7 @@ DRAWS = 4_096
 NONE = 10.0
 
 
-def together(parts: Floats, confidence: float) -> Floats:
+def joint_confidence(parts: Floats, confidence: float) -> Floats:
     """(R,) the confidence of each of q intervals for all of them to hold with `confidence`.
 
     parts (R, n, q): what each label adds to the error of each number.
@@ -407,7 +407,7 @@ def reported(
     level = np.full(value.shape, confidence)
     lower, upper = ends(level)
     for curve in stack.curves:
-        level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
+        level[:, curve] = joint_confidence(error.parts[..., curve], confidence)[:, None]
     return OutcomeEstimates(
         value=value, lower=lower, upper=upper, variance=error.variance, exact=exact,
         ends=ends, band=ends(level) if stack.curves else None,
