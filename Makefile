@@ -97,12 +97,12 @@ connectors: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# False alarms and delays of a monitor, and what a warm start saves. Tables go to docs/.
+# False alarms and delays of a monitor, and what a warm start saves. Tables go to docs/measured/.
 monitoring: setup
 	$(BIN)/python -m benchmarks.monitoring
 	$(BIN)/python -m benchmarks.warm_start
 
-# The papers' tables and figures beside ours. Minutes. Pages go to docs/papers/.
+# The papers' tables and figures beside ours. Minutes. Pages go to docs/measured/papers/.
 reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.recycled_samples
 	$(BIN)/python -m benchmarks.reproduce.bernoulli_sampling
@@ -110,7 +110,7 @@ reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.needle
 	$(BIN)/python -m benchmarks.reproduce.low_shot
 
-# Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
+# Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/measured/.
 certify: setup
 	$(BIN)/python -m benchmarks.methods --repeats 1000 --cache .cache/methods.jsonl
 	$(BIN)/python -m benchmarks.certify --repeats 1000 --cache .cache/certification.jsonl
