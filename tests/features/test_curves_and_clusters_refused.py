@@ -1,15 +1,13 @@
-"""What curves and clusters cannot do is refused with the reason: segments, monitors, `assay estimate`."""
+"""What curves and clusters cannot do is refused with the reason: segments, `assay estimate`."""
 
 import csv
 
 import pytest
 import yaml
-from doubles.stream_of_classes import classes_data
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.monitor import MonitorSpec
 
 CURVE = {"name": "pr_curve", "class": "cat", "at": [0.5]}
 
@@ -47,19 +45,6 @@ def test_in_segments_and_between_systems(tmp_path, changes, said):
     data["pool"] = {key: value for key, value in data["pool"].items() if value is not None}
     with pytest.raises(BadInput) as caught:
         Spec.from_json(data)
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(("changes", "pool", "said"), [
-    ({"measure": ["accuracy", CURVE]}, {}, "monitors watch no curves so far; leave it out"),
-    ({}, {"cluster": "region"}, "$.pool.cluster is not for monitors so far; leave it out"),
-    ({"method": "whole-clusters"}, {}, "$.pool.cluster is needed by method 'whole-clusters'"),
-])
-def test_in_monitors(tmp_path, changes, pool, said):
-    data = classes_data(tmp_path) | changes
-    data["pool"] |= pool
-    with pytest.raises(BadInput) as caught:
-        MonitorSpec.from_data(data, origin="monitor.yaml")
     assert said in str(caught.value)
 
 
