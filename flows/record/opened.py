@@ -35,8 +35,8 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import estimates_by_segment
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
+from assay.evalcore.weighted.segments import estimates_by_segment
 from assay.tasks.desks.kind import AskAgain, Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried

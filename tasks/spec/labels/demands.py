@@ -169,9 +169,7 @@ def _of_two_classes_only(
         "cannot be used with curves or clusters" if pool.task == "scored" else \
         "needs labels: {positive: ..., negative: ...}"
     only = f"{needs} so far; leave it out"
-    if pool.segments and pool.compares:
-        yield "pool.segments", "cannot be used where systems are compared so far; leave them out"
-    elif pool.segments and (pool.task == "scored" or pool.cluster is not None):
+    if pool.segments and (pool.task == "scored" or pool.cluster is not None):
         yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
