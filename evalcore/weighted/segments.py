@@ -26,7 +26,7 @@ from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import interval_ends
 from assay.evalcore.outcomes.base import is_outcome
-from assay.evalcore.outcomes.items import joined
+from assay.evalcore.outcomes.items import together
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, Linearised, weighted_rows
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
@@ -61,7 +61,7 @@ def estimates_by_segment(
         return ()
     sample = weighted_sample(question, state, rounds)
     with_label = [(one, is_outcome(one.code)) for one in rounds]
-    items = joined([one.items.at(at) for one, at in with_label])
+    items = together([one.items.at(at) for one, at in with_label])
     rows: list[Estimate] = []
     for column, values in segments.items():
         place = np.concatenate([one.segment[column][at] for one, at in with_label])

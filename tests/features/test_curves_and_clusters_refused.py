@@ -35,8 +35,6 @@ def spec_of(folder, /, **changes):
     ({"measure": [CURVE], "pool_segments": ["region"]}, "'pr_curve' has no estimates by segment so far"),
     ({"measure": [{"name": "roc_auc", "class": "cat"}], "pool_segments": ["region"]},
      "'roc_auc' has no estimates by segment so far"),
-    ({"pool_cluster": "region", "pool_segments": ["region"]},
-     "$.pool.segments cannot be used with curves or clusters so far"),
     ({"measure": [CURVE], "pool_prediction": None, "pool_probability": None,
       "pool_systems": {n: {"prediction": "said"} for n in "ab"}}, "$.measure[0] 'pr_curve'"),
 ])

@@ -212,26 +212,31 @@ def two_systems(seed, *, better, n=2000):
     return truth.astype(float), Items(prediction=np.stack([old, new], axis=1).astype(float)), segment
 
 
-def in_segments(seed, how, *, better, labels=300):
-    """Rows of every difference in accuracy, and its true values, after one evaluation."""
-    truth, items, segment = two_systems(seed, better=better)
-    kind = Classes(("a", "b", "c"))
-    by_system = [[outcome_measure("accuracy", kind, len(truth), system=s) for s in (0, 1)]]
+def rows_by_segment(seed, how, truth, items, segment, labels):
+    """Rows of accuracy, and of its differences between systems, after one evaluation."""
+    kind, systems = Classes(("a", "b", "c")), range(items.systems)
+    by_system = [[outcome_measure("accuracy", kind, len(truth), system=s) for s in systems]]
     stack, chosen = Stack(kind=kind, measures=side_by_side(by_system)), outcome_method(how)
     cut = chosen.cut(stack, items)
     question = Question(method=chosen, measures=stack, cells=cut.cells, confidence=0.95, seed=seed,
-                        evaluation="systems", systems=("old", "new"))
+                        evaluation="systems", systems=("old", "new")[: items.systems])
     order = np.argsort(cut.cell, kind="stable")
     offset = np.cumsum(cut.cells.size) - cut.cells.size
     state, rounds = begin(question), []
     while state.labels < labels:
-        p = plan(question, state, 100)
+        p = plan(question, state, min(100, labels - state.labels))
         at = order[offset[p.cell] + p.rank]
         rounds.append(LabelledRound(plan=p, code=truth[at], items=items.at(at), segment={"s": segment[at]},
                                     new=np.ones(len(at), bool)))
         state = observe(question, state, p, truth[at], items.at(at))
-    sizes = {str(s): int((segment == s).sum()) for s in range(3)}
-    rows = [row for row in estimates_by_segment(question, state, rounds, {"s": sizes}) if row.versus]
+    sizes = {str(s): int((segment == s).sum()) for s in np.unique(segment)}
+    return estimates_by_segment(question, state, rounds, {"s": sizes})
+
+
+def in_segments(seed, how, *, better, labels=300):
+    """Rows of every difference in accuracy, and its true values, after one evaluation."""
+    truth, items, segment = two_systems(seed, better=better)
+    rows = [row for row in rows_by_segment(seed, how, truth, items, segment, labels) if row.versus]
     right = items.prediction == truth[:, None]
     return rows, [float(right[segment == s, 1].mean() - right[segment == s, 0].mean()) for s in range(3)]
 
@@ -259,3 +264,32 @@ def test_of_systems_that_are_alike_in_every_segment_hardly_any_is_called_better(
     called = sum(any(row.comparison.verdict != "open" for row in rows) for rows, _ in found)
     # the chance of one or more among the three segments is at most 1 in 20
     assert called <= binom.isf(1e-6, runs, 0.05)
+
+
+def clustered_in_segments(seed, how, *, clusters, size, correlation, labels):
+    """Rows of the accuracy of segments, made of clusters of one size; in the population it is 0.8."""
+    rng = np.random.default_rng(seed)
+    odds = (1 - correlation) / correlation
+    cluster = np.repeat(np.arange(clusters), size)
+    right = rng.random(len(cluster)) < rng.beta(0.8 * odds, 0.2 * odds, clusters)[cluster]
+    truth = rng.choice(3, len(cluster), p=[0.6, 0.3, 0.1]).astype(float)
+    segment = rng.choice(2, clusters, p=[0.7, 0.3])[cluster]
+    items = Items(
+        prediction=np.where(right, truth, (truth + 1) % 3)[:, None], cluster=cluster.astype(float)[:, None],
+    )
+    return rows_by_segment(seed, how, truth, items, segment, labels)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("how", ["recalibrated", "whole-clusters"])
+def test_intervals_of_segments_over_clusters_cover_the_population(how):
+    told = [
+        row for seed in range(60)
+        for row in clustered_in_segments(seed, how, clusters=60, size=10, correlation=0.3, labels=200)
+        if row.value is not None
+    ]
+    assert len(told) > 60
+    missed = sum(not row.lower <= 0.8 <= row.upper for row in told)
+    assert missed <= binom.isf(1e-6, len(told), 0.05)
+    # taken for independent, the labels would be worth more than they are
+    assert np.mean([row.upper - row.lower for row in told]) < 0.5

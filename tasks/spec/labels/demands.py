@@ -75,7 +75,7 @@ def _of_measures(
             )
         if "prediction" in needs and pool.prediction is None and pool.threshold is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
-        if "score" in needs and pool.segments and kind.counted is None:
+        if "score" in needs and pool.segments:
             yield f"measure[{i}]", f"{choice.name!r} has no estimates by segment so far; leave those out"
         if "score" in needs and kind.counted is None and not isinstance(
             pool.probability, dict
@@ -169,8 +169,6 @@ def _of_two_classes_only(
         "cannot be used with curves or clusters" if pool.task == "scored" else \
         "needs labels: {positive: ..., negative: ...}"
     only = f"{needs} so far; leave it out"
-    if pool.segments and (pool.task == "scored" or pool.cluster is not None):
-        yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
