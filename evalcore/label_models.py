@@ -194,7 +194,7 @@ def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Flo
 @remembered(8)
 def settled_prior(tree: DirichletTree) -> Floats:
     """The joint (1, K, L) before any label, settled: every look at an evaluation begins here."""
-    return fit(tree, np.zeros((1, len(tree.slot), len(tree.prior)), np.int64), tree.initial(1))
+    return fit_tree(tree, np.zeros((1, len(tree.slot), len(tree.prior)), np.int64), tree.initial(1))
 
 
 def _past(tolerance: float, before: Floats, after: Floats) -> Floats:

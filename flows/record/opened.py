@@ -42,8 +42,8 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import estimates_by_segment
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
+from assay.evalcore.weighted.segments import estimates_by_segment
 from assay.tasks.desks.kind import AskAgain, Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
@@ -169,15 +169,19 @@ class Statistics:
         return weighted_sample(self.question, state, [one.labelled({}) for one in closed])
 
     def window_sample(
-        self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments
+        self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
+        settled: bool,
     ) -> WindowSample:
-        """What these rounds, with the labels of now, say to a monitor; found: the estimates they led to, of
-        the pool and of its segments."""
+        """What these rounds, with the labels of now, say to a monitor.
+
+        found: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
+        label could change a measure
+        """
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
         return WindowSample(
             measured_by=watched_by(self.question), confidence=self.question.confidence, estimates=found,
-            segments=segments,
+            segments=segments, settled=settled,
             rounds=[one.labelled(segments, before) for one, before in zip(closed, states, strict=False)],
         )
 

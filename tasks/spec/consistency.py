@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
-from assay.evalcore.measures.registry import of_scores
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.two_classes.registry import METHODS, is_auto, method, methods_that
@@ -120,17 +119,6 @@ def idle(
             f"cannot be used by method {method_name!r}, which draws alike whatever is measured; use another "
             "method, or leave it out"
         )
-
-
-def not_watched(pool: Pool, measures: Sequence[MeasureChoice]) -> list[tuple[str, str]]:
-    """(key, what is wrong with it) of what monitors do not watch so far."""
-    found = [
-        (f"measure[{i}]", f"is {choice.name!r}, and monitors watch no curves so far; leave it out")
-        for i, choice in enumerate(measures) if of_scores(choice.name)
-    ]
-    if pool.cluster is not None:
-        found.append(("pool.cluster", "is not for monitors so far; leave it out"))
-    return found
 
 
 def contradictions_of_outcomes(

@@ -42,7 +42,6 @@ from assay.tasks.spec.consistency import (
     idle,
     joined_by_row,
     never_met,
-    not_watched,
     out_of_range,
     unreachable,
 )
@@ -210,8 +209,6 @@ class Spec(Part):
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
         problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
-        if self.of_monitor:
-            problems += not_watched(self.pool, self.measure)
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
