@@ -26,9 +26,10 @@ from assay.evalcore.types import Array, Floats, Ints
 
 _SURE = 1e-12    # log odds are cut off here: 0 and 1 are finite scores
 
+COUNTS_TWO = "counts a positive and a negative class, and these labels are neither"
 ONE_CLASS = (
     "counts a positive and a negative class, and of several takes one against the rest: all measures have to "
-    "be of that class, as in {name: f1, class: ...}"
+    "be of that class, as in {name: f1, class: ...}, and of one system, without curves and clusters"
 )
 
 

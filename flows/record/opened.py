@@ -227,7 +227,7 @@ def statistics_of(
     shared: dict[str, Any] = {
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
-    if spec.labels.task != "binary":
+    if spec.labels.outcome is not None:
         stack = stack_of_spec(spec, manifest.rows, cut.grids)
         able = outcome_method(manifest.partition.method)
         return Statistics(Question(
@@ -240,6 +240,7 @@ def statistics_of(
         method=chosen.audited(share) if share else chosen,
         measures=_measures(spec, cut),
         systems=tuple(spec.pool.systems or ()),
+        of_class=spec.labels.one_class,
         by_segment=cut.by_segment,
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
         **shared,

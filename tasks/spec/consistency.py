@@ -14,7 +14,7 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import contradictions_of_outcome
+from assay.tasks.spec.labels.demands import contradictions_of_outcome, of_probability
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 
@@ -37,8 +37,11 @@ def contradictions(
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]
     else:
-        found = [*_of_measures(measures), *_of_method(name, pool, method_name, warm_start, budget)]
+        found = [*of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
+        found += [*_of_method(name, pool, method_name, warm_start, budget)]
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
+        found += [("desk." + key, f"{what} needs labels: {{positive: ..., negative: ...}}; leave it out")
+                  for key, what in desk.two_classes_only() if len(labels.answers.choices) > 2]
         if drive is not None and not method(method_name).capabilities.serves_several:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
@@ -67,7 +70,7 @@ def out_of_range(
     first = measures[0]
     try:
         low, high = (
-            first.of_two_classes() if labels.outcome is None else first.of(labels.outcome, 1)
+            first.of_two_classes(labels.one_class) if labels.outcome is None else first.of(labels.outcome, 1)
         ).bounds
     except BadInput:
         return []      # said already
@@ -145,9 +148,9 @@ def contradictions_of_outcomes(
             f"labels that are one of several classes, at most {MOST_KNOWN}"
         return [("outcomes", f"need {needed} so far; leave them out")]
     found = []
-    if outcomes.otherwise not in (None, *labels.offered):
+    if outcomes.otherwise not in (None, *labels.answers.choices):
         found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "
-                                            f"({', '.join(labels.offered)})"))
+                                            f"({', '.join(labels.answers.choices)})"))
     days = outcomes.complete_after_days
     if days is not None and not of_monitor:
         found.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
@@ -181,10 +184,10 @@ def joined_by_row(
     ]
 
 
-def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]:
+def _of_measures(labels: LabelsForm, measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]:
     for i, choice in enumerate(measures):
         try:
-            choice.of_two_classes()
+            choice.of_two_classes(labels.one_class)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
 

@@ -49,7 +49,8 @@ from assay.tasks.spec.consistency import (
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
-from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
+from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, Singled, task_of
+from assay.tasks.spec.labels.one_of_several import class_against_the_rest
 from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_curves
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
@@ -184,6 +185,9 @@ class Spec(Part):
             data = data | {"labels": Compared(labels)}
         elif isinstance(labels, dict) and (beside or curves):
             data = data | {"labels": Scored(labels)}
+        counted = class_against_the_rest(data)
+        if counted is not None:
+            data = data | {"labels": Singled(data["labels"], counted=counted)}
         if "task" in data["pool"]:
             return data
         task = task_of(data.get("labels"))
@@ -277,7 +281,7 @@ class Spec(Part):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """The measures of two classes asked for, in order; `drive` or the method says which drive."""
-        found = tuple(choice.of_two_classes() for choice in self.measure)
+        found = tuple(choice.of_two_classes(self.labels.one_class) for choice in self.measure)
         if self.drive is None:
             return found
         return tuple(

@@ -24,7 +24,7 @@ Schema, for editors that complete and check YAML.
 
 `monitor` and `model_version` belong to the spec of a [monitor](monitoring.md).
 """
-_REPEATED = {"ComparedClasses", "ScoredClasses"}     # written as other forms of `labels` are
+_REPEATED = {"ComparedClasses", "ScoredClasses", "OneOfSeveral"}     # written as other forms of `labels` are
 _WORDS = {
     "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
     "object": "mapping", "null": "nothing",

@@ -12,6 +12,7 @@ from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_probability
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
 from assay.evalcore.methods.any_outcome.registry import outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
@@ -31,7 +32,7 @@ def contradictions_of_outcome(
 ) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     return [
-        *_of_probability(kind, pool),
+        *of_probability(kind.parts, pool),
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_limit(kind, pool, measures, limit),
@@ -44,9 +45,10 @@ def contradictions_of_outcome(
     ]
 
 
-def _of_probability(kind: OutcomeKind, pool: Pool) -> Iterator[Problem]:
+def of_probability(names: Sequence[str], pool: Pool) -> Iterator[Problem]:
+    """Of probabilities by class, where they are not of these classes."""
     try:
-        pool.probability_columns(kind.parts)
+        pool.probability_columns(names)
     except ValueError as error:
         yield "pool.probability", str(error)
 
@@ -114,6 +116,9 @@ def _of_limit(
 
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
+    if of_two_classes_alone(name):
+        yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        return
     try:
         if outcome_method_for(name, kind).needs_clusters and pool.cluster is None:
             yield "pool.cluster", (
@@ -135,7 +140,7 @@ def _of_asking_again(kind: OutcomeKind, desk: DeskChoice) -> Iterator[Problem]:
 def _of_audit(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget
 ) -> Iterator[Problem]:
-    if not budget.audit:
+    if not budget.audit or of_two_classes_alone(method_name):
         return
     chosen = outcome_method_for(method_name, kind)
     if not isinstance(chosen, RecalibratedSample):
@@ -284,7 +289,7 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     kind = labels.outcome
     try:
         if kind is None:
-            if choice.of_two_classes().margin(0.5) is None:
+            if choice.of_two_classes(labels.one_class).margin(0.5) is None:
                 yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
             return
         measure = choice.of(kind, 1)
