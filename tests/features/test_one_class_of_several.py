@@ -5,6 +5,8 @@ import json
 
 import pytest
 from doubles.classes import NAMES, spec_of_classes, write_pool
+from doubles.stream import after
+from doubles.stream_of_classes import a_monitor_of_classes, write_classes
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.one_of_several import of_two_classes_alone
@@ -12,9 +14,13 @@ from assay.evalcore.methods.two_classes.registry import METHODS
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.rounds.answers import stored_answers
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report import render_report
@@ -130,6 +136,9 @@ def test_from_the_command_line(tmp_path, capsys):
     assert capsys.readouterr().out.count("precision of owl") == 1
     assert run_command_line(["check", "classes", "--measure", "f1", "--class", "owl", "--min", "0.1", *at]) == 0
     assert run_command_line(["verify", "classes", *at]) == 0
+    for further in ([], ["--reuse"]):
+        assert run_command_line(["estimate", "classes", "--measure", "accuracy", *further, *at]) == 2
+        assert "'accuracy' is of all classes, and the labels" in capsys.readouterr().err
 
 @pytest.mark.parametrize(("changes", "said"), [
     ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class, and of several"),
@@ -148,3 +157,40 @@ def test_what_is_refused(tmp_path, changes, said):
     with pytest.raises(BadInput) as caught:
         Spec.from_json(spec_of_owls(tmp_path, **{"method": "oasis", **changes}))
     assert said in str(caught.value)
+
+
+def test_outcomes_and_earlier_labels_are_of_every_class(tmp_path):
+    truth = write_pool(tmp_path)
+    with (tmp_path / "known.csv").open("w", newline="", encoding="utf-8") as opened:
+        rows = csv.writer(opened)
+        rows.writerow(["item_id", "label"])
+        rows.writerows(list(truth.items())[:60])
+    known = str(tmp_path / "known.csv")
+    _, standing = run(spec_of_owls(tmp_path, method="oasis", outcomes={"source": known, "label": "label"}))
+    assert (standing.outcomes, standing.labels) == (60, 40)
+    store, standing = run(spec_of_owls(tmp_path, method="dirichlet-flat", warm_start={"source": known}))
+    assert open_evaluation(store, "classes").evidence == 60
+    assert standing.labels == 40
+    begin(store, again := Spec.from_json(spec_of_owls(
+        tmp_path, name="again", method="dirichlet-flat", warm_start={"evaluation": "classes", "discount": 0.5},
+    )))
+    assert open_evaluation(store, again.name).evidence == 40
+    assert drive(store, again.name, patience=AT_ONCE).labels == 40
+    cats = {"measure": {"name": "f1", "class": "cat"}}
+    with pytest.raises(BadInput, match="asks of 'owl', and this evaluation of 'cat'"):
+        begin(store, Spec.from_json(spec_of_owls(
+            tmp_path, name="cats", method="dirichlet-flat", warm_start={"evaluation": "classes", "discount": 0.5}, **cats
+        )))
+
+
+@pytest.mark.parametrize("method", ["sawade", "oasis", "stratified-online"])
+def test_a_monitor_watches_one_class(tmp_path, method):
+    write_classes(tmp_path, 2)
+    owls = {"measure": [{"name": "recall", "class": "owl"}], "method": method, "threshold": {"min": 0.3}}
+    store, spec = MemoryStore(), a_monitor_of_classes(tmp_path, **owls)
+    register(store, spec)
+    assert not tick(store, spec.name, now=after(2)).failed
+    history = read_monitor_history(store, spec.name)
+    assert [row.overall.source for row in history.rows] == ["draws", "draws"]
+    assert verify_monitor(store, "animals").differences == ()
+    assert open_evaluation(store, "animals-2026-11-01").spec.labels.one_class == "owl"
