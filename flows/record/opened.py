@@ -50,7 +50,7 @@ from assay.tasks.ledger.rounds.labels import ClosedRound, Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.inherited import InheritedLabel, as_arrays, read_inherited, reusable
+from assay.tasks.pool.inherited import InheritedLabel, as_arrays, evidence_of_class, read_inherited, reusable
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.gathered import stack_of_spec
 from assay.tasks.pool.predictions.protocol import FrozenCut
@@ -232,7 +232,8 @@ def statistics_of(
         able = outcome_method(manifest.partition.method)
         return Statistics(Question(
             method=able.audited(share) if share else able, measures=stack,
-            systems=tuple(spec.pool.compared), **shared,
+            systems=tuple(spec.pool.compared),
+            evidence=None if inherited is None else evidence_of_class(spec, cut.cells, inherited), **shared,
         ), stack.kind)
     chosen = method(manifest.partition.method)
     return Statistics(Question(

@@ -15,7 +15,6 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.weighted.items import items_of
 
 
 class NoLabels(BadInput):

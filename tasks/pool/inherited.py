@@ -23,7 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.methods.any_outcome.score_cells import class_asked_of, evidence_along, place_of
+from assay.evalcore.methods.any_outcome.state import Axis, OutcomeCells
 from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited
+from assay.evalcore.types import Floats
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.beginning import read_spec
 from assay.tasks.ledger.manifest import load_manifest
@@ -32,7 +35,7 @@ from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.frozen import FrozenRow, frozen_parts, items_of
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.sources.known_labels import exported_labels, labelled_rows
 from assay.tasks.spec.evaluation import Spec
@@ -90,19 +93,27 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
             f"warm_start.evaluation: {source!r} has other classes ({recorded['labels']}); its labels say "
             "nothing about these: leave warm_start out"
         )
-    partition = load_partition(spec, store, manifest)
+    earlier = Spec.from_json(recorded, layout.spec(source))
+    if earlier.labels.one_class not in (None, spec.labels.one_class):
+        asks = f"of {spec.labels.one_class!r}" if spec.labels.one_class else "more"
+        raise BadInput(
+            f"warm_start.evaluation: the labels of {source!r} say whether an item is "
+            f"{earlier.labels.one_class!r}, and this evaluation asks {asks}; leave warm_start out"
+        )
+    partition = load_partition(earlier, store, manifest)
     index = PoolIndex(ledger, manifest, partition.cells)
     found: dict[str, InheritedLabel] = {}
     for standing in _closed_rounds(ledger):
         known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
-        for d, row in zip(known, rows, strict=True):
+        for d, row, (score, predicted) in zip(known, rows, _places(spec, earlier, rows), strict=True):
             found[row.item_id] = InheritedLabel(
-                item_id=row.item_id, shown_hash=row.shown_hash, score=row.score,
-                prediction=int(row.prediction or 0), label=int(d.label or 0), weight=discount,
+                item_id=row.item_id, shown_hash=row.shown_hash, score=score, prediction=predicted,
+                label=_code_of(spec, earlier, d.label or 0), weight=discount,
             )
     # what it had from elsewhere stays with it: nobody knows how those items were chosen
-    if manifest.inherited_key is not None and (recorded.get("warm_start") or {}).get("evaluation"):
+    alike = earlier.labels == spec.labels and class_of(earlier) == class_of(spec)
+    if manifest.inherited_key is not None and alike and (recorded.get("warm_start") or {}).get("evaluation"):
         for earlier in read_inherited(store, manifest.inherited_key):
             weight = earlier.weight * discount
             if earlier.item_id not in found and weight >= WORTHLESS:
@@ -111,6 +122,41 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
                     prediction=earlier.prediction, label=earlier.label, weight=weight,
                 )
     return [found[item_id] for item_id in sorted(found)]
+
+
+def class_of(spec: Spec) -> int | None:
+    """The class whose score the labels of a spec are placed by, of any outcome; None of two classes."""
+    kind = spec.labels.outcome
+    return None if kind is None else class_asked_of(kind, [choice.of(kind, 1) for choice in spec.measure])
+
+
+def _code_of(spec: Spec, earlier: Spec, code: float) -> int:
+    """A label of an earlier evaluation by the codes of this one."""
+    if earlier.labels.one_class == spec.labels.one_class:
+        return int(code)
+    return spec.labels.codes[earlier.labels.answers.text(code)]
+
+
+def _places(spec: Spec, earlier: Spec, rows: Sequence[FrozenRow]) -> Sequence[tuple[float, int]]:
+    """Where each item of an earlier pool lies in this one: its score, and whether it is predicted positive.
+
+    Of two classes its score; of one class of any outcome the log-odds of its probability. Raises BadInput
+    where the earlier pool does not say them.
+    """
+    if spec.labels.outcome is None and earlier.labels.outcome is None:
+        return [(row.score, int(row.prediction or 0)) for row in rows]
+    kind = earlier.labels.outcome or spec.labels.outcome
+    items = items_of(rows, of_positive=earlier.labels.outcome is None)
+    one = spec.labels.one_class
+    part = class_of(spec) if one is None else earlier.labels.codes[one]
+    silent = items.probability is None and (spec.pool.probability is not None or not items.systems)
+    if kind is None or part is None or earlier.pool.compares or silent:
+        raise BadInput(
+            f"warm_start.evaluation: the pool of {earlier.name!r} does not say what this one is cut by: "
+            "predictions and probabilities of one system; leave warm_start out"
+        )
+    odds, predicted = place_of(kind, items, part)
+    return list(zip(odds.tolist(), predicted.tolist(), strict=True))
 
 
 def labels_by_item(ledger: Ledger) -> dict[str, int]:
@@ -138,12 +184,28 @@ def read_inherited(store: Store, key: str) -> list[InheritedLabel]:
 
 
 def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
-    """For the label model."""
+    """For the label model of two classes."""
     return Inherited(
         score=np.array([r.score for r in rows], np.float64),
         prediction=np.array([r.prediction for r in rows], np.int64),
         label=np.array([r.label for r in rows], np.int64),
         weight=np.array([r.weight for r in rows], np.float64),
+    )
+
+
+def evidence_of_class(spec: Spec, cells: OutcomeCells, rows: Sequence[InheritedLabel]) -> Floats:
+    """Pseudo-labels (C, 2) of cells along the score of one class, by whether they are of the class.
+
+    Raises BadInput for cells of another method.
+    """
+    if cells.axis is None:
+        raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
+    axis, taken = Axis.from_array(cells.axis), as_arrays(rows)
+    # of two classes that stand equal the cells may lie along the score of the other one
+    same = axis.part == class_of(spec)
+    return evidence_along(
+        axis, taken.score if same else -taken.score, taken.prediction if same else 1 - taken.prediction,
+        (taken.label == axis.part).astype(np.int64), taken.weight,
     )
 
 

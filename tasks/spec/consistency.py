@@ -14,7 +14,7 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import contradictions_of_outcome, of_probability
+from assay.tasks.spec.labels.demands import cold, contradictions_of_outcome, of_probability
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 
@@ -31,7 +31,10 @@ def contradictions(
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
         found = contradictions_of_outcome(
-            labels, labels.outcome, pool, measures, method_name, budget, desk, warm_start, limit
+            labels, labels.outcome, pool, measures, method_name, budget, desk, limit
+        )
+        found += [] if warm_start is None else _of_warm_start(
+            name, warm_start, cold(labels.outcome, pool, measures, method_name), ["dirichlet-flat"]
         )
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
@@ -201,17 +204,13 @@ def _of_method(
         found.append(("method", f"is {method_name!r}, which asks about an item whenever it is drawn; only a "
                                 "replay does: leave out requery, and set desk.annotators_per_item for "
                                 "several answers about an item"))
-    if warm_start is not None and not chosen.capabilities.starts_warm:
-        found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
-                                    f"earlier labels; use {' or '.join(methods_that('starts_warm'))}, or "
-                                    "leave it out"))
-    elif warm_start is not None and warm_start.evaluation == name:
-        found.append(("warm_start", "names the evaluation itself; name an earlier one"))
-    elif warm_start is not None and warm_start.file and not chosen.capabilities.draws_alone:
-        able = " or ".join(methods_that("draws_alone"))
-        found.append((f"warm_start.{warm_start.key}", "holds labels of items that nobody knows how they were "
-                      f"chosen, and the estimates of method {method_name!r} would rest on them; use {able}, "
-                      "whose estimates rest on their own draws alone"))
+    if warm_start is not None:
+        why = None if chosen.capabilities.starts_warm else (
+            f"cannot be used by method {method_name!r}: its label model takes no earlier labels; use "
+            f"{' or '.join(methods_that('starts_warm'))}, or leave it out"
+        )
+        alone = chosen.capabilities.draws_alone
+        found += _of_warm_start(name, warm_start, why, () if alone else methods_that("draws_alone"))
     if chosen.feature_tree is not None and not pool.features:
         found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
                                        "features; list columns of numbers, or cut by score: partition=csf"))
@@ -228,6 +227,23 @@ def _of_method(
                                       f"{able}, and this spec says {method_name!r}; use {able}, or, to "
                                       "compare systems, name the pool's own under `systems` too"))
     return found
+
+
+def _of_warm_start(
+    name: str, start: WarmStart, why: str | None, alone: Sequence[str]
+) -> list[tuple[str, str]]:
+    """why: it cannot be, if it cannot; alone: the methods whose estimates rest on their own draws alone, where
+    this is none."""
+    if why is not None:
+        return [("warm_start", why)]
+    if start.evaluation == name:
+        return [("warm_start", "names the evaluation itself; name an earlier one")]
+    if start.file and alone:
+        return [(f"warm_start.{start.key}", "holds labels of items that nobody knows how they were chosen, and "
+                                            "the estimates of this method would rest on them; use "
+                                            f"{' or '.join(alone)}, whose estimates rest on their own draws "
+                                            "alone")]
+    return []
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:

@@ -49,6 +49,7 @@ from assay.tasks.spec.consistency import (
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
+from assay.tasks.spec.labels.demands import cold
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, Singled, task_of
 from assay.tasks.spec.labels.one_of_several import class_against_the_rest
 from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_curves
@@ -238,7 +239,9 @@ class Spec(Part):
     @property
     def starts_warm(self) -> bool:
         """Whether its label model can take labels of an earlier evaluation."""
-        return self.labels.outcome is None and self.chosen_method.capabilities.starts_warm
+        if self.labels.outcome is not None:
+            return cold(self.labels.outcome, self.pool, self.measure, self.method) is None
+        return self.chosen_method.capabilities.starts_warm
 
     @property
     def knows_labels(self) -> bool:

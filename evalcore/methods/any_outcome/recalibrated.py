@@ -99,6 +99,14 @@ class RecalibratedSample(Sampled):
         chosen = Guesses() if cells.axis is None else self._scored
         return chosen.start(stack, cells, repeats, table)
 
+    def first_state(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    ) -> SampleState:
+        """See OutcomeMethod. Raises BadInput for evidence where nothing lies along a score."""
+        if evidence is None or cells.axis is None:
+            return Sampled.first_state(self, cells, measures, repeats, evidence)
+        return self._scored.start(measures, cells, repeats, evidence=evidence)
+
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""
         return self._for(state).share(state)

@@ -16,7 +16,7 @@ from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
-from assay.tasks.spec.goals import Budget, Limit, WarmStart
+from assay.tasks.spec.goals import Budget, Limit
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool, System, columns_by_class
@@ -28,7 +28,7 @@ Problem = tuple[str, str]
 
 def contradictions_of_outcome(
     labels: LabelsForm, kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str,
-    budget: Budget, desk: DeskChoice, warm_start: WarmStart | None, limit: Limit | None,
+    budget: Budget, desk: DeskChoice, limit: Limit | None,
 ) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     return [
@@ -38,7 +38,7 @@ def contradictions_of_outcome(
         *_of_limit(kind, pool, measures, limit),
         *_of_method(kind, method_name, pool),
         *_of_audit(kind, pool, measures, method_name, budget),
-        *_of_two_classes_only(pool, desk, warm_start),
+        *_of_two_classes_only(pool, desk),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
@@ -160,7 +160,7 @@ def _of_audit(
 
 
 def _of_two_classes_only(
-    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None
+    pool: Pool, desk: DeskChoice
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     needs = "cannot be used where systems are compared" if pool.compares else \
@@ -171,9 +171,38 @@ def _of_two_classes_only(
         yield "pool.segments", "cannot be used where systems are compared so far; leave them out"
     elif pool.segments and (pool.task == "scored" or pool.cluster is not None):
         yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
-    if warm_start is not None:
-        yield "warm_start", only
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
+
+
+# Warm starts: labels of an earlier evaluation, as pseudo-labels of the score model of one class.
+
+MOST_INHERITED = 100   # classes whose labels can be taken over
+
+
+def cold(kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str) -> str | None:
+    """Why an evaluation cannot start from the labels of an earlier one; None where it can."""
+    try:
+        chosen, asked = outcome_method_for(method_name, kind), [choice.of(kind, 1) for choice in measures]
+    except BadInput:
+        return None   # said already
+    if not isinstance(chosen, RecalibratedSample):
+        return (
+            f"cannot be used by method {method_name!r}: what it learns of labels are sums over its own draws by "
+            "their chances, and a label of another pool has no chance here; use recalibrated, or leave it out"
+        )
+    if class_asked_of(kind, asked) is None:
+        return (
+            "teaches how labels of one class follow its score, and the measures are of no one class; for others "
+            "'recalibrated' weighs guesses by its own draws, of which labels of another pool are none. Name the "
+            "class, as in {name: f1, class: ...}, or leave it out"
+        )
+    if pool.compares:
+        return "teaches how labels follow one system's score, and several are compared; leave it out"
+    if pool.prediction is None and pool.probability is None and pool.score is None:
+        return "teaches how labels follow a score, and the pool has neither predictions nor probabilities"
+    if len(kind.parts) > MOST_INHERITED:
+        return f"is for labels of at most {MOST_INHERITED} classes, and these are {len(kind.parts)}; leave it out"
+    return None
 
 
 # What a spec whose pool compares systems demands of its measures and of every system.
