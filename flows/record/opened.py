@@ -27,7 +27,9 @@ from assay.evalcore.evaluation.state import Question, State, begin, counted, lea
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod, StartsWarm
 from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
 from assay.evalcore.monitoring.evidence import WindowSample, watched_by
@@ -50,7 +52,7 @@ from assay.tasks.ledger.rounds.labels import ClosedRound, Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.inherited import InheritedLabel, as_arrays, evidence_of_class, read_inherited, reusable
+from assay.tasks.pool.inherited import InheritedLabel, as_arrays, as_items, read_inherited, reusable
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.gathered import stack_of_spec
 from assay.tasks.pool.predictions.protocol import FrozenCut
@@ -233,7 +235,8 @@ def statistics_of(
         return Statistics(Question(
             method=able.audited(share) if share else able, measures=stack,
             systems=tuple(spec.pool.compared),
-            evidence=None if inherited is None else evidence_of_class(spec, cut.cells, inherited), **shared,
+            evidence=None if inherited is None else pseudo_labels(able, stack.kind, cut.cells, inherited),
+            **shared,
         ), stack.kind)
     chosen = method(manifest.partition.method)
     return Statistics(Question(
@@ -246,6 +249,15 @@ def statistics_of(
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
         **shared,
     ), Classes(names=spec.labels.names))
+
+
+def pseudo_labels(
+    method: OutcomeMethod, kind: OutcomeKind, cells: OutcomeCells, inherited: Sequence[InheritedLabel]
+) -> Floats:
+    """By cell and class, what the label model starts from. Raises BadInput for a method without one."""
+    if not isinstance(method, StartsWarm):
+        raise BadInput(f"the label model of method {method.name!r} takes no earlier labels")
+    return method.pseudo_labels(kind, cells, *as_items(inherited))
 
 
 def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
@@ -372,7 +384,9 @@ def open_evaluation(
     spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     cut = load_partition(spec, store, manifest)
     key = manifest.inherited_key
-    taken_over = [] if key is None else read_inherited(store, key)
+    taken_over = [] if key is None else read_inherited(
+        store, key, any_outcome=spec.labels.outcome is not None
+    )
     begun = Opened(
         ledger=ledger,
         spec=spec,

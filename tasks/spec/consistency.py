@@ -14,7 +14,12 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import cold, contradictions_of_outcome, of_probability
+from assay.tasks.spec.labels.demands import (
+    cold,
+    contradictions_of_outcome,
+    of_probability,
+    that_draw_alone,
+)
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 
@@ -33,9 +38,9 @@ def contradictions(
         found = contradictions_of_outcome(
             labels, labels.outcome, pool, measures, method_name, budget, desk, limit
         )
-        found += [] if warm_start is None else _of_warm_start(
-            name, warm_start, cold(labels.outcome, pool, measures, method_name), ["dirichlet-flat"]
-        )
+        why = cold(labels.outcome, pool, measures, method_name)
+        alone = () if warm_start is None or why else that_draw_alone(labels.outcome, method_name)
+        found += [] if warm_start is None else _of_warm_start(name, warm_start, why, alone)
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]

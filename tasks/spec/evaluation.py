@@ -251,8 +251,9 @@ class Spec(Part):
     @property
     def leading_measure(self) -> str:
         """The name of the first measure, with the class or the difference of two systems that it is of."""
-        kind = self.labels.outcome
+        kind, one = self.labels.outcome, self.labels.one_class
         name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
+        name = name if one is None else f"{name}({one})"
         baseline, *others = self.pool.compared or (None,)
         return f"{name} of {others[0]} minus {baseline}" if len(others) == 1 else name
 

@@ -175,9 +175,10 @@ def test_outcomes_and_earlier_labels_are_of_every_class(tmp_path):
         tmp_path, name="again", method="dirichlet-flat", warm_start={"evaluation": "classes", "discount": 0.5},
     )))
     assert open_evaluation(store, again.name).evidence == 40
-    assert drive(store, again.name, patience=AT_ONCE).labels == 40
+    standing = drive(store, again.name, patience=AT_ONCE)
+    assert standing.labels == 40 + standing.known_before
     cats = {"measure": {"name": "f1", "class": "cat"}}
-    with pytest.raises(BadInput, match="asks of 'owl', and this evaluation of 'cat'"):
+    with pytest.raises(BadInput, match="say whether an item is 'owl', and this evaluation asks of 'cat'"):
         begin(store, Spec.from_json(spec_of_owls(
             tmp_path, name="cats", method="dirichlet-flat", warm_start={"evaluation": "classes", "discount": 0.5}, **cats
         )))
@@ -191,6 +192,7 @@ def test_a_monitor_watches_one_class(tmp_path, method):
     register(store, spec)
     assert not tick(store, spec.name, now=after(2)).failed
     history = read_monitor_history(store, spec.name)
+    assert history.measure == "recall(owl)"
     assert [row.overall.source for row in history.rows] == ["draws", "draws"]
     assert verify_monitor(store, "animals").differences == ()
     assert open_evaluation(store, "animals-2026-11-01").spec.labels.one_class == "owl"

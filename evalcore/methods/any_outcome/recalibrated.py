@@ -15,9 +15,10 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
 from assay.evalcore.methods.any_outcome.sampled import Sampled
-from assay.evalcore.methods.any_outcome.score_cells import along_a_score
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_of
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
 from assay.evalcore.methods.any_outcome.state import (
+    Axis,
     LossTable,
     OutcomeCells,
     OutcomeDesign,
@@ -25,6 +26,8 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
 )
 from assay.evalcore.methods.settings import Share
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
 CELLS = 60
@@ -72,6 +75,8 @@ class RecalibratedSample(Sampled):
         f"Of one class against the rest: {ScoreModel.interval_note} Of anything else: {Guesses.interval_note}"
     )
 
+    draws_alone: ClassVar[bool] = False      # its estimates use the label model
+
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
     anytime: bool = False     # a confidence sequence
     guard: bool = False
@@ -106,6 +111,16 @@ class RecalibratedSample(Sampled):
         if evidence is None or cells.axis is None:
             return Sampled.first_state(self, cells, measures, repeats, evidence)
         return self._scored.start(measures, cells, repeats, evidence=evidence)
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, 2) by whether items are of the class that the score is of. See `StartsWarm`."""
+        if cells.axis is None:
+            raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
+        axis = Axis.from_array(cells.axis)
+        label = (code == axis.part).astype(np.int64)
+        return evidence_along(axis, *place_of(kind, items, axis.part), label, weight)
 
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""
