@@ -40,14 +40,14 @@ def of_two_classes_alone(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneOfSeveral:
+class QuestionOfClass:
     """The class that is asked for, and its measures as those of a positive class."""
 
     part: int                      # its code
     measures: tuple[Measure, ...]
 
 
-def one_of_several(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> OneOfSeveral:
+def one_of_several(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> QuestionOfClass:
     """The class that all measures are of, at least one measure.
 
     Raises BadInput where they are of no one class, or where one is no measure of a positive class.
@@ -56,7 +56,7 @@ def one_of_several(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> One
     part = parts.pop() if len(parts) == 1 else None
     if part is None or not kind.one_of_parts or any(one.versus is not None for one in measures):
         raise BadInput(ONE_CLASS)
-    return OneOfSeveral(part=kind.parts.index(part), measures=tuple(map(_of_positive, measures)))
+    return QuestionOfClass(part=kind.parts.index(part), measures=tuple(map(_of_positive, measures)))
 
 
 def _of_positive(one: OutcomeMeasure) -> Measure:

@@ -135,7 +135,8 @@ def examine_spec(
 def _any_outcome(
     path: Path, spec: Spec, store_of: Callable[[Spec], Store], sampling: bool
 ) -> Examination:
-    """With labels of any other kind, and of one class of several: whether the rows can be frozen, and the places. No forecast."""
+    """With labels of any other kind, and of one class of several: whether the rows can be frozen, and the
+    places. No forecast."""
     rows = read = 0
     looked_at = None
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]

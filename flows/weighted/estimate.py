@@ -106,8 +106,8 @@ def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None
     """Raises BadInput for a measure of every class, where a label says of one alone whether it is the one."""
     one, family = opened.spec.labels.one_class, MEASURES_BY_KIND.get((kind.name, name))
     if one is not None and family is not None and "class" not in family.options:
-        raise BadInput(f"{name!r} is of all classes, and the labels of this evaluation say whether an item is "
-                       f"{one!r}, and no more; ask for a measure that has a class, such as f1")
+        raise BadInput(f"{name!r} is of all classes, and the labels of this evaluation say whether an item "
+                       f"is {one!r}, and no more; ask for a measure that has a class, such as f1")
 
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:

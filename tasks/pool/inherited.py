@@ -201,7 +201,8 @@ def as_items(rows: Sequence[InheritedLabel]) -> tuple[Items, Floats, Floats]:
         probability=stacked([row.probabilities for row in rows if row.probabilities is not None]),
         judge=stacked([row.judges for row in rows if row.judges is not None]),
     )
-    return items, np.array([r.label for r in rows], np.float64), np.array([r.weight for r in rows], np.float64)
+    code, weight = np.array([(row.label, row.weight) for row in rows], np.float64).reshape(-1, 2).T
+    return items, code, weight
 
 
 def reusable(rows: Sequence[InheritedLabel]) -> Mapping[tuple[str, str], int]:

@@ -14,14 +14,10 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import (
-    cold,
-    contradictions_of_outcome,
-    of_probability,
-    that_draw_alone,
-)
+from assay.tasks.spec.labels.demands import contradictions_of_outcome, of_probability
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.warm_start import problems_of_start, that_draw_alone, why_cold
 
 MOST_KNOWN = 100   # classes of outcomes that come by themselves
 
@@ -38,9 +34,10 @@ def contradictions(
         found = contradictions_of_outcome(
             labels, labels.outcome, pool, measures, method_name, budget, desk, limit
         )
-        why = cold(labels.outcome, pool, measures, method_name)
-        alone = () if warm_start is None or why else that_draw_alone(labels.outcome, method_name)
-        found += [] if warm_start is None else _of_warm_start(name, warm_start, why, alone)
+        if warm_start is not None:
+            why = why_cold(labels.outcome, pool, measures, method_name)
+            alone = () if why else that_draw_alone(labels.outcome, method_name)
+            found += problems_of_start(name, warm_start, why, alone)
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]
@@ -215,7 +212,7 @@ def _of_method(
             f"{' or '.join(methods_that('starts_warm'))}, or leave it out"
         )
         alone = chosen.capabilities.draws_alone
-        found += _of_warm_start(name, warm_start, why, () if alone else methods_that("draws_alone"))
+        found += problems_of_start(name, warm_start, why, () if alone else methods_that("draws_alone"))
     if chosen.feature_tree is not None and not pool.features:
         found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
                                        "features; list columns of numbers, or cut by score: partition=csf"))
@@ -232,23 +229,6 @@ def _of_method(
                                       f"{able}, and this spec says {method_name!r}; use {able}, or, to "
                                       "compare systems, name the pool's own under `systems` too"))
     return found
-
-
-def _of_warm_start(
-    name: str, start: WarmStart, why: str | None, alone: Sequence[str]
-) -> list[tuple[str, str]]:
-    """why: it cannot be, if it cannot; alone: the methods whose estimates rest on their own draws alone, where
-    this is none."""
-    if why is not None:
-        return [("warm_start", why)]
-    if start.evaluation == name:
-        return [("warm_start", "names the evaluation itself; name an earlier one")]
-    if start.file and alone:
-        return [(f"warm_start.{start.key}", "holds labels of items that nobody knows how they were chosen, and "
-                                            "the estimates of this method would rest on them; use "
-                                            f"{' or '.join(alone)}, whose estimates rest on their own draws "
-                                            "alone")]
-    return []
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:

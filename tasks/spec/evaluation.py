@@ -49,13 +49,13 @@ from assay.tasks.spec.consistency import (
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
-from assay.tasks.spec.labels.demands import cold
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, Singled, task_of
 from assay.tasks.spec.labels.one_of_several import class_against_the_rest
 from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_curves
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template
+from assay.tasks.spec.warm_start import why_cold
 
 # How the answers of people are waited for and made labels of, in a spec.
 
@@ -240,7 +240,7 @@ class Spec(Part):
     def starts_warm(self) -> bool:
         """Whether its label model can take labels of an earlier evaluation."""
         if self.labels.outcome is not None:
-            return cold(self.labels.outcome, self.pool, self.measure, self.method) is None
+            return why_cold(self.labels.outcome, self.pool, self.measure, self.method) is None
         return self.chosen_method.capabilities.starts_warm
 
     @property

@@ -324,9 +324,10 @@ def _one_class(pool: Pool) -> None:
     if pool.prediction is None:
         raise wrong("needs `prediction`: a column of class names")
     for key, remedy in (
-        ("score", "is of a positive class; of several give `probability`: {prefix: p_}, {class: column} or one "
-                  "column that holds the confidence in the prediction"),
-        ("threshold", "makes predictions of two classes, and `prediction` names those of several; leave it out"),
+        ("score", "is of a positive class; of several give `probability`: {prefix: p_}, {class: column} or "
+                  "one column that holds the confidence in the prediction"),
+        ("threshold", "makes predictions of two classes, and `prediction` names those of several; leave it "
+                      "out"),
         ("judge", "guesses labels for methods of any outcome; one of two classes looks at `probability`, or "
                   "at predictions alone: leave it out"),
     ):

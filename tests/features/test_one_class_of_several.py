@@ -1,4 +1,4 @@
-"""Methods of two classes for one class of several: people answer with every class, the question is one of them."""
+"""Methods of two classes for one class of several: people answer with every class."""
 
 import csv
 import json
@@ -48,8 +48,9 @@ def owl_or_not(folder):
         labels = list(csv.DictReader(opened))
     for name, rows in (
         ("two_pool.csv", [
-            {"item_id": r["item_id"], "text": r["text"], "predicted": r["predicted"] == "owl", "p": r["p_owl"]}
-            for r in pool
+            {**{key: row[key] for key in ("item_id", "text")}, "predicted": row["predicted"] == "owl",
+             "p": row["p_owl"]}
+            for row in pool
         ]),
         ("two_labels.csv", [{"item_id": r["item_id"], "label": int(r["label"] == "owl")} for r in labels]),
     ):
@@ -107,6 +108,8 @@ def test_people_answer_with_every_class_and_a_label_says_whether_it_is_the_one(t
     {"pool_probability": {name: f"p_{name}" for name in NAMES}},
     {"pool_segments": ["predicted"]},
     {"limit": {"min": 0.4}},
+    {"method": "oasis:partition=kd-tree", "pool_features": ["p_cat", "p_dog"]},
+    {"method": "recycle", "pool_systems": {"other": {"prediction": "predicted"}}, "measure": OWLS[:1]},
     {"desk": {"annotators_per_item": 3, "annotators": [{"error_rate": 0.1}] * 4}},
     {"desk": {"annotators_per_item": 3, "annotators": [{"error_rate": 0.1}] * 4},
      "adjudication": {"rule": "dawid-skene"}},
@@ -117,7 +120,7 @@ def test_people_answer_with_every_class_and_a_label_says_whether_it_is_the_one(t
 def test_whatever_the_pool_and_the_people_are_like(tmp_path, method, changes):
     write_pool(tmp_path)
     desk = {"kind": "simulated", "labels": str(tmp_path / "labels.csv"), **changes.get("desk", {})}
-    store, standing = run(spec_of_owls(tmp_path, **{**changes, "method": method, "desk": desk}))
+    store, standing = run(spec_of_owls(tmp_path, **{"method": method, **changes, "desk": desk}))
     assert standing.labels == 40
     assert verify(store, "classes").differences == ()
     assert render_report(report_data(open_evaluation(store, "classes"), standing))["report.html"]
@@ -134,16 +137,17 @@ def test_from_the_command_line(tmp_path, capsys):
     assert run_command_line(["estimate", "classes", "--measure", "precision", *at, "--json"]) == 0
     assert run_command_line(["estimate", "classes", "--measure", "precision", "--reuse", *at]) == 0
     assert capsys.readouterr().out.count("precision of owl") == 1
-    assert run_command_line(["check", "classes", "--measure", "f1", "--class", "owl", "--min", "0.1", *at]) == 0
+    of_owls = ["--measure", "f1", "--class", "owl"]
+    assert run_command_line(["check", "classes", *of_owls, "--min", "0.1", *at]) == 0
     assert run_command_line(["verify", "classes", *at]) == 0
     for further in ([], ["--reuse"]):
         assert run_command_line(["estimate", "classes", "--measure", "accuracy", *further, *at]) == 2
         assert "'accuracy' is of all classes, and the labels" in capsys.readouterr().err
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class, and of several"),
+    ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class"),
     ({"measure": ["f1"]}, "all measures have to be of that class"),
-    ({"measure": [{"name": "f1", "class": "owl"}, {"name": "f1", "class": "cat"}]}, "all measures have to be"),
+    ({"measure": [{"name": "f1", "class": name} for name in ("owl", "cat")]}, "all measures have to be of"),
     ({"measure": {"name": "rate", "class": "owl"}}, "unknown measure 'rate'"),
     ({"pool_cluster": "text"}, "without curves and clusters"),
     ({"pool_judge": "predicted"}, "`judge` guesses labels for methods of any outcome"),
@@ -171,17 +175,14 @@ def test_outcomes_and_earlier_labels_are_of_every_class(tmp_path):
     store, standing = run(spec_of_owls(tmp_path, method="dirichlet-flat", warm_start={"source": known}))
     assert open_evaluation(store, "classes").evidence == 60
     assert standing.labels == 40
-    begin(store, again := Spec.from_json(spec_of_owls(
-        tmp_path, name="again", method="dirichlet-flat", warm_start={"evaluation": "classes", "discount": 0.5},
-    )))
+    warm = {"method": "dirichlet-flat", "warm_start": {"evaluation": "classes", "discount": 0.5}}
+    begin(store, again := Spec.from_json(spec_of_owls(tmp_path, name="again", **warm)))
     assert open_evaluation(store, again.name).evidence == 40
     standing = drive(store, again.name, patience=AT_ONCE)
     assert standing.labels == 40 + standing.known_before
     cats = {"measure": {"name": "f1", "class": "cat"}}
     with pytest.raises(BadInput, match="say whether an item is 'owl', and this evaluation asks of 'cat'"):
-        begin(store, Spec.from_json(spec_of_owls(
-            tmp_path, name="cats", method="dirichlet-flat", warm_start={"evaluation": "classes", "discount": 0.5}, **cats
-        )))
+        begin(store, Spec.from_json(spec_of_owls(tmp_path, name="cats", **warm, **cats)))
 
 
 @pytest.mark.parametrize("method", ["sawade", "oasis", "stratified-online"])

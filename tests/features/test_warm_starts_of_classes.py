@@ -64,7 +64,8 @@ def test_a_tree_takes_labels_of_every_class(tmp_path, measure):
     write_pool(tmp_path)
     store = MemoryStore()
     run(store, spec_of_classes(tmp_path, name="before", method="passive"))
-    _, evidence = run(store, spec_of_classes(tmp_path, method="dirichlet-tree", measure=measure, warm_start=BEFORE))
+    tree = {"method": "dirichlet-tree", "measure": measure, "warm_start": BEFORE}
+    _, evidence = run(store, spec_of_classes(tmp_path, **tree))
     assert (evidence.sum(axis=0) > 0).sum() > 2
 
 
@@ -94,7 +95,8 @@ def test_labels_given_elsewhere_steer_a_tree(tmp_path):
         rows.writerow(["item_id", "label"])
         rows.writerows(list(truth.items())[:60])
     given = {"source": str(tmp_path / "known.csv"), "discount": 0.3}
-    standing, evidence = run(MemoryStore(), spec_of_classes(tmp_path, method="dirichlet-tree", warm_start=given))
+    data = spec_of_classes(tmp_path, method="dirichlet-tree", warm_start=given)
+    standing, evidence = run(MemoryStore(), data)
     assert standing.known_before == 0, "nobody knows how they were chosen: an item that is drawn is asked"
     counted = np.array([sum(label == name for label in list(truth.values())[:60]) for name in NAMES])
     np.testing.assert_allclose(evidence.sum(axis=0), 0.3 * counted)
@@ -116,7 +118,7 @@ def test_windows_of_a_monitor_start_from_the_one_before(tmp_path):
 @pytest.mark.parametrize(("changes", "said"), [
     ({"method": "passive"}, "a label of another pool has no chance here; use recalibrated or dirichlet-tree"),
     ({"method": "guesses"}, "a label of another pool has no chance here"),
-    ({"measure": ["macro_f1"]}, "Name the class, as in {name: f1, class: ...}, or leave it out; or use dirichlet-tree"),
+    ({"measure": ["macro_f1"]}, "Name the class, as in {name: f1, class: ...}, or leave it out; or use"),
     ({"pool_systems": {n: {"prediction": "predicted"} for n in "ab"}, "pool_prediction": None,
       "pool_probability": None, "measure": OWLS}, "several are compared"),
     ({"labels": {"number": {}}, "measure": "mae", "pool_probability": None}, "teaches a model of classes"),

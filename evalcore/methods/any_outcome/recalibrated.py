@@ -15,7 +15,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
 from assay.evalcore.methods.any_outcome.sampled import Sampled
-from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_of
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
@@ -120,7 +120,7 @@ class RecalibratedSample(Sampled):
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
         axis = Axis.from_array(cells.axis)
         label = (code == axis.part).astype(np.int64)
-        return evidence_along(axis, *place_of(kind, items, axis.part), label, weight)
+        return evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight)
 
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""

@@ -120,7 +120,7 @@ def _probability(kind: OutcomeKind, items: Items, part: int) -> Floats:
     return np.asarray(items.probability[:, part] / items.probability.sum(axis=1), np.float64)
 
 
-def place_of(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, Ints]:
+def place_on_score(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, Ints]:
     """Where items of any pool lie along the score of a class: the log-odds (n,) of the probability that they
     are supplied with, or that follows from their score, and whether the class is predicted (n,)."""
     odds = logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE))
@@ -130,8 +130,8 @@ def place_of(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, Ints]:
 def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weight: Floats) -> Floats:
     """(C, 2) pseudo-labels of cells by label, of M items of other pools.
 
-    odds, predicted (M,): `place_of`; label (M,): 1 where they are of the class; weight (M,): what each is
-    worth.  Each goes to the cell of its prediction whose mean probability is nearest in log-odds; where
+    odds, predicted (M,): `place_on_score`; label (M,): 1 where they are of the class; weight (M,): what each
+    is worth.  Each goes to the cell of its prediction whose mean probability is nearest in log-odds; where
     nothing is predicted so, to the nearest of all.
     """
     found = np.zeros((len(axis.score), 2))

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
-from assay.tasks.pool.predictions.one_class import OneClassPredictions
 from assay.tasks.pool.predictions.numbers import NumberPredictions, NumbersOfSystems
+from assay.tasks.pool.predictions.one_class import OneClassPredictions
 from assay.tasks.pool.predictions.protocol import Predictions
 from assay.tasks.pool.predictions.tags import TagPredictions, TagsOfSystems
 from assay.tasks.pool.predictions.two_classes import ScoredPredictions, TwoClassPredictions

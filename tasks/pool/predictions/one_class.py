@@ -1,8 +1,8 @@
 """One class of several against the rest: what methods of two classes read of the pool.
 
-A prediction is the name of a class; it is positive where it is the class that is asked for. The probability is
-that class's own column, or what the confidence in the prediction leaves to it, which all other classes share
-alike. The score is its log-odds. Without probabilities the prediction is a score of two values.
+A prediction is the name of a class; it is positive where it is the class that is asked for. The probability
+is that class's own column, or what the confidence in the prediction leaves to it, which all other classes
+share alike. The score is its log-odds. Without probabilities the prediction is a score of two values.
 """
 
 from collections.abc import Mapping, Sequence

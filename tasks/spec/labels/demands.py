@@ -9,9 +9,8 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.difference import difference, side_by_side
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_probability, outcome_measure
-from assay.evalcore.methods.any_outcome.base import StartsWarm
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
-from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method_for
+from assay.evalcore.methods.any_outcome.registry import outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -173,61 +172,6 @@ def _of_two_classes_only(
     elif pool.segments and (pool.task == "scored" or pool.cluster is not None):
         yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
-
-
-# Warm starts: labels of an earlier evaluation, as pseudo-labels of the score model of one class.
-
-MOST_INHERITED = 100   # classes whose labels can be taken over
-
-
-def methods_that_start_warm(kind: OutcomeKind) -> list[str]:
-    """The methods for outcomes of this kind whose label model takes labels of other pools."""
-    return [name for name, one in METHODS.items() if isinstance(one, StartsWarm) and kind.name in one.kinds]
-
-
-def that_draw_alone(kind: OutcomeKind, method_name: str) -> list[str]:
-    """The methods whose estimates rest on their own draws alone, whatever their label model starts from; none
-    where this is one."""
-    alone = [name for name in methods_that_start_warm(kind) if getattr(METHODS[name], "draws_alone", False)]
-    return [] if outcome_method_for(method_name, kind).name in alone else alone
-
-
-def _or_use(kind: OutcomeKind) -> str:
-    able = [name for name in methods_that_start_warm(kind) if name != RecalibratedSample.name]
-    return f"; or use {' or '.join(able)}" if able else ""
-
-
-def cold(kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str) -> str | None:
-    """Why an evaluation cannot start from the labels of an earlier one; None where it can."""
-    try:
-        chosen, asked = outcome_method_for(method_name, kind), [choice.of(kind, 1) for choice in measures]
-    except BadInput:
-        return None   # said already
-    if not kind.one_of_parts:
-        return (
-            f"teaches a model of classes. Of {kind.name} an evaluation weighs guesses by its own draws, of which "
-            "labels of another pool are none; leave it out"
-        )
-    if not isinstance(chosen, StartsWarm):
-        return (
-            f"cannot be used by method {method_name!r}: what it learns of labels are sums over its own draws by "
-            "their chances, and a label of another pool has no chance here; use "
-            f"{' or '.join(methods_that_start_warm(kind))}, or leave it out"
-        )
-    if isinstance(chosen, RecalibratedSample) and class_asked_of(kind, asked) is None:
-        return (
-            "teaches 'recalibrated' how labels of one class follow its score, and the measures are of no one "
-            "class: other guesses it weighs by its own draws, of which labels of another pool are none. Name the "
-            f"class, as in {{name: f1, class: ...}}, or leave it out{_or_use(kind)}"
-        )
-    if pool.compares:
-        return "teaches how labels follow what one system says, and several are compared; leave it out"
-    by_judges = pool.judges and not isinstance(chosen, RecalibratedSample)
-    if pool.prediction is None and pool.probability is None and pool.score is None and not by_judges:
-        return "teaches how labels follow predictions or probabilities, and the pool has neither; leave it out"
-    if len(kind.parts) > MOST_INHERITED:
-        return f"is for labels of at most {MOST_INHERITED} classes, and these are {len(kind.parts)}; leave it out"
-    return None
 
 
 # What a spec whose pool compares systems demands of its measures and of every system.
