@@ -32,7 +32,7 @@ from scipy.special import ndtri, stdtrit
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
 from assay.evalcore.evaluation import segments as by_segment
-from assay.evalcore.evaluation.estimate import Estimate, why_undefined
+from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.rounds import LabelledRound, Segments
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -73,7 +73,7 @@ class Linearised:
 def weighted_estimates(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
     confidence: float,
-) -> list[Estimate]:
+) -> list[MeasureEstimate]:
     """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`."""
     result = []
     for measure in measures:
@@ -165,7 +165,7 @@ def _centres(sample: WeightedSample, z: Floats) -> Floats:
 
 
 def _doubted(phi: Floats, w: Floats) -> Floats:
-    """φ (n, K) of labels that may have turned out otherwise: see the top of this module."""
+    """φ (n, K) of labels that may have turned out otherwise."""
     found = (phi * (w > 0)[:, None]).sum(axis=0)
     share = w @ phi / max(float(w.sum()), 1e-300)
     least = 0.5 / (max(int((w > 0).sum()), 1) * phi.shape[1])
@@ -197,7 +197,7 @@ def _ends(
 def _estimate(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
     found: Linearised, ends: tuple[float, float], few: bool, confidence: float,
-) -> Estimate:
+) -> MeasureEstimate:
     n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
     exact = sample.exact and bool(np.isfinite(value))
     reason = None if exact else _lacking(kind, measure, part, sample, of)
@@ -206,7 +206,7 @@ def _estimate(
     if reason is None and few and not exact:
         reason = f"{plural(n, 'label')} carry too little for it: ask for more, or for less detail"
     lower, upper = (value, value) if exact else ends
-    return Estimate(
+    return MeasureEstimate(
         measure=measure.name, value=None if reason else value, undefined_reason=reason,
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
         confidence=confidence, interval=NONE if reason else "exact" if exact else KIND, labels=n,
@@ -280,7 +280,7 @@ MOST_NUMBERS = 50   # of a measure that is estimated by segment: no confusion ma
 
 def estimates_by_segment(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
-) -> tuple[Estimate, ...]:
+) -> tuple[MeasureEstimate, ...]:
     """By column, then measure, then value, then the measure's classes; rounds: all that were closed.
 
     A positive and a negative class have estimates of their own (`evalcore.evaluation.segments`).  Nothing

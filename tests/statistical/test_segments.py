@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
@@ -29,7 +29,7 @@ def run(pool, seed, rounds, size=50, measures=("accuracy", "f1")):
         method=m, cells=partition.cells, measures=tuple(map(measure, measures)), confidence=0.95,
         seed=seed, evaluation="segments",
     )
-    state, rows = begin(question), []
+    state, rows = before_any_label(question), []
     while len(rows) < rounds and not state.exhausted:
         p = plan(question, state, size)
         items = order[offset[p.cell] + p.rank]
@@ -132,7 +132,7 @@ def by_segment(method, pool, segment, seed, names, rounds, size):
         evaluation="segments",
         by_segment={"part": count_by_segment(cell, partition.cells.n_cells, segment, n)},
     )
-    state, done = begin(question), []
+    state, done = before_any_label(question), []
     for _ in range(rounds):
         p = plan(question, state, size)
         items = order[offset[p.cell] + p.rank]

@@ -13,7 +13,7 @@ from assay.evalcore.methods.one_of_several import against_the_rest
 from assay.evalcore.types import Floats
 from assay.tasks.pool.predictions.any_outcome import probability_in
 from assay.tasks.pool.predictions.classes import no_class_among
-from assay.tasks.pool.predictions.protocol import Reading
+from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
 
 
@@ -51,7 +51,7 @@ class OneClassPredictions(TwoClassPredictions):
             return pool.probability_column
         return dict(zip(labels.answers.choices, columns, strict=True))[labels.offered[0]]
 
-    def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
+    def _scores(self, rows: PredictionReader) -> tuple[Floats, Floats]:
         predicted, name = rows.codes(str(self._spec.pool.prediction)), self._column
         given = None if name is None else probability_in(rows, name)
         if given is not None and self._spec.pool.probability_column is not None:

@@ -14,7 +14,7 @@ from assay.evalcore.annotators.answers import ClassAnswers, ClassOrRest
 from assay.evalcore.methods.one_of_several import of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.spec.labels.classes import ClassList
-from assay.tasks.spec.measures import asks_for_curves
+from assay.tasks.spec.measures import asks_for_scores
 from assay.tasks.spec.pool import compares
 
 
@@ -91,7 +91,7 @@ def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     named = {one.get("class") if isinstance(one, dict) else None for one in listed}
     if not isinstance(names, list | tuple) or len(named) != 1 or not of_two_classes_alone(method):
         return None
-    if compares(pool) or pool.get("cluster") is not None or asks_for_curves(measures):
+    if compares(pool) or pool.get("cluster") is not None or asks_for_scores(measures):
         return None
     [name] = named
     return name if isinstance(name, str) and name in names else None
