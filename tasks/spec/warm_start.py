@@ -30,7 +30,7 @@ def why_cold(
         return None   # said already
     if not kind.one_of_parts:
         return (
-            f"teaches a model of classes. Of {kind.name} an evaluation weighs guesses by its own draws, of "
+            "teaches a model of classes; an evaluation of other outcomes weighs guesses by its own draws, of "
             "which labels of another pool are none; leave it out"
         )
     if not isinstance(chosen, StartsWarm):

@@ -13,7 +13,7 @@ from assay.evalcore.methods.one_of_several import of_two_classes_alone
 from assay.evalcore.methods.two_classes.registry import METHODS
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -34,7 +34,7 @@ OWLS = [{"name": "f1", "class": "owl"}, {"name": "recall", "class": "owl"}]
 
 def run(data):
     store, spec = MemoryStore(), Spec.from_json(data)
-    begin(store, spec)
+    begin_evaluation(store, spec)
     for _ in range(5):     # further people are asked when all others have answered
         standing = drive(store, spec.name, patience=AT_ONCE)
     return store, standing
@@ -176,13 +176,13 @@ def test_outcomes_and_earlier_labels_are_of_every_class(tmp_path):
     assert open_evaluation(store, "classes").evidence == 60
     assert standing.labels == 40
     warm = {"method": "dirichlet-flat", "warm_start": {"evaluation": "classes", "discount": 0.5}}
-    begin(store, again := Spec.from_json(spec_of_owls(tmp_path, name="again", **warm)))
+    begin_evaluation(store, again := Spec.from_json(spec_of_owls(tmp_path, name="again", **warm)))
     assert open_evaluation(store, again.name).evidence == 40
     standing = drive(store, again.name, patience=AT_ONCE)
     assert standing.labels == 40 + standing.known_before
     cats = {"measure": {"name": "f1", "class": "cat"}}
     with pytest.raises(BadInput, match="say whether an item is 'owl', and this evaluation asks of 'cat'"):
-        begin(store, Spec.from_json(spec_of_owls(tmp_path, name="cats", **warm, **cats)))
+        begin_evaluation(store, Spec.from_json(spec_of_owls(tmp_path, name="cats", **warm, **cats)))
 
 
 @pytest.mark.parametrize("method", ["sawade", "oasis", "stratified-online"])

@@ -13,7 +13,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.base import StartsWarm
 from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -30,7 +30,7 @@ BEFORE = {"evaluation": "before", "discount": 0.5}
 
 
 def run(store, data):
-    begin(store, spec := Spec.from_json(data))
+    begin_evaluation(store, spec := Spec.from_json(data))
     standing = drive(store, spec.name, patience=AT_ONCE)
     assert verify(store, spec.name).differences == ()
     return standing, open_evaluation(store, spec.name).question.evidence
@@ -135,9 +135,9 @@ def test_of_a_pool_that_says_less_and_of_labels_of_one_class_nothing_is_taken(tm
     store = MemoryStore()
     run(store, spec_of_classes(tmp_path, name="before", pool_probability=None))
     with pytest.raises(BadInput, match="does not say what this one is cut by"):
-        begin(store, Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=BEFORE)))
+        begin_evaluation(store, Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=BEFORE)))
     run(store, spec_of_classes(tmp_path, name="owls", measure=OWLS, method="oasis"))
     with pytest.raises(BadInput, match="say whether an item is 'owl', and this evaluation asks more"):
-        begin(store, Spec.from_json(spec_of_classes(
+        begin_evaluation(store, Spec.from_json(spec_of_classes(
             tmp_path, measure=OWLS, warm_start={"evaluation": "owls", "discount": 0.5},
         )))

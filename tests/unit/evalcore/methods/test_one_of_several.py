@@ -16,7 +16,7 @@ from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import ItemizedPool, LabelledPool, OutcomePool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.simulated import simulation_of
@@ -54,7 +54,8 @@ def test_a_replay_is_that_of_two_classes(name):
     )
     asked = one_of_several(KIND, OWLS.measures).measures
     for mine, theirs in zip(
-        replay(chosen, pool, OWLS, [60], repeats=2), replay(chosen, two, asked, [60], repeats=2), strict=True
+        simulate(chosen, pool, OWLS, [60], repeats=2), simulate(chosen, two, asked, [60], repeats=2),
+        strict=True,
     ):
         np.testing.assert_array_equal(mine.value, theirs.value)
         np.testing.assert_array_equal(mine.upper, theirs.upper)
