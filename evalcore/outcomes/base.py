@@ -185,6 +185,7 @@ class OutcomeKind(ABC):
     name: ClassVar[str]              # classes, number or tags, as in a command
     label_model: ClassVar[GuessModel]  # how labels weigh the guesses
     one_of_parts: ClassVar[bool] = False   # an outcome is one of `parts`, and φ the chance of each
+    even_share: ClassVar[float] = 0.25     # of an allocation by guesses, spread evenly over the items
 
     @property
     @abstractmethod
@@ -221,6 +222,14 @@ class OutcomeKind(ABC):
 
     def between(self, low: float, high: float) -> "OutcomeKind":
         """With values between these on the sides where no bound is known; low < high."""
+        return self
+
+    def as_large_as_seen(self, codes: Floats, said: Floats) -> "OutcomeKind":
+        """With outcomes about as large as these labels (n,) and the predictions of the cells, at most.
+
+        said (C, S, w).  It is what unseen errors are taken to be, and no bound that is proven: only of
+        outcomes of several parts, which could all be wrong at once.
+        """
         return self
 
     @abstractmethod
