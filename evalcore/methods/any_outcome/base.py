@@ -63,6 +63,13 @@ class OutcomeMethod(ABC):
         """The name with its settings, which gives the same method again."""
         return self.name + changed_settings(self)
 
+    def as_set(self) -> "OutcomeMethod":
+        """The method that these settings ask for; of another class where they ask for another estimator.
+
+        Raises BadInput for settings that would change nothing.
+        """
+        return self
+
     @property
     def holds_at_every_look(self) -> bool:
         """Whether its intervals hold all together, however often people look and decide to go on."""
