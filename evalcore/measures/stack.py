@@ -81,10 +81,7 @@ class Stack:
 
     def with_values(self, low: float, high: float) -> "Stack":
         """With outcomes between these values on the sides where none are known."""
-        return self.with_kind(self.kind.between(low, high))
-
-    def with_kind(self, kind: OutcomeKind) -> "Stack":
-        """With losses of this kind of outcome, which is the stack's own but for bounds."""
+        kind = self.kind.between(low, high)
         return replace(self, kind=kind, measures=tuple(
             replace(m, losses=tuple(replace(loss, kind=kind) for loss in m.losses)) for m in self.measures
         ))

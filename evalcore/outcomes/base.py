@@ -224,14 +224,6 @@ class OutcomeKind(ABC):
         """With values between these on the sides where no bound is known; low < high."""
         return self
 
-    def as_large_as_seen(self, codes: Floats, said: Floats) -> "OutcomeKind":
-        """With outcomes about as large as these labels (n,) and the predictions of the cells, at most.
-
-        said (C, S, w).  It is what unseen errors are taken to be, and no bound that is proven: only of
-        outcomes of several parts, which could all be wrong at once.
-        """
-        return self
-
     @abstractmethod
     def encode(self, answers: list[str]) -> Floats:
         """Codes (n,) of outcomes as people write them.  Raises BadInput for one that is none."""

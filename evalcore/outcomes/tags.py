@@ -1,7 +1,7 @@
 """Tags: an outcome is any subset of K names."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,19 +20,15 @@ SETS = 12                  # that are drawn from the probabilities of an item of
 
 @dataclass(frozen=True, slots=True)
 class Tags(OutcomeKind):
-    """Up to MOST tags by name.
-
-    largest   how many tags an item has at most, as far as bounds of unseen errors go; None for all
-    """
+    """Up to MOST tags by name."""
 
     names: tuple[str, ...]
-    largest: int | None = None
 
     name: ClassVar[str] = "tags"
     label_model: ClassVar[GuessModel] = Mixture()
     # an item may be wrong in all its tags, so what no label has shown weighs more than with classes: with a
     # quarter, intervals of F1 were 1.4 times as wide as a random sample's where errors are rare, and squared
-    # errors the same (docs/measured/tags.md)
+    # errors the same (docs/ideas.md)
     even_share: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
@@ -105,26 +101,15 @@ class Tags(OutcomeKind):
         raise BadInput("tags have no numeric values")
 
     def said(self, codes: Floats) -> Floats:
-        """(n, 2K + 1) which tags are predicted, which are not, and how many are."""
+        """(n, 2K) which tags are predicted, and which are not."""
         bits = self.phi(codes)
-        return np.concatenate([bits, 1 - bits, bits.sum(axis=1, keepdims=True)], axis=1)
+        return np.concatenate([bits, 1 - bits], axis=1)
 
     def highest(self, said: Floats, hit: Floats, label: Floats, told: Floats) -> Floats:
-        """Each tag for itself; of an item with `largest` tags at most, those that pull most."""
-        k = self.width
-        on, off = said[:, :k] > 0, said[:, k : 2 * k] > 0
+        """Each tag for itself."""
+        on, off = said[:, : self.width] > 0, said[:, self.width :] > 0
         predicted = np.where(on, np.maximum(hit + label, 0.0) + told, -np.inf)
-        each = np.maximum(predicted, np.where(off, np.maximum(label, 0.0), -np.inf))
-        if self.largest is None or self.largest >= k:
-            return np.asarray(each.sum(axis=1))
-        without = np.maximum(np.where(on, told, -np.inf), np.where(off, 0.0, -np.inf))
-        gain = -np.sort(without - each, axis=1)[:, : self.largest]
-        return np.asarray(without.sum(axis=1) + gain.sum(axis=1))
-
-    def as_large_as_seen(self, codes: Floats, said: Floats) -> "Tags":
-        """With one tag more, at most, than any label or prediction has."""
-        sizes = [self.phi(codes).sum(axis=1), said[..., 2 * self.width].ravel()]
-        return replace(self, largest=int(max(one.max(initial=0.0) for one in sizes)) + 1)
+        return np.asarray(np.maximum(predicted, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
 
     def likely(self, pool: ItemPool) -> Likely | None:
         """SETS sets as probable as φ says, tags independent, and what the first systems predict."""

@@ -17,9 +17,7 @@ from the best guess (that of the least Σ |z|; the median of all J·ℓ is one),
 labels that differ, and Σ z²/Σ |z| on either side is the size of an error there.
 
 Losses without a bound have none that is exact: numbers are taken to lie where outcomes were seen or
-predicted, other losses up to the largest seen.  An unseen set of tags is
-taken to have one tag more than any that was seen or predicted, at most: that an item has all of fifty tags is
-possible, and would make every interval useless.  The share of the pool that may differ from all that was seen
+predicted, other losses up to the largest seen.  The share of the pool that may differ from all that was seen
 is bounded all the same (`Unseen.largest_share`).
 """
 
@@ -173,21 +171,16 @@ def _possible(state: SampleState, secant: Floats) -> tuple[tuple[Floats, Floats]
 
 
 def _ranges(state: SampleState) -> tuple[list[Stack], Bools]:
-    """The stack of each repeat; numbers without bounds lie between those seen and predicted, and sets of tags
-    are about as large as those.
+    """The stack of each repeat; numbers without bounds lie between those seen and predicted.
 
     And where (R,) these are all alike.
     """
     stack, said, repeats = state.stack, state.cells.said, len(state.labelled)
-    codes = state.table.code[state.item]                                      # type: ignore[union-attr]
-    kinds = [stack.kind.as_large_as_seen(one, said) for one in codes]
-    if any(kind != stack.kind for kind in kinds):
-        made = {kind: stack.with_kind(kind) for kind in kinds}
-        return [made[kind] for kind in kinds], np.zeros(repeats, np.bool_)
     valued = any(not np.isfinite(m.bounds).all() for m in stack.measures)
     if stack.kind.parts or np.isfinite(stack.kind.value_range).all() or not valued:
         return [stack] * repeats, np.zeros(repeats, np.bool_)
     ranges = [stack.kind.predicted_range(said[:, s]) for s in range(said.shape[1])]
+    codes = state.table.code[state.item]                                      # type: ignore[union-attr]
     low = np.min([codes.min(axis=1), *(np.full(repeats, first.min()) for first, _ in ranges)], axis=0)
     high = np.max([codes.max(axis=1), *(np.full(repeats, last.max()) for _, last in ranges)], axis=0)
     alike = is_nothing(high - low, np.abs(high) + np.abs(low))

@@ -89,23 +89,3 @@ def test_numbers_whose_squares_would_overflow_are_refused():
     with pytest.raises(BadInput, match=r"2e\+30 is beyond ±1e\+30"):
         Numbers().encode(["1", "-2", "2e30"])
     assert NumberAnswers().meaning("2e30") is None
-
-
-@pytest.mark.parametrize("largest", [None, 0, 1, 2, 4, 9])
-def test_the_most_that_a_set_of_tags_can_pull_is_that_of_all_sets_up_to_the_largest(largest):
-    kind, rng = Tags(tuple("abcd"), largest), np.random.default_rng(3)
-    hit, label, told = rng.normal(size=(3, 4))
-    predicted = np.array([0.0, 5.0, 15.0])
-    sets = np.array([[y >> k & 1 for k in range(4)] for y in range(16)], float)
-    allowed = sets[sets.sum(axis=1) <= (4 if largest is None else largest)]
-    found = kind.highest(kind.said(predicted), hit, label, told)
-    for one, most in zip(kind.phi(predicted), found, strict=True):
-        assert most == pytest.approx((allowed @ (hit * one + label) + told @ one).max())
-
-
-def test_unseen_sets_have_one_tag_more_than_any_label_or_prediction():
-    kind = Tags(tuple("abcdef"))
-    said = kind.said(np.array([1.0, 3.0]))[:, None]       # one tag and two
-    assert kind.as_large_as_seen(np.array([0.0, 1.0]), said).largest == 3
-    assert kind.as_large_as_seen(np.array([0.0, 7.0]), said).largest == 4
-    assert kind.as_large_as_seen(np.array([7.0]), np.zeros((2, 0, 13))).largest == 4, "nothing is predicted"
