@@ -56,6 +56,7 @@ class OutcomeMethod(ABC):
     draws_by_measure: ClassVar[bool] = True   # its draws follow the measures that drive
     needs_clusters: ClassVar[bool] = False   # it draws whole clusters, which the pool has to name
     asks_anew: ClassVar[bool] = False
+    repeats_in_a_round: ClassVar[bool] = False
     negatively_associated: ClassVar[bool] = False
 
     @property
