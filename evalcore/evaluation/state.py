@@ -47,6 +47,11 @@ class Asked:
     rank: tuple[int, ...] = ()
     code: tuple[float, ...] = ()   # an outcome or UNDECIDED: `evalcore.outcomes.base`
 
+    @property
+    def undecided(self) -> frozenset[int]:
+        """Ranks of the items that people could not decide, at any time."""
+        return frozenset(rank for rank, code in zip(self.rank, self.code, strict=True) if code == UNDECIDED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Past:

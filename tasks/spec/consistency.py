@@ -190,10 +190,10 @@ def _of_method(
 ) -> list[tuple[str, str]]:
     chosen = method(method_name)
     found = _of_audit(method_name, pool, budget)
-    if chosen.asks_anew:
-        found.append(("method", f"is {method_name!r}, which asks about an item whenever it is drawn; only a "
-                                "replay does: leave out requery, and set desk.annotators_per_item for "
-                                "several answers about an item"))
+    if chosen.repeats_in_a_round:
+        found.append(("method", f"is {method_name!r}, which may ask about an item several times in a round; "
+                                "only a replay does: use requery=rounds, which asks about an item again in "
+                                "later rounds"))
     if warm_start is not None:
         why = None if chosen.capabilities.starts_warm else (
             f"cannot be used by method {method_name!r}: its label model takes no earlier labels; use "
@@ -217,6 +217,24 @@ def _of_method(
                                       f"{able}, and this spec says {method_name!r}; use {able}, or, to "
                                       "compare systems, name the pool's own under `systems` too"))
     return found
+
+
+def asked_anew(
+    method_name: str, labels: LabelsForm, desk: DeskChoice, warm_start: WarmStart | None,
+    outcomes: Outcomes | None,
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of what would answer an item once and for all, where it is asked anew."""
+    if labels.outcome is not None or not method(method_name).asks_anew:
+        return []
+    why = f"and method {method_name!r}, which takes every answer for another draw: "
+    given = (
+        ("desk.annotators_per_item", desk.annotators_per_item > 1, "one person answers a draw; leave it out"),
+        ("desk.ask_again", desk.ask_again is not None and desk.ask_again.when != "never",
+         "an answer that surprises is a draw too; leave it out"),
+        ("warm_start", warm_start is not None, "labels bought before would answer every draw; leave it out"),
+        ("outcomes", outcomes is not None, "known outcomes would answer every draw; leave it out"),
+    )
+    return [(key, f"{why}{remedy}") for key, there, remedy in given if there]
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:

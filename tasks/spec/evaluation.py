@@ -37,6 +37,7 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.consistency import (
+    asked_anew,
     contradictions,
     contradictions_of_outcomes,
     idle,
@@ -213,6 +214,7 @@ class Spec(Part):
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
+        problems += asked_anew(self.method, self.labels, self.desk, self.warm_start, self.outcomes)
         problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
@@ -239,6 +241,11 @@ class Spec(Part):
         if self.labels.outcome is not None:
             return why_cold(self.labels.outcome, self.pool, self.measure, self.method) is None
         return self.chosen_method.capabilities.starts_warm
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether items are asked about again in later rounds, so that a budget may exceed the pool."""
+        return self.labels.outcome is None and self.chosen_method.asks_anew
 
     @property
     def knows_labels(self) -> bool:

@@ -56,12 +56,20 @@ class OutcomeMethod(ABC):
     draws_by_measure: ClassVar[bool] = True   # its draws follow the measures that drive
     needs_clusters: ClassVar[bool] = False   # it draws whole clusters, which the pool has to name
     asks_anew: ClassVar[bool] = False
+    repeats_in_a_round: ClassVar[bool] = False
     negatively_associated: ClassVar[bool] = False
 
     @property
     def written(self) -> str:
         """The name with its settings, which gives the same method again."""
         return self.name + changed_settings(self)
+
+    def as_set(self) -> "OutcomeMethod":
+        """The method that these settings ask for; of another class where they ask for another estimator.
+
+        Raises BadInput for settings that would change nothing.
+        """
+        return self
 
     @property
     def holds_at_every_look(self) -> bool:

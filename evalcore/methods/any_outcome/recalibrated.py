@@ -30,7 +30,6 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
 CELLS = 60
-EVEN = 0.25       # of the allocation, spread evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,8 @@ class Guesses(Sampled):
         """Root of the guessed spread of an item's pull, and a part even."""
         root = np.sqrt(state.cells.spread @ state.stack.weight)
         wanted = state.cells.size * state.cells.relevant
-        mean = (root * wanted).sum() / max(int(wanted.sum()), 1)
-        return np.broadcast_to((1 - EVEN) * root + EVEN * mean, state.labelled.shape)
+        mean, even = (root * wanted).sum() / max(int(wanted.sum()), 1), state.stack.kind.even_share
+        return np.broadcast_to((1 - even) * root + even * mean, state.labelled.shape)
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
