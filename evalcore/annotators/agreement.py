@@ -260,7 +260,7 @@ def _defined(
 
 
 def _with_large_sample(found: Agreement, variance: float, confidence: float) -> Agreement:
-    """With the normal interval; without one for a variance of 0: that nobody ever differed is no certainty."""
+    """With the normal interval, unless the variance is 0: that nobody ever differed is no certainty."""
     if found.value is None or variance <= 1e-15:
         return found
     half = float(ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance))
