@@ -217,7 +217,7 @@ def broken_chance(e: Evidence, post: Posterior) -> Floats:
     """The posterior weight (R,) of a score that says nothing about the labels, or the opposite.
 
     This is the check that tells.  A posterior predictive one does not: a mixture that holds a configuration
-    for broken systems predicts their labels well (docs/ideas.md).
+    for broken systems predicts their labels well (docs/measured/ideas.md).
     """
     return np.asarray(post.by_configuration[:, e.model.broken].sum(axis=1))
 

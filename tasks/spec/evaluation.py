@@ -126,7 +126,7 @@ class Spec(Part):
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; targets are of the first")
     drive: Drive | None = Field(
-        default=None, description="the measures that the choice of items serves; see docs/outcomes.md"
+        default=None, description="the measures that the choice of items serves, whatever their order"
     )
     target: Target = Field(
         default_factory=Target,
