@@ -8,6 +8,7 @@ from doubles.classes import NAMES, spec_of_classes, write_pool
 from doubles.stream import after
 from doubles.stream_of_classes import a_monitor_of_classes, write_classes
 
+import assay
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.one_of_several import of_two_classes_alone
 from assay.evalcore.methods.two_classes.registry import METHODS
@@ -197,3 +198,27 @@ def test_a_monitor_watches_one_class(tmp_path, method):
     assert [row.overall.source for row in history.rows] == ["draws", "draws"]
     assert verify_monitor(store, "animals").differences == ()
     assert open_evaluation(store, "animals-2026-11-01").spec.labels.one_class == "owl"
+
+
+def test_in_python_and_in_replays(tmp_path, capsys):
+    truth = write_pool(tmp_path)
+    at = str(tmp_path / "pool.csv")
+    with (tmp_path / "pool.csv").open(encoding="utf-8") as pool:
+        rows = [{**row, "label": truth[row["item_id"]]} for row in csv.DictReader(pool)]
+    with (tmp_path / "both.csv").open("w", newline="", encoding="utf-8") as both:
+        writer = csv.DictWriter(both, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    result = assay.evaluate(
+        at, outcome=list(NAMES), prediction="predicted", probability={"prefix": "p_"}, measures=OWLS,
+        method="sawade", oracle=lambda row: truth[row["item_id"]], id="item_id", budget=40,
+        store=str(tmp_path / "ledger"),
+    )
+    assert [(one.measure, one.class_name) for one in result.estimates] == [("f1", "owl"), ("recall", "owl")]
+    assert run_command_line([
+        "replay", str(tmp_path / "both.csv"), "--outcome", "classes", "--prediction", "predicted",
+        "--probability", "p_", "--measure", "f1(owl)", "--method", "oasis,recalibrated", "--budgets", "40",
+        "--repeats", "2", "--json",
+    ]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["method"]: one["class"] for one in told["methods"]} == {"oasis": "owl", "recalibrated": "owl"}
