@@ -141,20 +141,20 @@ def row_of(one: Stream, name: str) -> str:
         f"{np.mean([window.covers() for window in at_truth]):.3f}",
         f"{np.mean([(window.lower > window.truth).mean() for window in at_truth]):.3f}",
         f"{np.mean([(window.lower >= floor).mean() for window in below]):.3f}",
-        *(delay(changed(one, name, what, floor, at_floor, share, less, rng))
-          for share, less in ((0.5, 0.0), (1.0, 0.05))),
+        *(delay(changed(one, name, what, floor, at_floor, fall, rng)) for fall in ((0.5, 0.0), (1.0, 0.05))),
         own_change(one, at_floor, rng) + " |",
     ])
 
 
 def changed(
-    one: Stream, name: str, what: Measure, floor: float, quiet: Sequence[Windows], share: float, less: float,
-    rng: np.random.Generator,
+    one: Stream, name: str, what: Measure, floor: float, quiet: Sequence[Windows],
+    fall: tuple[float, float], rng: np.random.Generator,
 ) -> Floats:
-    """(S,) windows to the alarm when the measure falls to `share` of what it was, less `less`.
+    """(S,) windows to the alarm when the measure falls: to a share of what it was, less so much.
 
     The windows before are the quiet ones in order; those after are some of them, made worse.
     """
+    share, less = fall
     chosen = np.linspace(1, one.steady - 1, CHANGED).astype(int)
     after = [
         simulate(

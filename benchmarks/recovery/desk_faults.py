@@ -33,6 +33,7 @@ from services.faulty_proxy import (
 from services.ledger_record import Record
 
 from assay.evalcore.annotators.answers import class_answers
+from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
@@ -235,8 +236,12 @@ class DeskStage:
 
         def desk() -> LabelStudioDesk:
             return LabelStudioDesk(
-                LabelStudioApi(self.proxy.url, self.label_studio.token, timeout=timeout), evaluation=NAME,
-                answers=class_answers("match", "no match"), display=["text"], identity=identity,
+                LabelStudioApi(self.proxy.url, self.label_studio.token, timeout=timeout),
+                Labelling(
+                    evaluation=NAME, answers=class_answers("match", "no match"), display=["text"], show_as={},
+                    id_column="item_id", seed=0,
+                ),
+                identity=identity,
             )
 
         run_through(trial, self.spec, self.store, desk, people or self.answer, recover)

@@ -1,8 +1,9 @@
 """What the parts of a spec demand of each other."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
@@ -13,18 +14,26 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import contradictions_of_outcome, of_probability
+from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, of_probability
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.warm_start import problems_of_start, that_draw_alone, why_cold
 
-if TYPE_CHECKING:
-    from assay.tasks.spec.evaluation import Spec
-
 MOST_KNOWN = 100   # classes of outcomes that come by themselves
 
 
-def contradictions(spec: "Spec") -> list[tuple[str, str]]:
+class WholeSpec(SpecParts, Protocol):
+    """A spec, as far as its parts can contradict each other."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def rule(self) -> RuleName: ...
+    @property
+    def drive(self) -> Sequence[str] | None: ...
+
+
+def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     pool, labels, measures, method_name = spec.pool, spec.labels, spec.measure, spec.method
     desk, rule, drive = spec.desk, spec.rule, spec.drive

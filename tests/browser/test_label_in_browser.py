@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from doubles.desks import label_studio_desk
 from PIL import Image
 from services.s3 import S3Server
 
@@ -53,7 +54,7 @@ def posted(
 ) -> tuple[LabelStudioDesk, Batch, int]:
     """A desk with the items, whose ids are their places, and its project."""
     answers = options.pop("answers", class_answers("yes", "no"))
-    desk = LabelStudioDesk(api, evaluation=evaluation, answers=answers, display=display, **options)
+    desk = label_studio_desk(api, evaluation=evaluation, answers=answers, display=display, **options)
     desk.prepare()
     items = [Item(item_id=str(place), shown=one) for place, one in enumerate(shown)]
     batch = Batch(evaluation=evaluation, round=1, items=items)
@@ -152,7 +153,7 @@ def test_nothing_that_an_item_shows_acts_in_the_browser(
     ]
     evaluation = f"acts-{uuid4().hex[:8]}"
     display = ["text", "note_html", "image_url", f"<img src=x onerror='{act}'>", "word_a", "word_b"]
-    desk = LabelStudioDesk(
+    desk = label_studio_desk(
         label_studio_api, evaluation=evaluation, answers=class_answers(f"<img src=x onerror='{act}'>", "no"),
         display=display, question=attacks[0], guidelines="\n".join(attacks),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from doubles.desks import label_studio_desk
 from services.faulty_proxy import Fault, FaultyProxy, commit_late, drop_reply, faulty_proxy, say
 from services.label_studio_people import Person, choice_result, new_person
 
@@ -30,7 +31,7 @@ DISPLAY = ("name_a", "name_b")
 
 
 def a_desk(api: LabelStudioApi, evaluation: str, annotators: int = 1, **options: object) -> LabelStudioDesk:
-    return LabelStudioDesk(
+    return label_studio_desk(
         api, evaluation=evaluation, answers=class_answers(*CLASSES), display=DISPLAY,
         annotators_per_item=annotators,
         **options,  # type: ignore[arg-type]

@@ -5,14 +5,14 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from doubles.desks import folder_desk, label_studio_desk
 from doubles.small_pool import small_spec
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.folder.desk import FolderDesk
-from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
+from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.protocol import Batch
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
@@ -31,7 +31,7 @@ class InLabelStudio:
         self.person = request.getfixturevalue("people")[0]
         api = request.getfixturevalue("label_studio_api")
         self.name = spec.name
-        self.desk = LabelStudioDesk(
+        self.desk = label_studio_desk(
             api, evaluation=spec.name, answers=class_answers(*CLASSES), display=["text"], identity=uuid4().hex
         )
 
@@ -69,7 +69,7 @@ class InAFolder:
     def __init__(self, spec, request):
         self.folder = request.getfixturevalue("tmp_path") / "desk"
         self.name, self.said = spec.name, {}
-        self.desk = FolderDesk(
+        self.desk = folder_desk(
             self.folder, evaluation=spec.name, answers=class_answers(*CLASSES), display=["text"]
         )
 

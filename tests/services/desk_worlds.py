@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from doubles.desks import folder_desk, label_studio_desk, labelling, simulated_desk
 from services.label_studio_people import Person
 
 from assay.evalcore.annotators.answers import AnswerKind, class_answers
 from assay.tasks.desks.caller.desk import CallerDesk
-from assay.tasks.desks.folder.desk import FolderDesk
+from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
+from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.differences import unmarked
 from assay.tasks.desks.protocol import Batch, Desk
-from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.testing import FakeDesk
 
@@ -59,7 +59,7 @@ class LabelStudioWorld:
         self._asked = asked
 
     def open(self, annotators: int = 1) -> Desk:
-        return LabelStudioDesk(
+        return label_studio_desk(
             self._api, evaluation=self._evaluation, answers=self._asked.answers, display=self._asked.display,
             annotators_per_item=annotators,
         )
@@ -83,7 +83,7 @@ class FolderWorld:
         self._path, self._evaluation, self._truth, self._asked = folder, evaluation, truth, asked
 
     def open(self, annotators: int = 1) -> Desk:
-        return FolderDesk(
+        return folder_desk(
             self._path, evaluation=self._evaluation, answers=self._asked.answers, display=self._asked.display,
             annotators_per_item=annotators,
         )
@@ -160,9 +160,12 @@ class SimulatedWorld:
         self._now = 1000.0
 
     def open(self, annotators: int = 1) -> Desk:
-        return SimulatedDesk(
-            str(self._labels), evaluation=self._evaluation, answers=self._asked.answers, store=self._store,
-            id_column="item_id", annotators_per_item=annotators, delay=self.DELAY, clock=lambda: self._now,
+        asked = labelling(
+            evaluation=self._evaluation, answers=self._asked.answers, display=self._asked.display
+        )
+        return simulated_desk(
+            self._labels, asked, Resources(store=self._store, clock=lambda: self._now),
+            annotators_per_item=annotators, delay=self.DELAY,
         )
 
     def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:

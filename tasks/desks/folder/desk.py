@@ -32,9 +32,9 @@ from stat import S_ISREG
 from uuid import uuid4
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.annotators.answers import AnswerKind
 from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
 from assay.tasks.desks.folder.csv_cells import OURS, read_answer_rows, write_rows
+from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item, digest_of_parts
 from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
 
@@ -49,20 +49,18 @@ class FolderDesk:
     """A desk in a folder on a disk that everybody who labels can reach."""
 
     def __init__(
-        self, path: Path, *, evaluation: str, answers: AnswerKind, display: Sequence[str],
-        annotators_per_item: int = 1, question: str | None = None, guidelines: str | None = None,
-        identity: str = "", clock: Callable[[], float] = time.time,
+        self, path: Path, labelling: Labelling, *, annotators_per_item: int = 1, identity: str = "",
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it. `question` and
-        `guidelines` are part of the instructions. `identity` tells apart evaluations of one name in different
-        ledgers. `clock` gives seconds as times of files do."""
-        self._folder = path / evaluation
-        self._evaluation = evaluation
-        self._kind = answers
-        self._display = list(display)
+        """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it. `identity` tells
+        apart evaluations of one name in different ledgers. `clock` gives seconds as times of files do."""
+        self._folder = path / labelling.evaluation
+        self._evaluation = labelling.evaluation
+        self._kind = labelling.answers
+        self._display = list(labelling.display)
         self._annotators = annotators_per_item
-        self._told = [text.strip() for text in (question, guidelines) if text]
-        self._mark = digest_of_parts(evaluation, identity)[:20]
+        self._told = [text.strip() for text in (labelling.question, labelling.guidelines) if text]
+        self._mark = digest_of_parts(labelling.evaluation, identity)[:20]
         self._clock = clock
 
     def prepare(self) -> None:

@@ -24,10 +24,8 @@ class FolderKind(DeskKind):
         from assay.tasks.desks.folder.desk import FolderDesk
 
         return FolderDesk(
-            self._folder, evaluation=labelling.evaluation, answers=labelling.answers,
-            display=labelling.display, annotators_per_item=self.annotators_per_item,
-            question=labelling.question, guidelines=labelling.guidelines, identity=resources.identity,
-            clock=resources.clock,
+            self._folder, labelling, annotators_per_item=self.annotators_per_item,
+            identity=resources.identity, clock=resources.clock,
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:

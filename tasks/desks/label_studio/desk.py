@@ -23,8 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import plural
+from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import (
@@ -60,29 +60,16 @@ class LabelStudioDesk:
     """
 
     def __init__(
-        self,
-        api: LabelStudioApi,
-        *,
-        evaluation: str,
-        answers: AnswerKind,
-        display: Sequence[str],
-        annotators_per_item: int = 1,
-        title: str | None = None,
-        identity: str = "",
-        show_as: Mapping[str, str] | None = None,
-        question: str | None = None,
-        guidelines: str | None = None,
+        self, api: LabelStudioApi, labelling: Labelling, *, annotators_per_item: int = 1,
+        title: str | None = None, identity: str = "",
     ) -> None:
-        """`answers`: what people may answer; `title` of the project instead of the evaluation's name and the
-        question; `question` and `guidelines` as the spec has them, shown to people;
-        `identity` tells apart evaluations of one name in different ledgers on one server."""
+        """`title` of the project instead of the evaluation's name and the question; `identity` tells apart
+        evaluations of one name in different ledgers on one server."""
         self._api = api
-        self._control = Control(answers)
-        self._fields = shown_fields(list(display), show_as or {})
+        self._control = Control(labelling.answers)
+        self._fields = shown_fields(list(labelling.display), labelling.show_as)
         self._project = EvaluationProject(
-            api, evaluation=evaluation, identity=identity, title=title, control=self._control,
-            display=display, show_as=show_as or {}, annotators=annotators_per_item,
-            question=question, guidelines=guidelines,
+            api, labelling, self._control, annotators=annotators_per_item, title=title, identity=identity
         )
 
     def prepare(self) -> None:

@@ -54,10 +54,8 @@ class LabelStudioKind(DeskKind):
             from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 
         return LabelStudioDesk(
-            self._api(resources), evaluation=labelling.evaluation, answers=labelling.answers,
-            display=labelling.display, show_as=labelling.show_as, title=self.project,
-            identity=resources.identity, annotators_per_item=self.annotators_per_item,
-            question=labelling.question, guidelines=labelling.guidelines,
+            self._api(resources), labelling, annotators_per_item=self.annotators_per_item,
+            title=self.project, identity=resources.identity,
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:

@@ -7,9 +7,10 @@ the process whose project it is not removes its own if that is empty. If two rem
 answers are read from every project with the mark and items are posted to the lowest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
+from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
@@ -27,29 +28,19 @@ class EvaluationProject:
     """Where the evaluation's items are; ids are looked up once per process and after `ensure`."""
 
     def __init__(
-        self,
-        api: LabelStudioApi,
-        *,
-        evaluation: str,
-        identity: str,
-        title: str | None,
-        control: Control,
-        display: Sequence[str],
-        show_as: Mapping[str, str],
-        annotators: int,
-        question: str | None = None,
-        guidelines: str | None = None,
+        self, api: LabelStudioApi, labelling: Labelling, control: Control, *, annotators: int,
+        title: str | None, identity: str,
     ) -> None:
         """As `LabelStudioDesk`. Nothing is sent yet."""
         self._api = api
-        self._evaluation = evaluation
-        self._control, self._display, self._show_as = control, list(display), dict(show_as)
-        self._annotators = annotators
-        self._question, self._guidelines = question, guidelines
-        self.mark = digest_of_parts(evaluation, identity)[:20]
+        self._evaluation = labelling.evaluation
+        self._control, self._annotators = control, annotators
+        self._display, self._show_as = list(labelling.display), dict(labelling.show_as)
+        self._question, self._guidelines = labelling.question, labelling.guidelines
+        self.mark = digest_of_parts(labelling.evaluation, identity)[:20]
         self._short = self.mark[:_IN_TITLE]
-        self._called = title or evaluation
-        self._about = None if title else question or _classes(control)
+        self._called = title or labelling.evaluation
+        self._about = None if title else labelling.question or _classes(control)
         self._fields = shown_fields(self._display, self._show_as)
         self._known: list[int] | None = None
 

@@ -21,7 +21,6 @@ What was posted outlives the process: posting keeps the items with their labels 
 (`kept_batches`), so `collect` needs no labels file. Answers hold no times: reruns give the same bytes.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,13 +30,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import stream
 from assay.tasks.desks.kept_batches import KeptBatches
+from assay.tasks.desks.kind import Labelling, Resources
 from assay.tasks.desks.protocol import Batch, Collected, Item
 from assay.tasks.desks.simulated.errors import SimulatedErrors, says
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.known_labels import labelled_rows
 
 Says = Callable[[str, np.random.Generator], str]   # what a person says where this is true
@@ -52,39 +50,43 @@ class _Posted:
     labels: Mapping[str, str | None]   # item -> its label; None: it cannot be decided
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsFile:
+    """Where the truth is."""
+
+    path: str
+    id_column: str
+    label_column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedPeople:
+    """Who answers, how well, and when."""
+
+    per_item: int
+    alike: SimulatedErrors                     # everybody's errors, unless people have errors of their own
+    each: Sequence[SimulatedErrors] | None     # those; None: there are as many people as are asked
+    delay: float                               # seconds between posting and the answers
+    varies: bool = False                       # who is asked again in a later round errs anew
+
+
 class SimulatedDesk:
     """Annotators simulated-1, simulated-2, ... who answer everything that was posted long enough ago."""
 
     def __init__(
-        self,
-        labels: str,
-        *,
-        evaluation: str,
-        answers: AnswerKind,
-        store: Store,
-        id_column: str,
-        label_column: str = "label",
-        annotators_per_item: int = 1,
-        error_rate: float = 0.0,
-        annotators: Sequence[Says] | None = None,
-        delay: float = 0.0,
-        varies: bool = False,
-        seed: int = 0,
-        clock: Callable[[], float] = time.time,
+        self, labels: LabelsFile, people: SimulatedPeople, labelling: Labelling, resources: Resources
     ) -> None:
-        """`answers`: what people may answer; `clock` gives seconds, the same for every process.
-
-        error_rate   the size of everybody's errors (`AnswerKind.erring`)
-        annotators   what each says; None: as many as are asked, all with `error_rate`
-        """
-        self._labels = labels
-        self._answers = answers
-        self._kept = KeptBatches(store, "simulated", evaluation, _Posted)
-        self._id, self._label = id_column, label_column
-        self._annotators = annotators_per_item
-        self._people = None if annotators is None else list(annotators)
-        self._everybody = partial(says, answers, SimulatedErrors(size=error_rate))
-        self._delay, self._seed, self._clock, self._varies = delay, seed, clock, varies
+        self._labels = labels.path
+        self._answers = labelling.answers
+        self._kept = KeptBatches(resources.store, "simulated", labelling.evaluation, _Posted)
+        self._id, self._label = labels.id_column, labels.label_column
+        self._annotators = people.per_item
+        self._people: list[Says] | None = None if people.each is None else [
+            partial(says, labelling.answers, one) for one in people.each
+        ]
+        self._everybody: Says = partial(says, labelling.answers, people.alike)
+        self._delay, self._seed, self._clock = people.delay, labelling.seed, resources.clock
+        self._varies = people.varies
 
     def prepare(self) -> None:
         """Read the labels file once and check it. BadInput names the file, the column and the first value."""

@@ -1,7 +1,6 @@
 """`desk: {kind: simulated}`."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict, model_validator
@@ -9,7 +8,7 @@ from pydantic import Field, Strict, model_validator
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.protocol import Desk
-from assay.tasks.desks.simulated.errors import SimulatedErrors, says
+from assay.tasks.desks.simulated.errors import SimulatedErrors
 from assay.tasks.schema import Column, Location, Part, wrong
 
 
@@ -107,19 +106,18 @@ class SimulatedKind(DeskKind):
         return found
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        from assay.tasks.desks.simulated.desk import SimulatedDesk
+        from assay.tasks.desks.simulated.desk import LabelsFile, SimulatedDesk, SimulatedPeople
 
-        return SimulatedDesk(
-            self.labels, evaluation=labelling.evaluation, answers=labelling.answers, store=resources.store,
-            id_column=self.id or labelling.id_column, label_column=self.label,
-            annotators_per_item=self.annotators_per_item, error_rate=self.error_rate or self.noise,
+        classes, annotators = labelling.answers.choices, self.annotators
+        people = SimulatedPeople(
+            per_item=self.annotators_per_item, alike=SimulatedErrors(size=self.error_rate or self.noise),
+            each=None if annotators is None else [one.errors(classes) for one in annotators],
             delay=self.delay, varies=self.varies,
-            annotators=None if self.annotators is None else [
-                partial(says, labelling.answers, one.errors(labelling.answers.choices))
-                for one in self.annotators
-            ],
-            seed=labelling.seed, clock=resources.clock,
         )
+        labels = LabelsFile(
+            path=self.labels, id_column=self.id or labelling.id_column, label_column=self.label
+        )
+        return SimulatedDesk(labels, people, labelling, resources)
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
         """The labels are read in full."""

@@ -4,7 +4,7 @@ compared, and of what a monitor watches.
 
 from collections.abc import Collection, Iterator, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.difference import difference, side_by_side
@@ -22,20 +22,38 @@ from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
-from assay.tasks.spec.goals import Budget, Limit
+from assay.tasks.spec.goals import Budget, Limit, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool, System, columns_by_class
-
-if TYPE_CHECKING:
-    from assay.tasks.spec.evaluation import Spec
 
 # What a spec with other labels than a positive and a negative class demands of its parts.
 
 Problem = tuple[str, str]
 
 
-def contradictions_of_outcome(spec: "Spec", kind: OutcomeKind) -> list[Problem]:
+class SpecParts(Protocol):
+    """The parts of a spec that demand something of each other."""
+
+    @property
+    def pool(self) -> Pool: ...
+    @property
+    def labels(self) -> LabelsForm: ...
+    @property
+    def measure(self) -> Sequence[MeasureChoice]: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def desk(self) -> DeskChoice: ...
+    @property
+    def warm_start(self) -> WarmStart | None: ...
+    @property
+    def limit(self) -> Limit | None: ...
+
+
+def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     pool, labels, measures, method_name, desk = spec.pool, spec.labels, spec.measure, spec.method, spec.desk
     return [

@@ -7,10 +7,11 @@ import threading
 import time
 
 import pytest
+from doubles.desks import folder_desk
 
 from assay.evalcore.annotators.answers import NumberAnswers, class_answers
 from assay.tasks.desks.folder.answers import ItemCells
-from assay.tasks.desks.folder.desk import MOST_BYTES, FolderDesk, create_exclusively
+from assay.tasks.desks.folder.desk import MOST_BYTES, create_exclusively
 from assay.tasks.desks.folder.kind import FolderKind
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
@@ -22,7 +23,7 @@ BATCH = Batch(evaluation="e", round=1, items=[
 
 @pytest.fixture
 def desk(tmp_path):
-    desk = FolderDesk(tmp_path, evaluation="e", answers=class_answers(*CLASSES), display=["text", "Label"])
+    desk = folder_desk(tmp_path, evaluation="e", answers=class_answers(*CLASSES), display=["text", "Label"])
     desk.prepare()
     desk.post(BATCH, BATCH.items)
     return desk
@@ -38,7 +39,7 @@ def answer(tmp_path, desk):
 
 
 def test_the_instructions_begin_with_question_and_guidelines(tmp_path):
-    FolderDesk(
+    folder_desk(
         tmp_path, evaluation="told", answers=class_answers(*CLASSES), display=["text"],
         question="Same person?", guidelines="Be strict.\nReally.\n",
     ).prepare()
@@ -207,14 +208,14 @@ def test_a_folder_that_is_gone_is_not_an_empty_desk(tmp_path, desk):
 
 def test_a_path_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
-    desk = FolderDesk(tmp_path / "file", evaluation="e", answers=class_answers(*CLASSES), display=["text"])
+    desk = folder_desk(tmp_path / "file", evaluation="e", answers=class_answers(*CLASSES), display=["text"])
     with pytest.raises(DeskRefused, match=r"desk\.path.*is a file"):
         desk.prepare()
 
 
 def test_processes_that_post_at_once_make_one_file(tmp_path):
     kind = class_answers(*CLASSES)
-    desks = [FolderDesk(tmp_path, evaluation="e", answers=kind, display=["text"]) for _ in range(8)]
+    desks = [folder_desk(tmp_path, evaluation="e", answers=kind, display=["text"]) for _ in range(8)]
     start = threading.Barrier(len(desks))
 
     def post(desk):
@@ -253,7 +254,7 @@ def test_the_same_person_in_a_file_for_somebody_else_is_still_the_same_person(tm
 
 
 def desk_of(folder, identity, question=None):
-    return FolderDesk(
+    return folder_desk(
         folder, evaluation="e", answers=class_answers(*CLASSES), display=["text"], identity=identity,
         question=question,
     )
@@ -306,7 +307,7 @@ def test_the_instructions_are_those_of_the_present_question(tmp_path):
 def test_a_last_line_without_an_end_waits_while_the_file_is_new(tmp_path):
     items = [Item(item_id=f"i{n}", shown={}) for n in (178, 179)]
     batch = Batch(evaluation="e", round=1, items=items)
-    desk = FolderDesk(tmp_path, evaluation="e", answers=NumberAnswers(low=0, high=1000), display=[])
+    desk = folder_desk(tmp_path, evaluation="e", answers=NumberAnswers(low=0, high=1000), display=[])
     desk.prepare()
     desk.post(batch, items)
     path = tmp_path / "e" / "answers" / "round-0001-kim.csv"

@@ -1,10 +1,10 @@
 """Imports are cut by number and by bytes, before anything is sent."""
 
 import pytest
+from doubles.desks import label_studio_desk
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.tasks.desks.label_studio import desk as of_desk
-from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
 
@@ -29,7 +29,7 @@ class Server:
 
 def posted(*lengths):
     server = Server()
-    desk = LabelStudioDesk(server, evaluation="e", answers=class_answers("yes", "no"), display=["text"])
+    desk = label_studio_desk(server, evaluation="e", answers=class_answers("yes", "no"), display=["text"])
     server.mark = desk._project.mark
     items = [Item(item_id=str(i), shown={"text": "é" * length}) for i, length in enumerate(lengths)]
     desk.post(Batch(evaluation="e", round=1, items=items), items)

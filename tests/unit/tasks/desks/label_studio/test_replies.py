@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import jwt
 import pytest
+from doubles.desks import label_studio_desk
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import AssayError
@@ -90,7 +91,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Double:
 
 
 def desk_at(api: LabelStudioApi) -> LabelStudioDesk:
-    return LabelStudioDesk(api, evaluation="e", answers=CLASSES, display=["text"])
+    return label_studio_desk(api, evaluation="e", answers=CLASSES, display=["text"])
 
 
 def batch_of(n: int) -> Batch:

@@ -1,17 +1,19 @@
 """The simulated desk beyond the common contract: labels files, errors, delay, restarts."""
 
 import json
+import time
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from doubles.desks import labelling, simulated_desk
 from scipy.stats import binom
 
 from assay.evalcore.annotators.answers import ClassAnswers, class_answers
 from assay.evalcore.errors import BadInput
+from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Batch, Item
-from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.labels.classes import two_class_spellings
 
@@ -23,11 +25,9 @@ def batch_of(*ids, round=1):
     return Batch(evaluation="e", round=round, items=[Item(item_id=one, shown={}) for one in ids])
 
 
-def a_desk(labels, store=None, **options):
-    return SimulatedDesk(
-        str(labels), evaluation="e", answers=TWO, store=store or MemoryStore(),
-        **{"id_column": "item_id", **options},
-    )
+def a_desk(labels, store=None, *, answers=TWO, seed=0, clock=time.time, **keys):
+    asked = labelling(evaluation="e", answers=answers, display=[], seed=seed)
+    return simulated_desk(labels, asked, Resources(store=store or MemoryStore(), clock=clock), **keys)
 
 
 def jsonl(path, rows):
@@ -63,9 +63,7 @@ def test_labels_are_class_names_or_ones_and_zeros_in_any_format(tmp_path, values
 
 def test_classes_that_are_called_0_and_1_keep_their_names(tmp_path):
     labels = jsonl(tmp_path / "l.jsonl", [("a", "0"), ("b", "1")])
-    desk = SimulatedDesk(
-        str(labels), evaluation="e", answers=class_answers("0", "1"), store=MemoryStore(), id_column="item_id"
-    )
+    desk = a_desk(labels, answers=class_answers("0", "1"))
     batch = batch_of("a", "b")
     desk.post(batch, batch.items)
     assert answers(desk, batch) == {("a", "simulated-1"): "0", ("b", "simulated-1"): "1"}
@@ -73,7 +71,7 @@ def test_classes_that_are_called_0_and_1_keep_their_names(tmp_path):
 
 def test_the_columns_may_have_other_names(tmp_path):
     pyarrow.csv.write_csv(pa.table({"key": ["a"], "truth": ["match"]}), tmp_path / "l.csv")
-    assert posted(tmp_path / "l.csv", "a", id_column="key", label_column="truth") == {
+    assert posted(tmp_path / "l.csv", "a", id="key", label="truth") == {
         ("a", "simulated-1"): "match"
     }
 
@@ -156,6 +154,6 @@ def test_prepare_finds_a_missing_file_or_column_or_a_wrong_class(tmp_path):
         a_desk(tmp_path / "nowhere.csv").prepare()
     labels = jsonl(tmp_path / "l.jsonl", [("a", "maybe")])
     with pytest.raises(BadInput, match="'truth'"):
-        a_desk(labels, label_column="truth").prepare()
+        a_desk(labels, label="truth").prepare()
     with pytest.raises(BadInput, match="'maybe'"):
         a_desk(labels).prepare()
