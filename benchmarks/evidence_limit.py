@@ -152,7 +152,7 @@ def row_of(setting: Setting, name: str) -> str:
 
 
 def main() -> None:
-    """Print the table; docs/monitoring-measured.md has it."""
+    """Print the table; docs/measured/monitoring.md has it."""
     parser = argparse.ArgumentParser(description="The limit of evidence from draws.")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     chosen = parser.parse_args().methods

@@ -1,8 +1,8 @@
 """How often the intervals of `recalibrated` cover on generated pools.
 
-`python -m benchmarks.outcome_coverage` rewrites the tables of docs/outcomes.md between its lines START and
-END.  The families are `replay.outcome_families`: rare classes, wrong predictions, constant judges and heavy
-tails are among them.  A value that is undefined counts as not covered.
+`python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its
+lines START and END.  The families are `replay.families`: rare classes, wrong predictions, constant judges and
+heavy tails are among them.  A value that is undefined counts as not covered.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from assay.evalcore.weighted.sample import weighted_sample
 
 START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
 END = "<!-- end of coverage -->"
-OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcome-coverage.md"
 BUDGETS = (50, 100, 200, 500, 1000)
 # measures of many classes or tags take long
 SLOW = ("macro_f1", "micro_f1")

@@ -1,6 +1,6 @@
 """Methods for any kind of outcome on real pools: `python -m benchmarks.outcomes [--repeats R] [--pools a,b]`.
 
-Rewrites the tables of docs/outcomes.md, below its line MARK.  Pools are read from ASSAY_POOLS.
+Rewrites the tables of docs/measured/outcomes.md, below its line MARK.  Pools are read from ASSAY_POOLS.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 
 MARK = "<!-- below: made by python -m benchmarks.outcomes -->"
-OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcomes.md"
 BUDGETS = (50, 100, 200, 300, 500, 1000)
 LEAST = 1e-7
 GEOMETRIC = 500     # the geometric mean is over budgets up to this

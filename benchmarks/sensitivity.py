@@ -1,6 +1,6 @@
 """Is any constant of `recalibrated` critical?  Each one halved and doubled, the others left alone.
 
-    python -m benchmarks.sensitivity --pools abt-buy,balanced --repeats 50 --out docs/sensitivity.md
+    python -m benchmarks.sensitivity --pools abt-buy,balanced --repeats 50 --out docs/measured/sensitivity.md
 
 For every change: the geometric mean over budgets of MSE and of mean width, relative to the defaults on the
 same seeds, and the lowest coverage.  A ratio of errors from 50 repeats moves by about a fifth by chance.

@@ -43,7 +43,7 @@ from benchmarks.__main__ import machine
 BATCH = 10
 COLD = 5           # rounds at most of the ways that start a process: they take ten times as long
 PATIENCE = 180.0   # seconds for one batch
-OUT = Path(__file__).parent.parent / "docs" / "wake-up.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "wake-up.md"
 
 
 class Trial:
@@ -161,7 +161,7 @@ def table(seconds: dict[str, list[float]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--write", action="store_true", help="write docs/wake-up.md")
+    parser.add_argument("--write", action="store_true", help="write docs/measured/wake-up.md")
     given = parser.parse_args()
     text = table(measure(given.rounds))
     print(text)

@@ -6,6 +6,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.remembered import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
 # The Dirichlet-tree label model, for an oracle that always gives an item the same label, and K classes.
@@ -26,7 +27,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 # With `modes` eq. 11 is taken as printed, and a branch whose mode is no probability gets next to nothing.
 # Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
 # beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
-# (`posterior`) has it.
+# (`tree_posterior`) has it.
 #
 #     R repeats, L leaf slots (a power of the branching factor), depth D
 #     joint  (R, K, L)   p(y, k) under the model
@@ -188,6 +189,12 @@ def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Flo
             break
         branches = _branches(tree, len(active))
     return result
+
+
+@remembered(8)
+def settled_prior(tree: DirichletTree) -> Floats:
+    """The joint (1, K, L) before any label, settled: every look at an evaluation begins here."""
+    return fit_tree(tree, np.zeros((1, len(tree.slot), len(tree.prior)), np.int64), tree.initial(1))
 
 
 def _past(tolerance: float, before: Floats, after: Floats) -> Floats:

@@ -149,7 +149,7 @@ class Evaluation:
     def extend(self, labels: int, *, by: str = "", reason: str = "") -> Result:
         """Give it a larger budget after it has finished; `ask` then goes on.
 
-        Intervals are wider from then on (docs/stopping.md).
+        Intervals are wider from then on (docs/explanation/stopping.md).
 
         Args:
             labels: the new budget in all, labels bought so far included: the same call twice extends once.

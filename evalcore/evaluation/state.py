@@ -1,9 +1,9 @@
 """The records of one live evaluation: what is asked, where it stands, and which outcomes were seen so far.
 
-An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `begin`, and
+An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `before_any_label`, and
 `plan` and `observe` (`evalcore.evaluation.rounds`) in turn until it stops.  The methods are the same
-ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is `begin` followed
-by `observe` for every closed round, with the plan and the labels the ledger holds.
+ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is
+`before_any_label`, then `observe` for every closed round, with the plan and the labels the ledger holds.
 
     C   cells
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order
@@ -36,6 +36,7 @@ class Question:
     # of a `Stack`: the systems, as predictions are ordered; else further systems judged from the same labels
     systems: tuple[str, ...] = ()
     evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
+    of_class: str | None = None    # the positive class of two, where it is one of several that people answer
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
 

@@ -5,7 +5,7 @@
     x              what the pool says of the items: `evalcore.outcomes.items.Items`
 
 A *guess* is a value of φ made from x alone: probabilities at some temperature, what a judge says, the
-predicted class.  No guess is trusted: labels choose how much weight each gets (`LabelModel`).
+predicted class.  No guess is trusted: labels choose how much weight each gets (`GuessModel`).
 """
 
 from abc import ABC, abstractmethod

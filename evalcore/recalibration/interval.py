@@ -166,7 +166,7 @@ def _weighed(found: Floats, pull: Floats) -> Floats:
 # predicted positive.  There some positives should have turned up.  On a rare class none does in any number of
 # labels that people pay for, and the wide interval stands beside the main one.
 #
-# docs/ideas.md has what it does.
+# docs/measured/ideas.md has what it does.
 
 FEW = 3     # positives found among the predicted negatives, from which on there is no guard
 
@@ -213,7 +213,7 @@ def guard_is_up(estimand: Estimand, counts: GroupCounts) -> Bools:
 #
 # The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  The
 # design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all looks is
-# measured and not proved (docs/stopping.md).
+# measured and not proved (docs/measured/stopping.md).
 #
 #     R repeats   S draws
 

@@ -12,6 +12,8 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel
 from assay.evalcore.recalibration.quantities import Quantity
 from assay.evalcore.types import Floats, Ints
 
+REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundTotals:
@@ -140,3 +142,8 @@ class Evidence:
             left=self.left[part],
             sums=self.sums.rows(part),
         )
+
+    def parts(self) -> list[tuple[slice, "Evidence"]]:
+        """Which repeats, and what is known of them: a few at a time."""
+        starts = range(0, len(self.n), REPEATS_AT_ONCE)
+        return [(part, self.rows(part)) for part in (slice(at, at + REPEATS_AT_ONCE) for at in starts)]

@@ -86,7 +86,7 @@ def replay_command(
     A method sees the labels of the items it draws and no others.
 
     With --outcome, labels are classes, grades, tags joined by bars, numbers, or which of two answers is
-    better (first, second, tie): see docs/outcomes.md.
+    better (first, second, tie): see docs/reference/outcomes.md.
 
     \b
     Example:

@@ -278,7 +278,7 @@ class RowChecker:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """One batch while its predictions are read: a `Reading`."""
+    """One batch while its predictions are read: a `PredictionReader`."""
 
     checker: RowChecker
     batch: SourceBatch

@@ -252,7 +252,7 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
             person.answer(read_plan(Ledger(store, "awake"), round))
             answered = time.monotonic()
             until(lambda round=round: store.exists(layout.arrived("awake", round + 1, 1)), "no next batch")
-            # 5 s is the aim on an idle machine (docs/wake-up.md has what was measured)
+            # 5 s is the aim on an idle machine (docs/measured/wake-up.md has what was measured)
             assert time.monotonic() - answered < 60
         person.answer(read_plan(Ledger(store, "awake"), 3))
         until(lambda: read_ending(Ledger(store, "awake")), "it did not finish")

@@ -37,7 +37,7 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     found = in_prefect.get("deployments/name/assay-monitor/deployed-stream")
     try:
         assert found["parameters"] == {"name": "deployed-stream", "store": store.url}
-        assert found["entrypoint"] == "assay.flows.drivers.deployed.monitor"
+        assert found["entrypoint"] == "assay.flows.drivers.deployed.monitor_deployed"
         assert [s["schedule"]["interval"] for s in found["schedules"]] == [300.0]
 
         state = monitor_deployed("deployed-stream", store.url, return_state=True)

@@ -1,7 +1,7 @@
 """The low-shot methods on the pools of record, beside the figures on record for them.
 
 The figures for `acis-pooled` are a prototype's of the same variant; none of them is printed in the paper,
-whose data sets are others (docs/papers/low-shot.md).  Mean squared errors of F1.  Where a method is
+whose data sets are others (docs/measured/papers/low-shot.md).  Mean squared errors of F1.  Where a method is
 deterministic the figures are worked out by hand.
 """
 

@@ -8,7 +8,6 @@ of cells: curves, areas, several systems and measures of single predictions alik
 A label's own loss is known, and counts as it is: the loss of a cell stands for unlabelled items alone.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
@@ -40,7 +39,7 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.combine import weighted_quantiles
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
@@ -52,7 +51,6 @@ from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
 AHEAD = 25            # labels of the round whose plan stands for later ones
-AT_ONCE = 2           # repeats whose draws are held together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,15 +66,12 @@ class ScoreState(SampleState):
     positive: Ints       # (R, C) labelled items of the class
     rounds: int
 
-    def evidence(self) -> Iterator[tuple[slice, Evidence]]:
+    def evidence(self) -> list[tuple[slice, Evidence]]:
         """All that is known, a few repeats at a time."""
-        whole = Evidence(
+        return Evidence(
             model=self.model, fit=self.fit, n=self.labelled.astype(np.float64),
             k=self.positive.astype(np.float64), left=self.left.astype(np.float64), sums=self.sums,
-        )
-        for at in range(0, len(self.labelled), AT_ONCE):
-            part = slice(at, at + AT_ONCE)
-            yield part, whole.rows(part)
+        ).parts()
 
     def quantities(self, part: slice) -> tuple[Quantity, ...]:
         """The measures, with the losses of the items that are labelled, in some of the repeats."""
@@ -114,15 +109,17 @@ class ScoreModel(Sampled):
         return score_cells(pool)
 
     def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
+        evidence: Floats | None = None,
     ) -> ScoreState:
-        """The prior mixture."""
+        """The prior mixture; after pseudo-labels (C, 2) of items of another class and of this one."""
         plain, axis, loss = first_sample(stack, cells, repeats, table), *_axis_of(cells, stack.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
         )), votes=axis.votes)
         model, nothing = label_model(shape, CONFIGURATIONS), np.zeros((repeats, cells.n_cells))
+        model = model if evidence is None else warmed(model, evidence)
         asked = tuple(quantities_asked(stack, cells, axis, loss))
         return ScoreState(
             **{f.name: getattr(plain, f.name) for f in fields(plain)},
@@ -213,7 +210,7 @@ class ScoreModel(Sampled):
         mine, exact = cast(ScoreState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), list(mine.evidence())
+        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), mine.evidence()
         outlooks = [
             report_quantities(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
         ]

@@ -32,7 +32,13 @@ from assay.evalcore.estimators.importance import (
     weight_of_draws,
 )
 from assay.evalcore.estimators.joint_region import NoRegion, Quantile, Region, Variance, confidence_region
-from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit_tree, tree_posterior
+from assay.evalcore.label_models import (
+    DirichletTree,
+    dirichlet_tree,
+    fit_tree,
+    settled_prior,
+    tree_posterior,
+)
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -247,7 +253,7 @@ class DirichletTreeMethod(AdaptiveTree):
             **empty,
             tree=tree,
             # every repeat starts alike: settle the prior once
-            joint=np.repeat(fit_tree(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
+            joint=np.repeat(settled_prior(tree), repeats, axis=0),
             sums=WeightSums.none(repeats),
             weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,

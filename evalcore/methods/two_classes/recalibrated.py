@@ -53,7 +53,6 @@ GUARD_NOTE = (
     "interval until three positives were found there."
 )
 FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
-REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,21 +79,12 @@ class RecalibratedState(MethodState):
         """The measures, as functions of the positives by prediction."""
         return of_predictions(self.measures, self.model.shape.predicted)
 
-    def parts(self) -> list[slice]:
-        """The repeats, a few at a time."""
-        return [slice(at, at + REPEATS_AT_ONCE) for at in range(0, len(self.labelled), REPEATS_AT_ONCE)]
-
     def evidence(self) -> list[tuple[slice, Evidence]]:
         """All that is known, a few repeats at a time."""
-        whole = Evidence(
-            model=self.model,
-            fit=self.fit,
-            n=self.n,
-            k=self.k,
-            left=self.left.astype(np.float64),
+        return Evidence(
+            model=self.model, fit=self.fit, n=self.n, k=self.k, left=self.left.astype(np.float64),
             sums=self.sums,
-        )
-        return [(part, whole.rows(part)) for part in self.parts()]
+        ).parts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +197,7 @@ class Recalibrated(Method):
 
     def refit(self, state: RecalibratedState) -> RecalibratedState:
         """The label model fitted to the labels the state holds."""
-        fits = [
-            fit(state.model, state.n[part], state.k[part], state.fit.coefficients[part])
-            for part in state.parts()
-        ]
+        fits = [fit(e.model, e.n, e.k, e.fit.coefficients) for _, e in state.evidence()]
         return replace(state, fit=Fit.join(fits))
 
     def estimate(

@@ -70,7 +70,7 @@ def test_numbers_and_tags_end_at_the_exact_value(kind):
 
 
 def test_the_example_of_the_documentation_runs(capsys):
-    text = (Path(__file__).parents[4] / "docs" / "outcomes.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "reference" / "outcomes.md").read_text()
     [example] = [part.split("```")[0] for part in text.split("```python")[1:] if "user_measure(" in part]
     names = {}
     exec(example, names)

@@ -20,7 +20,7 @@ from assay.evalcore.methods.two_classes.passive import Passive
 from assay.evalcore.methods.two_classes.registry import METHODS, capabilities_table, method, methods_that
 from assay.evalcore.pool.partition import build_partition
 
-GUIDE = Path(__file__).parents[5] / "docs" / "using-methods.md"
+GUIDE = Path(__file__).parents[5] / "docs" / "how-to" / "using-methods.md"
 
 
 def asked(how, names=("f1", "recall"), **changes):

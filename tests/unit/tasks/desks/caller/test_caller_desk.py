@@ -16,7 +16,7 @@ from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
-DOCUMENT = Path(__file__).parents[5] / "docs" / "desks.md"
+DOCUMENT = Path(__file__).parents[5] / "docs" / "reference" / "desks.md"
 CLASSES = ("match", "no match")
 
 
