@@ -103,6 +103,9 @@ def with_single_draws(name: str) -> str:
     Raises UnknownName as `method`, and BadInput for a method whose single draws have no known probability.
     """
     chosen = method(name)
+    if chosen.asks_anew:
+        raise BadInput(f"{name!r} asks about an item once a round, so its draws are not made one after the "
+                       "other; leave out requery")
     if not chosen.capabilities.single_draws:
         able = ", ".join(methods_that("single_draws"))
         raise BadInput(f"{name!r} does not draw its items one after the other; methods that do: {able}")

@@ -45,6 +45,15 @@ def test_a_monitor_serves_the_measure_that_it_watches():
         assert [m.drives for m in opened.measures] == drives
 
 
+def test_a_monitor_asks_about_no_item_again():
+    data = spec_json(
+        Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5}, measure=["precision"],
+        method="dirichlet-tree-stochastic:requery=rounds",
+    )
+    with pytest.raises(BadInput, match=r"once a round.*leave out requery; a breach is called on evidence"):
+        MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
+
+
 def test_a_live_round_asks_about_no_item_twice():
     with pytest.raises(BadInput, match=r"method.*only a replay does: use requery=rounds"):
         _spec(method="dirichlet-tree-stochastic:requery=true")
