@@ -78,7 +78,7 @@ def _of_column(
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
     numbers = [
-        _Number(measure=measure, part=part, found=found, row=_named(question, measure, name, row))
+        _Number(measure=measure, part=part, found=found, row=_named(question, measure, part, name, row))
         for measure in told
         for name, of in parts.items()
         for part, (row, found) in enumerate(
@@ -99,8 +99,14 @@ def _of_column(
     return rows
 
 
-def _named(question: Question, measure: OutcomeMeasure, segment: str, row: Estimate) -> Estimate:
-    """The row with the segment, and the systems, that it is of."""
+def _named(
+    question: Question, measure: OutcomeMeasure, part: int, segment: str, row: Estimate
+) -> Estimate:
+    """The row with the segment, the systems and the threshold that it is of."""
+    if measure.points:
+        point = measure.points[part]
+        row = replace(row, measure=point.measure, at=point.at, curve=measure.name)
+
     def name(system: int | None) -> str | None:
         return None if system is None or not question.systems else question.systems[system]
 
