@@ -1,11 +1,10 @@
 """What every method can do, for every kind of label: `python -m benchmarks.abilities`.
 
-Rewrites the tables of docs/outcomes.md between its lines BEGIN and END. Nothing is written down by hand: the
-rows are those of the registries, and an evaluation or a monitor can do what its spec is not refused for.
+Prints the tables; docs/conf.py puts them on the site. Nothing is written down by hand: the rows are those of
+the registries, and an evaluation or a monitor can do what its spec is not refused for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,10 +22,6 @@ from assay.evalcore.outcomes.tags import Tags
 from assay.tasks.spec.errors import refusal as told
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
-
-BEGIN = "<!-- methods: made by python -m benchmarks.abilities -->"
-END = "<!-- end of methods -->"
-OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
 
 # labels of each kind, their pool's columns, and a measure that all methods know
 _PREDICTED = {"prediction": "p"}
@@ -202,21 +197,13 @@ def table_of_features() -> str:
 
 
 def every_table() -> str:
-    """What stands between BEGIN and END."""
+    """All three tables, with the words between them."""
     return (
-        f"{table()}\n\nThe measures of each kind of labels:\n\n{table_of_measures()}\n\n"
-        f"What an evaluation by `auto` can be asked for, and what a spec that cannot have it is told:\n\n"
+        f"## Methods\n\n{table()}\n\n## Measures of each kind of labels\n\n{table_of_measures()}\n\n"
+        f"## What `auto` can be asked for\n\nAnd what a spec that cannot have it is told.\n\n"
         f"{table_of_features()}"
     )
 
 
-def main() -> None:
-    """Rewrite the tables."""
-    text = OUT.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    OUT.write_text(f"{before}{BEGIN}\n\n{every_table()}\n\n{END}{after}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print(every_table())

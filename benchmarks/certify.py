@@ -3,7 +3,7 @@
     python -m benchmarks.certify --repeats 100 --pools abt-buy,band --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --until 300 --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --methods recalibrated --budgets 50,100,150 --cache c.jsonl
-    python -m benchmarks.certify --write --cache certification.jsonl       # docs/certification.md
+    python -m benchmarks.certify --write --cache certification.jsonl       # docs/measured/certification.md
 
 Work is cut into cells (pool, method, measures, block of 50 repeats), as many at a time as there are
 processors.  A finished cell is a line of the cache: sums of errors, squared errors, covers and widths, so
@@ -57,7 +57,7 @@ from benchmarks.half_widths import Needs, oracle_needs, table
 from benchmarks.half_widths import write_csv as write_half_widths
 from benchmarks.real_pools import real_pool
 
-OUT = Path(__file__).parent.parent / "docs" / "certification.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "certification.md"
 
 
 @lru_cache(maxsize=4)    # a process works on one pool after the other
@@ -186,7 +186,7 @@ def needs(cache: Path) -> Needs:
 
 
 def write(cache: Path, names: Sequence[str]) -> None:
-    """docs/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
+    """docs/measured/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
     found = totals(cache, "+".join(names))
     reached = narrowing(cache, needs(cache))
     rows = certified_table.rows(found, lambda *where: best(found, *where), KIND_OF)

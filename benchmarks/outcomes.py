@@ -1,6 +1,6 @@
 """Methods for any kind of outcome on real pools: `python -m benchmarks.outcomes [--repeats R] [--pools a,b]`.
 
-Rewrites the tables of docs/outcomes.md, below its line MARK.  Pools are read from ASSAY_POOLS.
+Rewrites the tables of docs/measured/outcomes.md, below its line MARK.  Pools are read from ASSAY_POOLS.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 
 MARK = "<!-- below: made by python -m benchmarks.outcomes -->"
-OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcomes.md"
 BUDGETS = (50, 100, 200, 300, 500, 1000)
 LEAST = 1e-7
 GEOMETRIC = 500     # the geometric mean is over budgets up to this
@@ -227,7 +227,7 @@ def rows(case: Case, repeats: int) -> Iterator[str]:
         elif name == "two evaluations":
             found[name] = ((_halves(case, budgets, repeats) ** 2).mean(axis=0), None, None)
         else:
-            trace = replay(
+            trace = simulate(
                 outcome_method(name), case.pool, stack, budgets, repeats=repeats, batch_size=50
             )[0]
             value, lower, upper = np.nan_to_num(trace.value), trace.lower, trace.upper

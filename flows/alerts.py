@@ -282,5 +282,5 @@ def check_owner(store: Store, owner: str) -> None:
 
 def _owners(store: Store) -> list[str]:
     """All that may have an outbox, sorted."""
-    of_monitors = [layout.monitor(name) for name in store.folders(layout.MONITORS_PREFIX)]
+    of_monitors = [layout.monitor_ledger(name) for name in store.folders(layout.MONITORS_PREFIX)]
     return sorted([*named_folders(store), *of_monitors])

@@ -18,7 +18,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of, write_page
 
-PAGE = Path("docs/papers/active-f-measure.md")
+PAGE = Path("docs/measured/papers/active-f-measure.md")
 PASSIVE = "passive-with-replacement:secondary-mixing=0"
 ACTIVE = "sawade:secondary-mixing=0"
 ACTIVE_PRINTED = "sawade:secondary-mixing=0:variance=printed"

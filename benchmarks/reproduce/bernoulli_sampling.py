@@ -28,7 +28,7 @@ from benchmarks.reproduce import tags_of_appendix_d as deviations
 from benchmarks.reproduce.pools import Tagged, digits, emotion, tags, write_page
 from benchmarks.reproduce.tags_of_appendix_d import Estimated, chances, estimate_macro, estimate_micro
 
-PAGE = Path("docs/papers/bernoulli-sampling.md")
+PAGE = Path("docs/measured/papers/bernoulli-sampling.md")
 METRICS = ("accuracy", "f1", "precision", "recall", "specificity")
 METHODS = {
     "uniform": "passive-with-replacement:secondary-mixing=0",

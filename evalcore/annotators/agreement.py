@@ -180,7 +180,7 @@ def interval_alpha(
     return _bootstrapped(alphas, n, float(np.mean(agreed)), confidence, rng, same)
 
 
-def spread_of(given: Sequence[Sequence[float]]) -> Spread | None:
+def answer_spread(given: Sequence[Sequence[float]]) -> Spread | None:
     """Of the answers about each item; None where no item has two."""
     several = [np.array(values) for values in given if len(values) > 1]
     if not several:

@@ -29,10 +29,10 @@ from assay.evalcore.annotators.agreement import (
     Level,
     Spread,
     agreements,
+    answer_spread,
     interval_alpha,
     krippendorff_alpha,
     mean_agreement,
-    spread_of,
 )
 from assay.evalcore.annotators.error_rates import dawid_skene
 from assay.evalcore.outcomes.base import LARGEST
@@ -265,7 +265,7 @@ class NumberAnswers(AnswerKind):
 
     def spread(self, answers: Answers) -> Spread | None:
         """Of all items with two answers."""
-        return spread_of(values_by_item(answers))
+        return answer_spread(values_by_item(answers))
 
     def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
         """In the order of the numbers."""

@@ -74,7 +74,7 @@ def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves
     """
     design, cell = plan.design, plan.cell
     p = design.model[0, cell]
-    moved = np.abs(design.gradient[0, cell]) * stands_for(plan) / int(design.size[0].sum())
+    moved = np.abs(design.gradient[0, cell]) * items_behind_draws(plan) / int(design.size[0].sum())
     moved = moved * _share_of_labels(plan, labels_before)
     unlikely = np.stack([1 - p, p], axis=1) < chance
     return np.asarray(unlikely & (moved > moves)[:, None] & plan.ask[:, None])
@@ -105,7 +105,7 @@ def surprising_classes(
         stack.of(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in each
     ], axis=1)                                                                     # (T, K, Q)
     apart = np.abs(pull - (p[..., None] * pull).sum(axis=1, keepdims=True)).max(axis=2)
-    moved = apart * stands_for(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)
+    moved = apart * items_behind_draws(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)
     return np.asarray((steady(p) < chance) & (steady(moved) > moves) & plan.ask[:, None])
 
 
@@ -123,7 +123,7 @@ def answers_by_draw(surprising: Bools) -> dict[int, tuple[int, ...]]:
     }
 
 
-def stands_for(plan: RoundPlan) -> Floats:
+def items_behind_draws(plan: RoundPlan) -> Floats:
     """(T,) items of the pool that each draw stands for in its round."""
     with np.errstate(divide="ignore"):
         weight = np.where(plan.probability > 0, 1 / plan.probability, 0.0)

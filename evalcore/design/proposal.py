@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores, csf_edges
@@ -92,7 +92,7 @@ def variance_minimising(
     deterministic: bool = True,
     mixing: float = 0.0,
     reuse: float = 0.0,
-) -> Design:
+) -> CountedDesign:
     """The design of a round drawn with replacement, for the measures that drive the sampling.
 
     labelled (R, C, 2): items by cell and label; left (R, C): unlabelled items; positive_rate (R, C): of
@@ -138,7 +138,7 @@ def replacement_design(
     size: Ints,
     mixing: float = 0.0,
     reuse: float = 0.0,
-) -> Design:
+) -> CountedDesign:
     """The design of a round drawn with replacement, from the relative probability of every item.
 
     labelled (R, C, 2), left (R, C): items by cell, as in `variance_minimising`; unknown (R, C): relative
@@ -161,7 +161,7 @@ def replacement_design(
         unknown = (1 - reuse) * unknown + reuse / cells.n_items
         known = (1 - reuse) * known + reuse / cells.n_items
     unknown, known = _keep_rounds_finite(unknown, known, left, labelled, wanted, size)
-    return Design(
+    return CountedDesign(
         replacement=True,
         size=np.broadcast_to(cells.size, left.shape),
         left=left,
@@ -173,7 +173,7 @@ def replacement_design(
     )
 
 
-def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: Design) -> Floats:
+def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: CountedDesign) -> Floats:
     """Variance (R,) of J·(w ℓ) over one draw of this design, as the label model predicts it.
 
     labelled (R, C, 2): items labelled before the round.  Theorem 2 of Marchant & Rubinstein (2021) with the

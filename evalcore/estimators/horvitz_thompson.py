@@ -93,7 +93,9 @@ def measure_variance(measure: Measure, totals: Totals) -> tuple[Floats, Floats]:
     return np.where(totals.weight > 0, value, np.nan), variance
 
 
-def estimate(measure: Measure, totals: Totals, confidence: float, kind: str = "beta") -> EstimateArrays:
+def estimate_of_totals(
+    measure: Measure, totals: Totals, confidence: float, kind: str = "beta"
+) -> EstimateArrays:
     """A measure of the table, with an interval of the kind `beta` or `normal`, cut to the measure's range.
 
     A variance of 0 means that nothing is known of the error yet: the interval is the whole range.

@@ -14,7 +14,13 @@ from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
-from assay.evalcore.evaluation.estimate import Band, Comparison, ComparisonVerdict, Estimate, why_undefined
+from assay.evalcore.evaluation.estimate import (
+    Band,
+    Comparison,
+    ComparisonVerdict,
+    MeasureEstimate,
+    why_undefined,
+)
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import labels_to_decide
@@ -40,7 +46,7 @@ class _Asked:
     versus: str | None = None
 
 
-def estimates(question: Question, state: State) -> list[Estimate]:
+def estimates(question: Question, state: State) -> list[MeasureEstimate]:
     """The estimate of each number asked for: measure by measure, and the classes of a measure in order."""
     rng = stream(question.seed, question.evaluation, state.round, "estimate")
     found = question.method.numbers(state.inner, question.confidence, rng)
@@ -53,7 +59,7 @@ def estimates(question: Question, state: State) -> list[Estimate]:
     return rows
 
 
-def system_estimates(question: Question, state: State) -> list[Estimate]:
+def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
     """The estimates of the further systems of two classes: each measure of the first, then of the second ...
 
     Raises BadInput where there are further systems and the method judges one.
@@ -72,7 +78,7 @@ def system_estimates(question: Question, state: State) -> list[Estimate]:
     ]
 
 
-def share_of_one_label(estimate: Estimate) -> float | None:
+def share_of_one_label(estimate: MeasureEstimate) -> float | None:
     """Of a reported estimate: the share of one label in the variance, where it is more than half."""
     share = estimate.diagnostics.get(ONE_LABEL)
     return float(share) if isinstance(share, float) else None
@@ -96,7 +102,7 @@ def _asked(question: Question) -> list[_Asked]:
 def _present(
     question: Question, state: State, asked: _Asked, arrays: EstimateArrays, exact: bool,
     comparison: Comparison | None = None,
-) -> Estimate:
+) -> MeasureEstimate:
     value = _number(arrays.value[0])
     diagnostics = {name: first_entry(entry) for name, entry in arrays.diagnostics.items()}
     if state.undecided:
@@ -105,7 +111,7 @@ def _present(
         None if value is None and exact else _number(end[0], _number(bound))
         for end, bound in zip((arrays.lower, arrays.upper), asked.measure.bounds, strict=True)
     )
-    return Estimate(
+    return MeasureEstimate(
         measure=asked.measure.name,
         value=value,
         undefined_reason=why_undefined(asked.measure.undefined_when, exact=exact) if value is None else None,
@@ -132,7 +138,7 @@ def _kind(question: Question, state: State, arrays: EstimateArrays, closed: bool
     return f"{kind}, over clusters" if state.inner.clustered else kind
 
 
-def _on_curve(row: Estimate, asked: _Asked, arrays: EstimateArrays) -> Estimate:
+def _on_curve(row: MeasureEstimate, asked: _Asked, arrays: EstimateArrays) -> MeasureEstimate:
     """The row of a point of a curve: what the predictions of its threshold come to."""
     if not isinstance(asked.measure, OutcomeMeasure) or not asked.measure.points:
         return row
@@ -288,7 +294,7 @@ def _chance_better(d: Difference) -> float | None:
 # Without such a share the answer is unbiased but may rest on a few enormous weights: look at its
 # `effective_draws`.
 
-def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[Estimate]:
+def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[MeasureEstimate]:
     """Estimates of other measures from the labels of an evaluation, in order.
 
     Raises BadInput for a method whose labels cannot be used so, or for a measure that depends on items that

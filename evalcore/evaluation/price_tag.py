@@ -26,10 +26,10 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from assay.evalcore.design.round import Design, EstimateArrays
+from assay.evalcore.design.round import CountedDesign, EstimateArrays
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
-from assay.evalcore.evaluation.estimate import Estimate, PriceTag
+from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -39,7 +39,7 @@ from assay.evalcore.types import Bools, Diagnostic, Floats, Ints
 
 T = TypeVar("T", float, bool, str)
 # of the number of an estimate, the estimate without it, and its arrays (R = 1)
-Pricing: TypeAlias = Callable[[int, Estimate, EstimateArrays], PriceTag | None]
+Pricing: TypeAlias = Callable[[int, MeasureEstimate, EstimateArrays], PriceTag | None]
 MOST_NUMBERS = 12   # of a measure whose numbers get a price
 _NOTHING = "the labels show no error yet, so the error of random sampling cannot be told"
 
@@ -49,7 +49,7 @@ def pricing(question: Question, state: State) -> Pricing:
     if isinstance(question.measures, Stack):
         return _by_pulls(question, state)
 
-    def by_confusion(q: int, row: Estimate, arrays: EstimateArrays) -> PriceTag:
+    def by_confusion(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag:
         return price_tag(
             question.measures[q], question.cells, state.inner.labelled[0], state.inner.left[0], state.reached,
             ends=(row.lower, row.upper), exact=row.interval == "exact", confidence=question.confidence,
@@ -63,7 +63,7 @@ def _by_pulls(question: Question, state: State) -> Pricing:
     """None for measures of very many numbers, where systems are compared, and over clusters."""
     variances, items = pull_variances(question, state), question.cells.n_items
 
-    def price(q: int, row: Estimate, arrays: EstimateArrays) -> PriceTag | None:
+    def price(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag | None:
         measure = question.measures.measures[question.measures.parts[q][0]]
         if len(measure.parts) > MOST_NUMBERS or len(question.systems) > 1 or state.inner.clustered:
             return None
@@ -79,7 +79,7 @@ def _by_pulls(question: Question, state: State) -> Pricing:
         )
         return told(row, labels, reason)
 
-    def told(row: Estimate, labels: int | None, reason: str | None) -> PriceTag:
+    def told(row: MeasureEstimate, labels: int | None, reason: str | None) -> PriceTag:
         """With what a model of the labels says, where the method has one."""
         return beside_a_model(PriceTag(
             random_labels=labels, random_labels_reason=reason,
@@ -259,7 +259,7 @@ class UnseenBound:
     reason: str | None         # why there is no bound
 
 
-def reach(design: Design, asked: Ints, *, negatively_associated: bool) -> Floats:
+def reach(design: CountedDesign, asked: Ints, *, negatively_associated: bool) -> Floats:
     """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
 
     negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method

@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
-from assay.evalcore.design.round import AnyDesign, ClosedDraws, RoundLabels, RoundPlan, class_numbers
+from assay.evalcore.design.round import ClosedDraws, Design, RoundLabels, RoundPlan, class_numbers
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.nonresponse import after_gaps, response
 from assay.evalcore.evaluation.price_tag import reach
-from assay.evalcore.evaluation.state import Asked, Past, Question, State, begin, with_one_more
+from assay.evalcore.evaluation.state import Asked, Past, Question, State, before_any_label, with_one_more
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
@@ -45,7 +45,7 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
 
 
 def _address(
-    sizes: Ints, state: State, design: AnyDesign, draws: Draws, rng: np.random.Generator
+    sizes: Ints, state: State, design: Design, draws: Draws, rng: np.random.Generator
 ) -> RoundPlan:
     """Give every draw its item: new ones uniformly from the items of the cell that were not answered yet."""
     cell, ordinal = draws.cell[0], draws.ordinal[0]
@@ -172,7 +172,7 @@ def _with_answers(asked: Mapping[int, Asked], plan: RoundPlan, codes: Floats) ->
 
 def revised_state(question: Question, rounds: Sequence[ClosedDraws]) -> State:
     """The state after these rounds: `code` is of now, `seen` as the plan and the closing had it."""
-    state, method = begin(question), question.method
+    state, method = before_any_label(question), question.method
     known: dict[tuple[int, int], float] = {}   # items out of the later plans' reach -> code of now
     late: dict[tuple[int, int], float] = {}    # items that had no answer then
     for one in rounds:
@@ -267,7 +267,7 @@ class LabelledRound:
 
 
 def chances_of(rounds: Sequence[LabelledRound]) -> Chances | None:
-    """How likely single draws were, over all rounds: see the top of this module; None for neither.
+    """How likely single draws were, over all rounds; None where that is not known.
 
     Where every item had the same chance but some were not answered, the others weigh by their response.
     """

@@ -1,9 +1,9 @@
 """The records of one live evaluation: what is asked, where it stands, and which outcomes were seen so far.
 
-An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `begin`, and
+An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `before_any_label`, and
 `plan` and `observe` (`evalcore.evaluation.rounds`) in turn until it stops.  The methods are the same
-ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is `begin` followed
-by `observe` for every closed round, with the plan and the labels the ledger holds.
+ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is
+`before_any_label`, then `observe` for every closed round, with the plan and the labels the ledger holds.
 
     C   cells
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.measures.difference import leading
 from assay.evalcore.measures.stack import Stack
@@ -51,7 +51,7 @@ class Asked:
 class Past:
     """A closed round of two classes as the method saw it (R = 1)."""
 
-    design: Design
+    design: CountedDesign
     labels: RoundLabels
     excluded: Ints                 # (1, C) items that stayed undecided
 
@@ -75,7 +75,7 @@ class State:
         return not self.inner.wanted.any()
 
 
-def begin(question: Question) -> State:
+def before_any_label(question: Question) -> State:
     """The state before the first round.
 
     Raises BadInput for evidence where the method's label model takes none.

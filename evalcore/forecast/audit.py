@@ -24,7 +24,7 @@ from math import ceil, expm1, floor, log, log1p
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures import two_classes
@@ -175,7 +175,7 @@ def _drawn(question: Question, state: State) -> _Drawn:
     )
 
 
-def _step(drawn: _Drawn, now: Estimate, before: Ends, size: int) -> tuple[AuditStep, bool]:
+def _step(drawn: _Drawn, now: MeasureEstimate, before: Ends, size: int) -> tuple[AuditStep, bool]:
     """An audit of this size, and whether it brings the wide interval down; before: `_ends` of none."""
     after, main = _ends(drawn, now.confidence, size), (np.array([now.lower]), np.array([now.upper]))
     # the interval as reported, its ends moved as far as those of the posterior, inwards alone
@@ -198,10 +198,9 @@ def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
     found = more * drawn.expected
     known = by_prediction(drawn.k + found, drawn.predicted)
     rng = stream(drawn.luck, "audit")
-    hits, missed = (
-        known[:, f, None] + finite_counts(drawn.wide, drawn.left - more, which, rng)
-        for f, which in ((1, drawn.predicted), (0, 1 - drawn.predicted))
-    )
+    groups = np.stack([1 - drawn.predicted, drawn.predicted])
+    positives = known[:, None] + finite_counts(drawn.wide, drawn.left - more, groups, rng)
+    missed, hits = positives[..., 0], positives[..., 1]
     items = by_prediction(drawn.n + drawn.left, drawn.predicted)
     value = two_classes.of_totals(drawn.measure, hits, missed, items)
     log_weight = drawn.log_found @ found[0] + drawn.log_clear @ (more - found)[0]

@@ -30,8 +30,8 @@ from assay.evalcore.types import Floats
 # the forecast.
 #
 # A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more than
-# the budget".  The forecast is as good as the worlds are plausible.  docs/price.md has it beside what really
-# happened.
+# the budget".  The forecast is as good as the worlds are plausible.  docs/measured/forecasts.md has it beside
+# what really happened.
 
 MOST = 3_000            # labels beyond which no forecast goes
 RANGE = 0.8             # share of the worlds that [low, high] holds
@@ -192,7 +192,7 @@ def luck(ordered: Floats) -> Luck:
 #
 # Nobody knows V exactly, so it is varied: in each of WORLDS worlds it is divided by χ²/df, with as many
 # degrees of freedom as the labels so far, and the guesses, are worth.  A world's value lies as far from the
-# estimate as its interval says.  docs/outcomes.md has forecasts beside what replays took.
+# estimate as its interval says.  docs/measured/forecasts.md has forecasts beside what replays took.
 #
 #     C   cells;  Q   numbers asked for;  W   worlds;  L   numbers of labels that are tried
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
 from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds
@@ -164,7 +164,7 @@ def prognosis(
     found: list[Forecast] = []
     if goals:
         found = forecast(
-            question, begin(question), goals, budget or HORIZON, batch_size=batch_size,
+            question, before_any_label(question), goals, budget or HORIZON, batch_size=batch_size,
             worlds=worlds or AT_ONCE, played=played,
         )
     tables = _tables(pool, partition.cells)

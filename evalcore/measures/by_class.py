@@ -82,7 +82,6 @@ class Counts(Loss):
         return np.concatenate([np.zeros(known.shape, np.bool_), known <= 0], axis=-1)
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        """See Loss."""
         k = self.kind.width
         return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
 

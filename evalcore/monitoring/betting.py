@@ -41,7 +41,7 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.design.draws import weights
-from assay.evalcore.design.round import AnyDesign
+from assay.evalcore.design.round import Design
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -112,7 +112,7 @@ class Account:
         )
 
 
-def draw_weights(design: AnyDesign) -> Floats:
+def draw_weights(design: Design) -> Floats:
     """The weights (R, C) of unlabelled items that the draws of a round are proportional to.
 
     Those of a design with replacement are its probabilities; without, its items were drawn one at a time.

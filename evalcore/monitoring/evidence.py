@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.rounds import LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -106,12 +106,10 @@ class WatchedMeasure(WatchedNumber):
 
     @property
     def n_items(self) -> int:
-        """See WatchedNumber."""
         return self.cells.n_items
 
     @property
     def decided_by_mean(self) -> bool:
-        """See WatchedNumber."""
         return self.measure.margin(0.5) is not None
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
@@ -124,11 +122,9 @@ class WatchedMeasure(WatchedNumber):
         return np.stack([table for table in tables if table is not None])
 
     def expected(self, against: Floats, one: LabelledRound, share: float) -> betting.Expected:
-        """See WatchedNumber."""
         return betting.expected(against, one.plan.design.model, share)
 
     def found(self, against: Floats, one: LabelledRound) -> Floats:
-        """See WatchedNumber."""
         asked = one.plan.ask
         return np.asarray(against[:, one.plan.cell[asked], np.maximum(one.label[asked], 0)])
 
@@ -156,23 +152,19 @@ class WatchedStack(WatchedNumber):
 
     @property
     def measure(self) -> OutcomeMeasure:
-        """See WatchedNumber."""
         first: OutcomeMeasure = self.question.measures.measures[0]
         return first
 
     @property
     def n_items(self) -> int:
-        """See WatchedNumber."""
         return int(self.question.cells.n_items)
 
     @property
     def decided_by_mean(self) -> bool:
-        """See WatchedNumber."""
         return self.measure.margin is not None
 
     @property
     def full_name(self) -> str:
-        """See WatchedNumber."""
         name, system = self.measure.full_name, self.measure.system
         if system is None or self.versus is None:
             return name
@@ -180,12 +172,11 @@ class WatchedStack(WatchedNumber):
 
     @property
     def versus(self) -> str | None:
-        """See WatchedNumber."""
         versus = self.measure.versus
         return None if versus is None else self.question.systems[versus]
 
     def one_at_a_time(self, one: LabelledRound) -> bool:
-        """See WatchedNumber: a design without replacement does not say it."""
+        """A design without replacement does not say it."""
         return self.question.method.one_at_a_time and not one.plan.census
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
@@ -221,7 +212,7 @@ class WatchedStack(WatchedNumber):
         return pull
 
     def expected(self, against: Worth, one: LabelledRound, share: float) -> betting.Expected:
-        """See WatchedNumber; undecided items count with v = 0, and the mean over the others has its sign."""
+        """Undecided items count with v = 0, and the mean over the others has its sign."""
         cells = self.question.cells
         said = against.of(self.question.method.expects(one.before), cells.told / cells.size[:, None])
         mean = np.clip(said, against.least, against.most)
@@ -232,7 +223,6 @@ class WatchedStack(WatchedNumber):
         )
 
     def found(self, against: Worth, one: LabelledRound) -> Floats:
-        """See WatchedNumber."""
         stack = self.question.measures
         phi = stack.kind.phi(np.where(is_outcome(one.code), one.code, 0.0))
         return against.of(stack.of(one.items, phi), stack.known(one.items))
@@ -274,7 +264,7 @@ class WindowSample:
 
     measured_by: WatchedNumber
     confidence: float                # of the intervals
-    estimates: Sequence[Estimate]    # of the pool and of its segments
+    estimates: Sequence[MeasureEstimate]    # of the pool and of its segments
     segments: Segments
     rounds: Sequence[LabelledRound]  # with the labels of now
     settled: bool = False            # nothing is left whose label could change a measure

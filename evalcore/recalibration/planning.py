@@ -159,7 +159,7 @@ def _expected(
     """
     if not spread:
         return items * _inclusion(view, items, step, labels)
-    even = audited * waterfill((audited > 0).astype(np.float64), audited, step * spread)
+    even = audited * spread_labels((audited > 0).astype(np.float64), audited, step * spread)
     rest = items - even
     return np.asarray(even + rest * _inclusion(view, rest, step - even.sum(axis=1), labels))
 
@@ -174,15 +174,15 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     # every cell alike, whatever the model says of it: where a model is wrong, it is wrong without knowing
     reach = np.divide(view.pull > 0, items, out=np.zeros_like(items), where=items > 0)
     parts = [
-        waterfill(search, items, step * (1 - even)),
-        waterfill(neyman, items, step * even),
-        waterfill(reach, items, step * EXPLORE / (1 - EXPLORE)),
+        spread_labels(search, items, step * (1 - even)),
+        spread_labels(neyman, items, step * even),
+        spread_labels(reach, items, step * EXPLORE / (1 - EXPLORE)),
     ]
     if view.others:
         # one label set serves every measure asked for
-        others = [waterfill(pull * spread, items, step) for pull in view.others]
+        others = [spread_labels(pull * spread, items, step) for pull in view.others]
         parts.append(SECONDARY * np.mean(others, axis=0))
-    return waterfill(np.sum(parts, axis=0), items, step)
+    return spread_labels(np.sum(parts, axis=0), items, step)
 
 
 # How many labels each cell gets, in expectation.
@@ -195,7 +195,7 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
 # Search gives labels in proportion to red⁴, Neyman allocation in proportion to |g| s; both stop at an
 # inclusion probability of 1.
 
-def waterfill(weight: Floats, items: Floats, labels: Floats) -> Floats:
+def spread_labels(weight: Floats, items: Floats, labels: Floats) -> Floats:
     """π (R, C) = min(1, λ weight) with Σ_c items_c π_c = labels, or 1 everywhere if labels reach the items.
 
     weight, items (R, C) not negative; labels (R,).  A cell with items and without weight gets none, unless

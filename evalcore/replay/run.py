@@ -73,7 +73,7 @@ def blocks(repeats: int) -> list[tuple[int, int]]:
     return [(i, min(BLOCK, repeats - start)) for i, start in enumerate(range(0, repeats, BLOCK))]
 
 
-def replay(
+def simulate(
     method: AnyMethod,
     pool: LabelledPool | OutcomePool,
     measures: Any,

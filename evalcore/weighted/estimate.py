@@ -39,7 +39,7 @@ from scipy.special import ndtri, stdtrit
 
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
-from assay.evalcore.evaluation.estimate import Estimate, why_undefined
+from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
@@ -109,7 +109,7 @@ class Linearised:
 def weighted_estimates(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
     confidence: float,
-) -> list[Estimate]:
+) -> list[MeasureEstimate]:
     """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`."""
     return [
         row for measure in measures for row, _ in weighted_rows(kind, measure, sample, of, confidence)
@@ -118,7 +118,7 @@ def weighted_estimates(
 
 def weighted_rows(
     kind: OutcomeKind, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, confidence: float
-) -> list[tuple[Estimate, Linearised]]:
+) -> list[tuple[MeasureEstimate, Linearised]]:
     """The estimate of each number of a measure, with what its interval is made of."""
     for loss in measure.losses:
         loss.needs(of.items)
@@ -238,7 +238,7 @@ def _centres(sample: WeightedSample, z: Floats) -> Floats:
 
 
 def _doubted(phi: Floats, w: Floats) -> Floats:
-    """φ (n, K) of labels that may have turned out otherwise: see the top of this module."""
+    """φ (n, K) of labels that may have turned out otherwise."""
     found = (phi * (w > 0)[:, None]).sum(axis=0)
     share = w @ phi / max(float(w.sum()), 1e-300)
     least = 0.5 / (max(int((w > 0).sum()), 1) * phi.shape[1])
@@ -272,7 +272,7 @@ def _ends(
 def _estimate(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
     found: Linearised, ends: tuple[float, float], few: bool, confidence: float,
-) -> Estimate:
+) -> MeasureEstimate:
     n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
     settled = sample.exact and bool(np.isfinite(value))
     exact = settled and found.clusters is None and found.slack[part] < _ROUNDING
@@ -289,7 +289,7 @@ def _estimate(
     lower, upper = ends if found.clusters is not None or not settled else (value, value)
     lower = max(min(lower, value - found.slack[part]), measure.bounds[0])
     upper = min(max(upper, value + found.slack[part]), measure.bounds[1])
-    return Estimate(
+    return MeasureEstimate(
         measure=measure.name, value=None if reason else value, undefined_reason=reason,
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
         confidence=confidence, labels=n, interval=NONE if reason else "exact" if exact else found.kind,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
@@ -133,7 +133,7 @@ def judge_figures(
     return tuple(found)
 
 
-def _figure(figure: str, e: Estimate, *, turned: bool) -> JudgeFigure:
+def _figure(figure: str, e: MeasureEstimate, *, turned: bool) -> JudgeFigure:
     """turned: the figure is 1 minus the measure."""
     value, lower, upper = (
         (None if x is None else 1 - x for x in (e.value, e.upper, e.lower)) if turned

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.evalcore.evaluation import segments as by_segment
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import Difference, chance_above, comparison_of
 from assay.evalcore.evaluation.rounds import LabelledRound, Segments
 from assay.evalcore.evaluation.state import Question, State
@@ -26,7 +26,7 @@ from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import interval_ends
 from assay.evalcore.outcomes.base import is_outcome
-from assay.evalcore.outcomes.items import together
+from assay.evalcore.outcomes.items import joined_items
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, Linearised, weighted_rows
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
@@ -42,12 +42,12 @@ class _Number:
     measure: OutcomeMeasure
     part: int
     found: Linearised
-    row: Estimate
+    row: MeasureEstimate
 
 
 def estimates_by_segment(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
-) -> tuple[Estimate, ...]:
+) -> tuple[MeasureEstimate, ...]:
     """By column, then measure, then value, then the measure's classes; rounds: all that were closed.
 
     A positive and a negative class have estimates of their own (`evalcore.evaluation.segments`).  Nothing
@@ -61,8 +61,8 @@ def estimates_by_segment(
         return ()
     sample = weighted_sample(question, state, rounds)
     with_label = [(one, is_outcome(one.code)) for one in rounds]
-    items = together([one.items.at(at) for one, at in with_label])
-    rows: list[Estimate] = []
+    items = joined_items([one.items.at(at) for one, at in with_label])
+    rows: list[MeasureEstimate] = []
     for column, values in segments.items():
         place = np.concatenate([one.segment[column][at] for one, at in with_label])
         parts = {
@@ -74,7 +74,7 @@ def estimates_by_segment(
 
 def _of_column(
     question: Question, state: State, sample: WeightedSample, parts: Mapping[str, Labelled]
-) -> list[Estimate]:
+) -> list[MeasureEstimate]:
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
     numbers = [
@@ -100,8 +100,8 @@ def _of_column(
 
 
 def _named(
-    question: Question, measure: OutcomeMeasure, part: int, segment: str, row: Estimate
-) -> Estimate:
+    question: Question, measure: OutcomeMeasure, part: int, segment: str, row: MeasureEstimate
+) -> MeasureEstimate:
     """The row with the segment, the systems and the threshold that it is of."""
     if measure.points:
         point = measure.points[part]

@@ -113,7 +113,7 @@ def advance_and_tell(store: Store, name: str) -> Standing | None:
         return None
     standing = advance(store, name)
     done = judge_window_of(store, name) if standing.state == "finished" else None
-    deliver(store, [name] if done is None else [name, layout.monitor(done.monitor)])
+    deliver(store, [name] if done is None else [name, layout.monitor_ledger(done.monitor)])
     return standing
 
 

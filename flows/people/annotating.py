@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from assay.evalcore.annotators.adjudication import Annotation, Place
-from assay.evalcore.annotators.checking import gold_of_round, stands_for
+from assay.evalcore.annotators.checking import gold_of_round, items_behind_draws
 from assay.evalcore.annotators.people import AnsweredRound, classes_of, numbered
 from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
 from assay.evalcore.annotators.rules import Rule, company
@@ -213,7 +213,7 @@ def _answered(
         prediction=classes_of(None if predicted is None else predicted[asked], len(asked)),
         label=numbered(labels, numbers),
         positive=statistics.chance_of_positive(planned.plan)[asked],
-        stands_for=stands_for(planned.plan)[asked],
+        stands_for=items_behind_draws(planned.plan)[asked],
         again=planned.again,
         again_alone=planned.again_alone,
         answers=answers,

@@ -14,7 +14,7 @@ from assay.evalcore.annotators.checking import answers_by_draw, surprising_answe
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
 from assay.evalcore.evaluation.rounds import (
     Segments,
@@ -23,7 +23,14 @@ from assay.evalcore.evaluation.rounds import (
     has_undecided,
     revised_state,
 )
-from assay.evalcore.evaluation.state import Question, State, begin, counted, leading_numbers, outcomes_seen
+from assay.evalcore.evaluation.state import (
+    Question,
+    State,
+    before_any_label,
+    counted,
+    leading_numbers,
+    outcomes_seen,
+)
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
@@ -162,7 +169,7 @@ class Statistics:
         return weighted_sample(self.question, state, [one.labelled({}) for one in closed])
 
     def window_sample(
-        self, closed: Sequence[ClosedRound], found: Sequence[Estimate], segments: Segments, *,
+        self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
         settled: bool,
     ) -> WindowSample:
         """What these rounds, with the labels of now, say to a monitor.
@@ -180,7 +187,7 @@ class Statistics:
 
     def _states(self, closed: Sequence[ClosedRound]) -> Iterator[Any]:
         """What the method knew before each round."""
-        state = begin(self.question)
+        state = before_any_label(self.question)
         for one in closed:
             yield state.inner
             state = close_round(self.question, state, one.answered())
@@ -219,7 +226,7 @@ def probability_kind(drawn: RoundPlan) -> str:
     return "per draw" if drawn.design.replacement else "inclusion"
 
 
-def _ends(estimate: Estimate) -> Ends:
+def _ends(estimate: MeasureEstimate) -> Ends:
     return Ends(value=estimate.value, lower=estimate.lower, upper=estimate.upper)
 
 

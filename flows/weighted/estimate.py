@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
@@ -156,13 +156,13 @@ def _cannot_be_drawn(
             "none could be drawn")
 
 
-def _withheld(e: Estimate, reason: str) -> Estimate:
+def _withheld(e: MeasureEstimate, reason: str) -> MeasureEstimate:
     return replace(
         e, value=None, lower=None, upper=None, variance=None, interval=NONE, undefined_reason=reason
     )
 
 
-def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: Estimate) -> EstimateRow:
+def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEstimate) -> EstimateRow:
     return EstimateRow(
         measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
         interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, revision=found.revision,

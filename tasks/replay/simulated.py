@@ -19,7 +19,7 @@ from assay.evalcore.methods.two_classes.base import Method
 from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepare
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared_cells
 from assay.evalcore.types import Floats
 from assay.tasks.replay.records import (
     OracleBudget,
@@ -129,7 +129,7 @@ def _refuse_idle(
         raise BadArgument("divergence", "needs one label an item, and the annotators of this pool differ")
     size = np.array([request.batch_size])
     if not any(
-        one.propose(one.start(prepare(one, pool)[0], measures, 1), size).replacement for one in chosen
+        one.propose(one.start(prepared_cells(one, pool)[0], measures, 1), size).replacement for one in chosen
     ):
         raise BadArgument("divergence", "is told of methods that draw with replacement, as dirichlet-tree, "
                                         f"and not of {methods}")

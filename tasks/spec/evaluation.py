@@ -49,7 +49,7 @@ from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
-from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_curves
+from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_scores
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template
@@ -125,7 +125,7 @@ class Spec(Part):
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; targets are of the first")
     drive: Drive | None = Field(
-        default=None, description="the measures that the choice of items serves; see docs/outcomes.md"
+        default=None, description="the measures that the choice of items serves, whatever their order"
     )
     target: Target = Field(
         default_factory=Target,
@@ -177,7 +177,7 @@ class Spec(Part):
         if not isinstance(data.get("pool"), dict):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
-        curves = asks_for_curves(data.get("measure"))
+        curves = asks_for_scores(data.get("measure"))
         alone = _guessed_beside(data["pool"]) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):
             data = data | {"labels": Compared(labels)}

@@ -146,7 +146,7 @@ Drive = Annotated[
 """Names of measures that are listed."""
 
 
-def asks_for_curves(measure: Any) -> bool:
+def asks_for_scores(measure: Any) -> bool:
     """Whether one of the measures, as they are written, is made of scores."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
     names = [one.get("name") if isinstance(one, dict) else one for one in listed]

@@ -11,7 +11,7 @@ from doubles.fuses import Fuse, Fused
 from doubles.small_pool import small_spec
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -46,7 +46,7 @@ class World:
         """Begin and advance, with the fuse around every effect."""
         store: Any = self.store if fuse is None else Fused(self.store, fuse)
         desk: Any = self.desk if fuse is None else Fused(self.desk, fuse)
-        begin(store, self.spec, desk)
+        begin_evaluation(store, self.spec, desk)
         return advance(store, self.spec.name, desk, repost_after=repost_after)
 
     def advance(self, repost_after: timedelta = timedelta(0), **more: Any) -> Standing:

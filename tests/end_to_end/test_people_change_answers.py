@@ -9,7 +9,7 @@ from doubles.small_pool import small_spec
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
@@ -109,7 +109,7 @@ def world(request, tmp_path):
     with (tmp_path / "labels.csv").open(newline="") as opened:
         made.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
     made.store, made.spec = MemoryStore(), spec
-    begin(made.store, spec, made.desk)
+    begin_evaluation(made.store, spec, made.desk)
     return made
 
 

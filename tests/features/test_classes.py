@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precisio
 from assay.evalcore.annotators.answers import class_answers
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, advance, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
@@ -33,7 +33,7 @@ AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 
 def begun(store, folder: Path, /, **changes) -> Spec:
     spec = Spec.from_json(spec_of_classes(folder, **changes))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return spec
 
 

@@ -9,7 +9,7 @@ from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.flows.evaluation.advance import NoRoundToClose, advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger
@@ -34,7 +34,7 @@ class Clock:
 def begun(folder, **changes):
     world = World(folder, **SMALL | changes)
     world.clock = Clock()
-    begin(world.store, world.spec, world.desk, now=world.clock)
+    begin_evaluation(world.store, world.spec, world.desk, now=world.clock)
     world.desk.answers = {}
     return world
 

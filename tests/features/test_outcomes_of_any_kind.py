@@ -14,7 +14,7 @@ from sklearn.metrics import f1_score, mean_squared_error, r2_score
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, advance, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -39,7 +39,7 @@ AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 
 def run(kind: str, folder: Path, /, store=None, **changes) -> tuple[MemoryStore, Standing]:
     store = store or MemoryStore()
-    begin(store, Spec.from_json(spec_of(kind, folder, **changes)))
+    begin_evaluation(store, Spec.from_json(spec_of(kind, folder, **changes)))
     return store, drive(store, kind, patience=AT_ONCE)
 
 
@@ -119,7 +119,7 @@ def test_numbers_at_the_callers_desk_with_skips_changed_answers_and_an_early_end
     spec = Spec.from_json(spec_of(
         "number", tmp_path, desk={"kind": "caller"}, skipped="set-aside", batch_size=10, budget={"labels": 20}
     ))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     desk = CallerDesk(store, evaluation="number", answers=spec.labels.answers)
     advance(store, "number")
     first = [one.item.item_id for one in desk.ask()]
@@ -140,7 +140,7 @@ def test_the_folder_takes_sets_of_tags(tmp_path):
     truth = write_tags(tmp_path)
     store = MemoryStore()
     desk = {"kind": "folder", "path": str(tmp_path / "d")}
-    begin(store, Spec.from_json(spec_of("tags", tmp_path, desk=desk)))
+    begin_evaluation(store, Spec.from_json(spec_of("tags", tmp_path, desk=desk)))
     assert advance(store, "tags").state == "waiting"
     folder = tmp_path / "d" / "tags"
     assert 'joined by "|", or none' in (folder / "INSTRUCTIONS.txt").read_text(encoding="utf-8")
@@ -159,7 +159,7 @@ def test_two_answers_are_compared_blind_and_what_was_shown_is_recorded(tmp_path)
     truth = write_pairs(tmp_path)
     store = MemoryStore()
     spec = Spec.from_json(spec_of("preference", tmp_path, desk={"kind": "caller"}))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     advance(store, "preference")
     desk = CallerDesk(store, evaluation="preference", answers=spec.labelling.blind.answers)
     waiting = desk.ask()

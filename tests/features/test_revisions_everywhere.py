@@ -10,7 +10,7 @@ from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.finished import finished_since, forget_finished
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
@@ -91,7 +91,7 @@ def verified(world):
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_revised_in_the_middle_and_at_the_end_are_verified(tmp_path, kind):
     world = KINDS[kind](tmp_path)
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
     planned = read_plan(Ledger(world.store, world.spec.name), 1)
@@ -181,7 +181,7 @@ def test_one_person_and_no_gold_leave_nothing_to_record(tmp_path):
 
 def test_gold_nobody_answered_is_no_non_response(tmp_path):
     world = several_people(tmp_path, "majority")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.votes = lambda item, _person: world.desk.answers[item]
     world.desk.answers = {}
     step(world)
@@ -212,7 +212,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
 
 def test_gold_that_somebody_removed_twice_keeps_no_label_waiting(tmp_path):
     world = several_people(tmp_path, "dawid-skene")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
     planned = read_plan(Ledger(world.store, "small"), 1)
@@ -228,7 +228,7 @@ def test_gold_that_somebody_removed_twice_keeps_no_label_waiting(tmp_path):
 
 def test_only_gold_that_was_answered_closes_no_round(tmp_path):
     world = several_people(tmp_path, "majority")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
     world.desk.answers = {i: world.truth[i] for i in read_plan(Ledger(world.store, "small"), 1).gold}

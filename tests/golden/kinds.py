@@ -21,7 +21,7 @@ from golden.answers import of_evaluation, of_history
 import assay
 from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -35,7 +35,7 @@ Case = Callable[[], dict[str, Any]]
 
 def _run(data: dict[str, Any]) -> dict[str, Any]:
     spec, store = Spec.from_json(data, origin="the golden file"), MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     advance(store, spec.name)
     return of_evaluation(store, spec.name)
 

@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -36,7 +36,7 @@ def run(pool, seed, rounds, size=50, measures=("accuracy", "f1")):
         method=m, cells=partition.cells, measures=tuple(map(measure, measures)), confidence=0.95,
         seed=seed, evaluation="segments",
     )
-    state, rows = begin(question), []
+    state, rows = before_any_label(question), []
     while len(rows) < rounds and not state.exhausted:
         p = plan(question, state, size)
         items = order[offset[p.cell] + p.rank]
@@ -139,7 +139,7 @@ def by_segment(method, pool, segment, seed, names, rounds, size):
         evaluation="segments",
         by_segment={"part": count_by_segment(cell, partition.cells.n_cells, segment, n)},
     )
-    state, done = begin(question), []
+    state, done = before_any_label(question), []
     for _ in range(rounds):
         p = plan(question, state, size)
         items = order[offset[p.cell] + p.rank]
@@ -232,7 +232,7 @@ def rows_by_segment(
                         evaluation="systems", systems=("old", "new")[: items.systems])
     order = np.argsort(cut.cell, kind="stable")
     offset = np.cumsum(cut.cells.size) - cut.cells.size
-    state, rounds = begin(question), []
+    state, rounds = before_any_label(question), []
     while state.labels < labels:
         p = plan(question, state, min(100, labels - state.labels))
         at = order[offset[p.cell] + p.rank]

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, one_by_one, without_replacement
-from assay.evalcore.design.round import ClosedDraws, EstimateArrays
+from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import Cut
@@ -20,7 +20,6 @@ from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
@@ -104,7 +103,7 @@ class OutcomeMethod(ABC):
         return first_sample(stack, cells, repeats, table)
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> SampleState:
         """The state with the labels of a round that was drawn from `design`.
@@ -123,11 +122,11 @@ class OutcomeMethod(ABC):
         """(R, C) how many of so many labels are meant for each cell."""
 
     @abstractmethod
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """The inclusion probabilities of the next round, of at most `size` items."""
 
     @abstractmethod
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """(R, C) how many items of each cell are asked: a simple random sample of the cell's unlabelled."""
 
     @abstractmethod
@@ -138,7 +137,7 @@ class OutcomeMethod(ABC):
     def expects(self, state: SampleState) -> Floats:
         """(C, D) the loss that the labels so far make one expect of an item of each cell (R = 1)."""
 
-    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+    def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         """(T,) the cells of the items asked, in the order in which they are drawn (R = 1)."""
         return np.repeat(np.arange(design.left.shape[1]), self.draw(design, rng)[0])
 
@@ -151,7 +150,7 @@ class OutcomeMethod(ABC):
     def first_state(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
     ) -> SampleState:
-        """See `AnyMethod`. Raises BadInput for evidence."""
+        """Raises BadInput for evidence."""
         if evidence is not None:
             raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
         return self.start(measures, cells, repeats)
@@ -162,8 +161,8 @@ class OutcomeMethod(ABC):
 
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator
-    ) -> tuple[OutcomeDesign, Draws]:
-        """See `AnyMethod`; every draw is of another item."""
+    ) -> tuple[Design, Draws]:
+        """Every draw is of another item."""
         wanted, most = state.wanted, int(size.max())
         design = design_of_round(self, state, most)
         if design.census.all():
@@ -193,9 +192,8 @@ class OutcomeMethod(ABC):
         )
 
     def learn(
-        self, state: SampleState, design: OutcomeDesign, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        """See `AnyMethod`."""
         after = self.observe(state, design, heard.item, heard.cell, heard.table, heard.asked)
         if heard.undecided_guess is None or heard.undecided_known is None:
             return after
@@ -226,11 +224,11 @@ class OutcomeMethod(ABC):
         return [found.number(q) for q in range(found.value.shape[1])]
 
 
-def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> OutcomeDesign:
+def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> Design:
     """The design of a round of at most `size` items."""
     wanted = state.wanted
     if (wanted.sum(axis=1) <= size).all():
         inclusion = (wanted > 0).astype(np.float64)
         census = np.ones(len(wanted), np.bool_)
-        return OutcomeDesign(left=state.left, inclusion=inclusion, census=census)
+        return Design(left=state.left, unlabelled=inclusion, census=census)
     return replace(method.propose(state, size), census=np.zeros(len(wanted), np.bool_))

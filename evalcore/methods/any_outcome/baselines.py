@@ -11,8 +11,8 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     FLOOR,
     By,
     Expecting,
+    ItemProfile,
     MeasuredPool,
-    Profile,
     profile,
 )
 from assay.evalcore.methods.any_outcome.sampled import Sampled
@@ -99,7 +99,7 @@ class Together:
 
     found: By
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of the items of a shard."""
         found = self.found(stack, items)
         return replace(found, group=np.zeros(len(items), np.int64), score=np.zeros(len(items)))
@@ -109,7 +109,7 @@ class Together:
 class _Pull:
     found: By
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         found = self.found(stack, items)
         return replace(found, group=np.zeros(len(items), np.int64), score=found.pull)
 
@@ -130,7 +130,7 @@ class _Strata:
     confidence: _Confidence
     edges: Floats
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         group = assign(self.edges, self.confidence(stack, items))
         return replace(self.found(stack, items), group=group, score=np.zeros(len(items)))
 
@@ -219,7 +219,7 @@ class _Expectation:
     squares: _Squares
     least: float     # the guesses may be sure of an item and wrong
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         score = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
         return replace(
             self.found(stack, items), pull=score, group=np.zeros(len(items), np.int64), score=score

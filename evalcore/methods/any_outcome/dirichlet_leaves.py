@@ -46,7 +46,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
 )
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items, together
+from assay.evalcore.outcomes.items import Items, joined_items
 from assay.evalcore.pool.partition import PartitionKind, cut_scores
 from assay.evalcore.pool.strata import assign, csf_edges, freedman_diaconis
 from assay.evalcore.reproducible import first_largest, steady
@@ -351,7 +351,7 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
     picked = list(pool.each([_Pick(made.assign, first, cell, rank) for first in before.T]))
     of = np.concatenate([cell for cell, _ in picked])
     order = np.argsort(of, kind="stable")   # by cell, then by row
-    sample, of = together([items for _, items in picked]).at(order), of[order]
+    sample, of = joined_items([items for _, items in picked]).at(order), of[order]
     mean = csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
     told, parts = stack.known(sample), []
     for y in range(k):

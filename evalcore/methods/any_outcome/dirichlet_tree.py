@@ -20,23 +20,24 @@ from typing import ClassVar, cast
 import numpy as np
 
 from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import fit, hung, posterior
+from assay.evalcore.label_models import fit_tree, hung, tree_posterior
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.dirichlet_importance import (
     ClassTreeState,
     Proposal,
     Weighed,
-    expected_risk,
+    expected_tree_risk,
     gradient,
     leaves_of,
     losses_by_class,
+    pool_risk,
     predicted,
-    proposal,
-    risk_of,
     terms,
     touched_by,
+    tree_proposal,
     weighed,
 )
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import leaves, lumped
@@ -54,7 +55,6 @@ from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
     first_sample,
@@ -147,24 +147,24 @@ class TreeOfClasses(TreeSettings, Sampled):
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """q raised until it adds up to `size`, cut at 1."""
         left = state.left
-        return OutcomeDesign(
-            left=left, inclusion=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
+        return Design(
+            left=left, unlabelled=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
             census=np.zeros(len(left), np.bool_),
         )
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> ClassTreeState:
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
         after = cast(ClassTreeState, before.plus(item, cell, table))
-        chance = np.take_along_axis(design.inclusion, cell, axis=1)
+        chance = np.take_along_axis(design.unlabelled, cell, axis=1)
         if asked is not None:
-            each = 1 / np.take_along_axis(design.inclusion, asked, axis=1)
+            each = 1 / np.take_along_axis(design.unlabelled, asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
         count = before.count.copy()
         if item.shape[1] and after.table is not None:
@@ -204,7 +204,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         if not state.n:
             return nothing_yet(state.stack, exact)
         found, known = weighed(tree), state.cells.known_sizes.tolist()
-        risk, expected = risk_of(tree, found.mean), expected_risk(tree)
+        risk, expected = pool_risk(tree, found.mean), expected_tree_risk(tree)
         error, doubt = self._error(tree, found, risk, expected, exact)
         own, model = (
             reported(state.stack, at, known, error, exact, confidence) for at in (risk, expected)
@@ -265,12 +265,12 @@ class ClassTree(TreeOfClasses):
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The deterministic form; labelled items are known."""
         epsilon = self.epsilon * state.left.sum(axis=1) / state.cells.n_items
-        return proposal(state, epsilon, deterministic=True)
+        return tree_proposal(state, epsilon, deterministic=True)
 
     def learned(self, state: ClassTreeState) -> Floats:
         """EM, from where it last stood."""
         tree = replace(state.tree, modes=self.branches == "modes")
-        return fit(tree, lumped(state.count, state.lump), state.joint)
+        return fit_tree(tree, lumped(state.count, state.lump), state.joint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class ClassTreeStochastic(TreeOfClasses):
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The stochastic form."""
         epsilon = np.full(len(state.labelled), self.epsilon / (len(state.drawn) + 1))
-        return proposal(state, epsilon, deterministic=False)
+        return tree_proposal(state, epsilon, deterministic=False)
 
     def learned(self, state: ClassTreeState) -> Floats:
         """The posterior given the weights, which are scaled to sum to the number of labels."""
@@ -305,4 +305,4 @@ class ClassTreeStochastic(TreeOfClasses):
             rows = np.repeat(np.arange(len(each)), state.n)
             code = state.table.code[state.item].ravel().astype(np.int64)
             np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
-        return posterior(state.tree, state.tree.by_leaf(lumped(weight, state.lump)))
+        return tree_posterior(state.tree, state.tree.by_leaf(lumped(weight, state.lump)))

@@ -281,9 +281,9 @@ def enough(state: SampleState) -> Bools:
 #     α̂ = 1 / mean(log z_(i) - log z_(k+1)),    k = n/5.
 #
 # With an index of 2 or less z has no variance, with 1 or less no mean.  Where α̂ is below 1 the end on that
-# side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations (docs/outcomes.md)
-# this took the coverage of errors with Student's t, 4 degrees of freedom, times the prediction from 0.90 to
-# 0.94, and widened intervals of normal errors by 3 to 10%.
+# side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations
+# (docs/measured/outcome-coverage.md) this took the coverage of errors with Student's t, 4 degrees of freedom,
+# times the prediction from 0.90 to 0.94, and widened intervals of normal errors by 3 to 10%.
 
 TAIL = 0.2       # the share of the pulls that the index rests on
 LEAST = 5        # of them at least
@@ -342,7 +342,7 @@ DRAWS = 4_096
 NONE = 10.0
 
 
-def together(parts: Floats, confidence: float) -> Floats:
+def joint_confidence(parts: Floats, confidence: float) -> Floats:
     """(R,) the confidence of each of q intervals for all of them to hold with `confidence`.
 
     parts (R, n, q): what each label adds to the error of each number.
@@ -411,7 +411,7 @@ def reported(
     level = np.full(value.shape, confidence)
     lower, upper = ends(level)
     for curve in stack.curves:
-        level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
+        level[:, curve] = joint_confidence(error.parts[..., curve], confidence)[:, None]
     return OutcomeEstimates(
         value=value, lower=lower, upper=upper, variance=error.variance, exact=exact,
         ends=ends, band=ends(level) if stack.curves else None,

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
@@ -20,7 +20,6 @@ from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreStat
 from assay.evalcore.methods.any_outcome.state import (
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
 )
@@ -107,17 +106,17 @@ class RecalibratedSample(Sampled):
         """(R, C) labels."""
         return self._for(state).meant(state, labels)
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """The next round."""
         return self._for(state).propose(state, size)
 
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic along the cells, or pivotal over them."""
         chosen = Guesses(self.one_at_a_time) if design.model is None else self._scored
         return chosen.draw(design, rng)
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> SampleState:
         """With the labels of a round."""
@@ -143,7 +142,6 @@ class RecalibratedSample(Sampled):
         return self.anytime
 
     def audited(self, share: float) -> Self:
-        """See OutcomeMethod."""
         return replace(self, spread=share)
 
     @property

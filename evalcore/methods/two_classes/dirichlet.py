@@ -19,19 +19,25 @@ from assay.evalcore.design.proposal import (
     touched_cells,
     variance_minimising,
 )
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import (
     CombinationRule,
     WeightSums,
     by_last_proposal,
     draws_of,
-    estimate,
+    estimate_of_draws,
     round_weight,
     weight_of_draws,
 )
 from assay.evalcore.estimators.joint_region import NoRegion, Quantile, Region, Variance, confidence_region
-from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit, posterior
+from assay.evalcore.label_models import (
+    DirichletTree,
+    dirichlet_tree,
+    fit_tree,
+    settled_prior,
+    tree_posterior,
+)
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -146,11 +152,11 @@ class AdaptiveTree(TreeSettings, Method):
         """
         return self.secondary_mixing if len(measures) > 1 else 0.0
 
-    def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def weighed(self, state: TreeState, design: Design, labels: RoundLabels) -> WeightSums:
+    def weighed(self, state: TreeState, design: CountedDesign, labels: RoundLabels) -> WeightSums:
         """The sums with a round's draws, each of which counts what the combination rule says."""
         draws = draws_of(design, labels)
         each = np.maximum(draws, 1)
@@ -167,7 +173,9 @@ class AdaptiveTree(TreeSettings, Method):
         """The importance-weighted estimate of each measure from all draws."""
         last = self._by_last_proposal(state)
         return [
-            estimate(measure, state.sums, confidence, self_normalised=self.self_normalised, last=last)
+            estimate_of_draws(
+                measure, state.sums, confidence, self_normalised=self.self_normalised, last=last
+            )
             for measure in state.measures
         ]
 
@@ -244,13 +252,13 @@ class DirichletTreeMethod(AdaptiveTree):
             **empty,
             tree=tree,
             # every repeat starts alike: settle the prior once
-            joint=np.repeat(fit(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
+            joint=np.repeat(settled_prior(tree), repeats, axis=0),
             sums=WeightSums.none(repeats),
             weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
         )
 
-    def propose(self, state: TreeState, size: Ints) -> Design:
+    def propose(self, state: TreeState, size: Ints) -> CountedDesign:
         """Proposition 2 for the measures that drive, mixed with an even share where others do not."""
         left = state.left
         return variance_minimising(
@@ -266,12 +274,14 @@ class DirichletTreeMethod(AdaptiveTree):
             reuse=self.reuse,
         )
 
-    def observe(self, state: TreeState, design: Design, labels: RoundLabels, excluded: Ints) -> TreeState:
+    def observe(
+        self, state: TreeState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> TreeState:
         """Count the labels, weigh the draws, and run EM from where it last settled."""
         labelled = state.labelled + labels.new
         return replace(
             state.with_labels(labels, excluded),
-            joint=fit(state.tree, labelled, state.joint),
+            joint=fit_tree(state.tree, labelled, state.joint),
             sums=self.weighed(state, design, labels),
             weight=state.weight + weight_of_draws(state.cells, design, labels),
             round=state.round + 1,
@@ -353,7 +363,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         """Where the setting says so."""
         return self.requery
 
-    def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; `size` draws where each asks anew."""
         if self.requery:
             return independent(design, size, rng)
@@ -366,7 +376,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         return StochasticState(
             **no_labels_yet(cells, measures, repeats),
             tree=tree,
-            joint=posterior(tree, counts),
+            joint=tree_posterior(tree, counts),
             sums=WeightSums.none(repeats),
             weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
@@ -375,7 +385,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             queries=np.zeros(repeats, np.int64),
         )
 
-    def propose(self, state: StochasticState, size: Ints) -> Design:
+    def propose(self, state: StochasticState, size: Ints) -> CountedDesign:
         """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
         cells, left = state.cells, state.left
         rate = state.tree.positive_rate(state.joint)
@@ -403,7 +413,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         return replace(design, labelled=np.repeat(design.unlabelled[..., None], 2, axis=-1))
 
     def observe(
-        self, state: StochasticState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: StochasticState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> StochasticState:
         """Weigh every draw, in the model and in the estimate alike."""
         votes = _answers(labels)
@@ -419,7 +429,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         counts = state.counts + state.tree.by_leaf(weight)
         return replace(
             state.with_labels(labels, excluded),
-            joint=posterior(state.tree, counts),
+            joint=tree_posterior(state.tree, counts),
             sums=self.weighed(state, design, labels),
             weight=state.weight + weight,
             round=state.round + 1,

@@ -20,8 +20,8 @@ from assay.evalcore.design.proposal import (
     total_pull,
     touched_cells,
 )
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate_of_draws
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -83,7 +83,7 @@ class StaticImportance(Method):
             sums=WeightSums.none(repeats),
         )
 
-    def propose(self, state: ImportanceState, size: Ints) -> Design:
+    def propose(self, state: ImportanceState, size: Ints) -> CountedDesign:
         """The same q for every item of a cell, labelled or not."""
         cells, left = state.cells, state.left
         slope = self.slope(state.measures, cells, state.positive_rate)
@@ -100,12 +100,14 @@ class StaticImportance(Method):
             mixing=self.mixing(state.measures),
         )
 
-    def draw(self, state: ImportanceState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(
+        self, state: ImportanceState, design: CountedDesign, size: Ints, rng: np.random.Generator
+    ) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(
-        self, state: ImportanceState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: ImportanceState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> ImportanceState:
         """Count the labels and weigh the draws."""
         return replace(
@@ -122,7 +124,7 @@ class StaticImportance(Method):
     ) -> list[EstimateArrays]:
         """The weighted estimate of each measure from all draws."""
         return [
-            estimate(
+            estimate_of_draws(
                 m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind
             )
             for m in state.measures

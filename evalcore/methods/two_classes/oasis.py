@@ -23,8 +23,8 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import centred_pull, prior_risk, replacement_design, root_mean_square
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums, estimate, risk_of
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -96,7 +96,7 @@ class Oasis(Method):
         prior = self.prior_strength / np.maximum(n, 1)
         return np.asarray((prior * state.prior + state.drawn[..., 1]) / (prior + n))
 
-    def propose(self, state: OasisState, size: Ints) -> Design:
+    def propose(self, state: OasisState, size: Ints) -> CountedDesign:
         """ε-greedy between the pool's own distribution and the best stratified proposal."""
         cells, measure, left = state.cells, state.measures[0], state.left
         rate = self.positive_rate(state)
@@ -123,7 +123,7 @@ class Oasis(Method):
     @staticmethod
     def _pull(state: OasisState, measure: Measure) -> Floats:
         expected = prior_risk(measure, state.cells, state.prior[state.stratum])
-        risk = risk_of(measure, state.sums, self_normalised=True)
+        risk = risk_of_draws(measure, state.sums, self_normalised=True)
         with np.errstate(invalid="ignore"):
             value = measure.value(risk)
         lowest, highest = measure.bounds
@@ -131,11 +131,13 @@ class Oasis(Method):
             usable = (value > lowest) & (value <= highest)
         return centred_pull(measure, np.where(usable[:, None], risk, expected))
 
-    def draw(self, state: OasisState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: OasisState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def observe(self, state: OasisState, design: Design, labels: RoundLabels, excluded: Ints) -> OasisState:
+    def observe(
+        self, state: OasisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> OasisState:
         """Count every draw in its stratum, items drawn again included."""
         draws = labels.drawn_new + labels.drawn_known
         member = state.share > 0                                                # (K, C)
@@ -150,7 +152,8 @@ class Oasis(Method):
     ) -> list[EstimateArrays]:
         """The estimate of each measure from all draws."""
         return [
-            estimate(m, state.sums, confidence, self_normalised=self.self_normalised) for m in state.measures
+            estimate_of_draws(m, state.sums, confidence, self_normalised=self.self_normalised)
+            for m in state.measures
         ]
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:

@@ -83,16 +83,13 @@ class SimulatedKind(DeskKind):
         return self
 
     def joined(self) -> list[tuple[str, str]]:
-        """See DeskKind.joined."""
         return [*super().joined(), *([("labels", self.labels)] if self.id is None else [])]
 
     def two_classes_only(self) -> list[tuple[str, str]]:
-        """See DeskKind.two_classes_only."""
         told = any(one.false_positive or one.miss for one in self.annotators or ())
         return [("annotators", "with false_positive and miss")] if told else []
 
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
-        """See DeskKind.unlike."""
         other = "noise" if answers.errs_by == "error_rate" else "error_rate"
         remedy = f"does not fit these labels; give {answers.errs_by}"
         found = [(other, remedy)] if getattr(self, other) else []
@@ -107,7 +104,6 @@ class SimulatedKind(DeskKind):
         return found
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.opened."""
         from assay.tasks.desks.simulated.desk import SimulatedDesk
 
         return SimulatedDesk(
@@ -123,6 +119,6 @@ class SimulatedKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        """See DeskKind.look. The labels are read in full."""
+        """The labels are read in full."""
         self.open(labelling, resources).prepare()
         return f"simulated, with the labels of {self.labels}"

@@ -65,11 +65,9 @@ class ByScore:
 
     @property
     def n_strata(self) -> int:
-        """See Placing."""
         return len(self.edges) + 1
 
     def finder(self) -> Finder:
-        """See Placing."""
         strata = StratumFinder(self.edges)
         return lambda table: strata.of(numbers_of(table.column("score")))
 
@@ -82,11 +80,9 @@ class BySystems:
 
     @property
     def n_strata(self) -> int:
-        """See Placing."""
         return 1 << len(self.columns)
 
     def finder(self) -> Finder:
-        """See Placing."""
         return lambda table: pattern_of(_stacked(table, self.columns))[0]
 
 
@@ -99,7 +95,6 @@ class ByFeatures:
     n_strata: int
 
     def finder(self) -> Finder:
-        """See Placing."""
         return lambda table: self.cut.leaves(_stacked(table, self.columns))
 
 
@@ -252,7 +247,7 @@ def add_segment(so_far: dict[str, Ints], table: pa.Table, name: str, cell: Ints,
     """Add the rows of a table to the items (n_cells,) of each value of a segment; cell (n,): of each row."""
     codes = table.column(name).combine_chunks().dictionary_encode()
     values = codes.dictionary.to_pylist()
-    found = count_by_segment(cell, n_cells, np.array(codes.indices), len(values))
+    found = count_by_segment(cell, n_cells, numbers_of(codes.indices), len(values))
     for value, row in zip(values, found, strict=True):
         so_far[value] = so_far.get(value, 0) + row
 

@@ -19,6 +19,6 @@ _COMPARED: Mapping[str, type[Predictions]] = {
 }
 
 
-def predictions_of(spec: Spec) -> Predictions:
+def prediction_kind(spec: Spec) -> Predictions:
     """What the frozen pool of this spec holds of its predictions."""
     return (_COMPARED if spec.pool.compares else _BY_TASK)[spec.labels.task](spec)

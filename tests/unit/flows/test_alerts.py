@@ -17,7 +17,7 @@ from assay.flows.alerts import changes, deliver, outbox_of_all, raise_failure
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.reported import moments
 from assay.flows.verify.ledger import verify
 from assay.tasks.alerts.alert import Alert, MeasureReading, verdict_alert
@@ -160,7 +160,7 @@ def test_a_revision_raises_a_breach_and_the_next_its_recovery_each_once(tmp_path
 
 def test_rounds_that_close_after_a_revision_are_judged_with_the_revised_labels(tmp_path):
     world, item = revised_by_hand(tmp_path)
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     with pytest.raises(PowerCut):            # the first round is closed, and the second not yet planned
         world.run(Fuse(at=effect_that_puts(tmp_path / "asked", world.spec, "rounds/0002/plan.parquet")))
     assert edit(world, item) == "breach"
@@ -172,7 +172,7 @@ def test_rounds_that_close_after_a_revision_are_judged_with_the_revised_labels(t
 def effect_that_puts(folder, spec, ending):
     world, fuse = World(folder, **ALL), Fuse()
     world.spec = spec
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.run(fuse)
     return next(n for n, name in enumerate(fuse.effects, start=1) if name.endswith(ending))
 
@@ -288,7 +288,7 @@ def test_two_ends_at_once_raise_one_alert(tmp_path):
 
 def test_what_needs_a_person_is_raised_once_a_day_and_what_comes_back_is_not(tmp_path):
     world = World(tmp_path, **BREACH)
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     for error in (DeskUnreachable("away"), ValueError("a mistake of ours")):
         raise_failure(world.store, "small", error, NOON)
     assert alerts_of(world.store) == {}
@@ -303,7 +303,7 @@ def test_what_needs_a_person_is_raised_once_a_day_and_what_comes_back_is_not(tmp
 
 def test_a_sweep_raises_what_needs_a_person(tmp_path):
     world = World(tmp_path, n=40, budget={"labels": 2}, batch_size=2)
-    begin(world.store, world.spec)
+    begin_evaluation(world.store, world.spec)
     (tmp_path / "labels.csv").unlink()
     assert "small" in sweep_store(world.store).failed
     (alert,) = alerts_of(world.store).values()
@@ -313,7 +313,7 @@ def test_a_sweep_raises_what_needs_a_person(tmp_path):
 
 def test_a_sweep_tells_of_errors_that_are_none_of_ours_without_their_text(tmp_path, monkeypatch):
     world = World(tmp_path, n=40, budget={"labels": 2}, batch_size=2)
-    begin(world.store, world.spec)
+    begin_evaluation(world.store, world.spec)
 
     def broken(*_arguments, **_options):
         raise KeyError("what a server said")
@@ -335,7 +335,7 @@ def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
         raise_alert(Ledger(world.store, "small"), an_alert("again"), NOON)
         raise_alert(Ledger(world.store, "small"), an_alert("softly", severity="info"), NOON)
         # the owner of another kind: `monitors/<name>/spec.json` is read in the same way
-        weekly = Ledger(world.store, layout.monitor("weekly"))
+        weekly = Ledger(world.store, layout.monitor_ledger("weekly"))
         spec = {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}
         write_spec(weekly, RecordedSpec(spec=spec, versions={}))
         raise_alert(weekly, an_alert("w1"), NOON)
@@ -449,6 +449,6 @@ def test_a_listing_takes_only_outboxes_for_outboxes(tmp_path):
     store = MemoryStore()
     for name in ("alerts", "index-2"):
         spec = small_spec(tmp_path / name, **BREACH, name=name)
-        begin(store, spec)
+        begin_evaluation(store, spec)
         assert advance(store, name).verdict == "breach"
     assert sorted(row.owner for row in outbox_of_all(store)) == ["alerts", "index-2"]

@@ -7,8 +7,8 @@ from math import comb, log
 import numpy as np
 import pytest
 
-from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.estimate import Estimate, PriceTag, withheld
+from assay.evalcore.design.round import CountedDesign
+from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag, withheld
 from assay.evalcore.evaluation.price_tag import price_tag, reach, unseen_bound, weighted_confusion
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
@@ -28,7 +28,7 @@ def cells(size, prediction):
 
 def design(probability, left, replacement=False, census=False):
     probability, left = np.array([probability], float), np.array([left])
-    return Design(
+    return CountedDesign(
         replacement=replacement, size=left, left=left, unlabelled=probability,
         labelled=np.zeros((*left.shape, 2)), model=probability, gradient=probability,
         census=np.array([census]),
@@ -159,7 +159,7 @@ TAG = PriceTag(
     unseen_bound=240, unseen_items=4000, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
     wide_announced=None, regime=None, broken_chance=None,
 )
-FOUND_NOTHING = Estimate(
+FOUND_NOTHING = MeasureEstimate(
     measure="f1", value=0.0, undefined_reason=None, lower=0.0, upper=1.0, confidence=0.95,
     interval="delta-normal", labels=50, variance=0.0, price_tag=TAG,
 )

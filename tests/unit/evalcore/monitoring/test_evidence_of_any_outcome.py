@@ -9,7 +9,7 @@ import pytest
 from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.evaluation.rounds import LabelledRound, observe
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -59,17 +59,17 @@ class Window:
     def drawn(self, *rounds, codes=None):
         """The sample of rounds of these items, and how likely it was that these were drawn."""
         codes = self.truth if codes is None else codes
-        state, found, chance = begin(self.question), [], 1.0
+        state, found, chance = before_any_label(self.question), [], 1.0
         for items in rounds:
             design = design_of_round(self.question.method, state.inner, len(items))
             at, rank = np.array(items), np.zeros(len(items), int)
-            left = weights(design.inclusion)[0, self.cell] * ~np.isin(np.arange(N), self.seen(found))
+            left = weights(design.unlabelled)[0, self.cell] * ~np.isin(np.arange(N), self.seen(found))
             for i in items:
                 chance *= left[i] / left.sum()
                 left[i] = 0.0
             plan = RoundPlan(
                 cell=self.cell[at], rank=rank, ask=np.ones(len(at), bool),
-                probability=design.inclusion[0, self.cell[at]], census=False, design=design,
+                probability=design.unlabelled[0, self.cell[at]], census=False, design=design,
             )
             found.append((at, LabelledRound(
                 before=state.inner, plan=plan, code=codes[at], items=self.items.at(at),

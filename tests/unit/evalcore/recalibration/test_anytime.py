@@ -10,7 +10,7 @@ from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
     Combined,
-    Counts,
+    GroupCounts,
     tail_quantiles,
     weighted_quantiles,
 )
@@ -64,7 +64,7 @@ def _ends(**changes):
         ByPosterior(median=nothing, mean=nothing, variance=np.full(3, 0.01), undefined=nothing),
         (given["heavier"], np.full((3, 4), 0.25)),
         np.full(3, 100.0),
-        Counts(items=np.full((3, 2), 900.0), labelled=np.full((3, 2), 50.0), known=given["known"],
+        GroupCounts(items=np.full((3, 2), 900.0), labelled=np.full((3, 2), 50.0), known=given["known"],
                free=np.full((3, 2), 800.0),
                expected=np.full((3, 2), 50.0)),
         given["ends"],

@@ -9,13 +9,13 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.pool import prepare, prepared
+from assay.evalcore.replay.pool import prepared, prepared_cells
 from assay.evalcore.replay.run import run_block
 
 COINS = "bernoulli:draws=independent"
@@ -33,7 +33,7 @@ def live(name, sizes, seed=1, n_items=400):
         method=m, cells=partition.cells, measures=(measure("f1", None),), confidence=0.95, seed=seed,
         evaluation="test",
     )
-    state, rounds = begin(question), []
+    state, rounds = before_any_label(question), []
     for size in sizes:
         p = plan(question, state, size)
         items = order[offset[p.cell] + p.rank]
@@ -92,7 +92,7 @@ def two_rounds(name, sizes, repeats):
     """The state after rounds of so many expected labels, and the pool's confusion counts."""
     pool, rng = synthetic_pool(60, seed=3), np.random.default_rng(2)
     m = method(name)
-    cells, by_label = prepare(m, pool)
+    cells, by_label = prepared_cells(m, pool)
     state = m.start(cells, [measure("f1", None)], repeats)
     for size in sizes:
         design, draws = draw_round(m, state, np.full(repeats, size), rng)

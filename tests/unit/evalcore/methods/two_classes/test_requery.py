@@ -9,12 +9,12 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.design.draws import independent, simulate_anew
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
-from assay.evalcore.replay.pool import prepare
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.pool import prepared_cells
+from assay.evalcore.replay.run import simulate
 
 ANEW = "dirichlet-tree-stochastic:requery=true"
 
@@ -27,7 +27,7 @@ def differing(n=60):
 
 def test_draws_and_answers_are_independent_and_as_many_as_asked():
     m, pool, rng = method(ANEW), differing(), np.random.default_rng(1)
-    cells, _ = prepare(m, pool)
+    cells, _ = prepared_cells(m, pool)
     state = m.start(cells, [measure("f1")], 2)
     design = m.propose(state, np.array([500, 300]))
     draws = independent(design, np.array([500, 300]), rng)
@@ -41,7 +41,7 @@ def test_draws_and_answers_are_independent_and_as_many_as_asked():
 
 def test_every_answer_counts_its_weight_and_costs_a_label():
     m, rng = method(ANEW), np.random.default_rng(2)
-    cells, by_label = prepare(m, differing())
+    cells, by_label = prepared_cells(m, differing())
     state = m.start(cells, [measure("f1")], 1)
     for expected in (40, 80):
         design, draws = draw_round(m, state, np.array([40]), rng)
@@ -58,25 +58,25 @@ def test_the_estimate_goes_to_the_measure_of_the_chances_and_is_never_exact():
     # more answers than items: asked anew, the sample goes to E p; with answers kept it would stop there
     pool, f1 = differing(), measure("accuracy")
     truth = float(f1.of_confusion(pool.confusion()))
-    (trace,) = replay(method(ANEW), pool, [f1], [60], repeats=200, batch_size=20, seed=1)
+    (trace,) = simulate(method(ANEW), pool, [f1], [60], repeats=200, batch_size=20, seed=1)
     assert (trace.labels == 60).all()
     spread = trace.value.std() / np.sqrt(200)
     assert trace.value.mean() == pytest.approx(truth, abs=5 * spread), "five standard errors"
     assert (trace.lower < trace.upper).all()
-    (kept,) = replay(method("dirichlet-tree-stochastic"), pool, [f1], [60], repeats=5, batch_size=20, seed=1)
+    (kept,) = simulate(method("dirichlet-tree-stochastic"), pool, [f1], [60], repeats=5, batch_size=20)
     np.testing.assert_array_equal(kept.lower, kept.upper)
 
 
 def test_one_person_answers_a_draw():
     with pytest.raises(BadArgument, match="is 1 where every draw asks anew"):
-        replay(method(ANEW), differing(), [measure("f1")], [20], repeats=1, people=3)
+        simulate(method(ANEW), differing(), [measure("f1")], [20], repeats=1, people=3)
 
 
 def test_a_live_evaluation_asks_about_an_item_once():
     m = method(ANEW)
-    cells, _ = prepare(m, differing())
+    cells, _ = prepared_cells(m, differing())
     asked = Question(
         method=m, cells=cells, measures=(measure("f1"),), confidence=0.95, seed=1, evaluation="live"
     )
     with pytest.raises(BadInput, match="leave out requery"):
-        plan(asked, begin(asked), 5)
+        plan(asked, before_any_label(asked), 5)
