@@ -71,7 +71,7 @@ def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
     by_system = question.method.further_systems(state.inner, question.confidence)
     return [
         # a further system is settled where its own interval has closed
-        _present(question, state, _Asked(measure=measure, system=name), arrays,
+        _present(question, state, _Asked(measure=measure, of_class=question.of_class, system=name), arrays,
                  bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0]))
         for name, found in zip(question.systems, by_system, strict=True)
         for measure, arrays in zip(question.measures, found, strict=True)
@@ -86,7 +86,7 @@ def share_of_one_label(estimate: MeasureEstimate) -> float | None:
 
 def _asked(question: Question) -> list[_Asked]:
     if not isinstance(question.measures, Stack):
-        return [_Asked(measure=measure) for measure in question.measures]
+        return [_Asked(measure=measure, of_class=question.of_class) for measure in question.measures]
 
     def name(system: int | None) -> str | None:
         return None if system is None or not question.systems else question.systems[system]

@@ -103,6 +103,12 @@ class WatchedMeasure(WatchedNumber):
 
     measure: Measure
     cells: Cells
+    of_class: str | None = None    # the positive one, where people answer with several
+
+    @property
+    def full_name(self) -> str:
+        """See WatchedNumber."""
+        return self.measure.name if self.of_class is None else f"{self.measure.name}({self.of_class})"
 
     @property
     def n_items(self) -> int:
@@ -232,7 +238,9 @@ def watched_by(question: Question) -> WatchedNumber:
     """The first measure of a question, as a monitor watches it."""
     if isinstance(question.measures, Stack):
         return WatchedStack(question=question)
-    return WatchedMeasure(measure=question.measures[0], cells=question.cells)
+    return WatchedMeasure(
+        measure=question.measures[0], cells=question.cells, of_class=question.of_class
+    )
 
 
 # The evidence is made of the draws, one after the other (`evalcore.monitoring.betting`), and of nothing else:

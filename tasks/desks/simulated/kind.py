@@ -69,6 +69,9 @@ class SimulatedKind(DeskKind):
     annotators: Annotated[tuple[SimulatedAnnotator, ...], Strict(False)] | None = Field(
         default=None, description="people who share the items: [{false_positive: 0.01, miss: 0.1}, ...]"
     )
+    varies: bool = Field(
+        default=False, description="an item that is asked again in a later round is answered anew"
+    )
     delay: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="seconds until an answer is in")
 
     @model_validator(mode="after")
@@ -110,7 +113,7 @@ class SimulatedKind(DeskKind):
             self.labels, evaluation=labelling.evaluation, answers=labelling.answers, store=resources.store,
             id_column=self.id or labelling.id_column, label_column=self.label,
             annotators_per_item=self.annotators_per_item, error_rate=self.error_rate or self.noise,
-            delay=self.delay,
+            delay=self.delay, varies=self.varies,
             annotators=None if self.annotators is None else [
                 partial(says, labelling.answers, one.errors(labelling.answers.choices))
                 for one in self.annotators

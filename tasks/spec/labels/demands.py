@@ -17,10 +17,11 @@ from assay.evalcore.measures.registry import (
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
 from assay.evalcore.methods.any_outcome.registry import outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
-from assay.tasks.spec.goals import Budget, Limit, WarmStart
+from assay.tasks.spec.goals import Budget, Limit
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool, System, columns_by_class
@@ -32,26 +33,27 @@ Problem = tuple[str, str]
 
 def contradictions_of_outcome(
     labels: LabelsForm, kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str,
-    budget: Budget, desk: DeskChoice, warm_start: WarmStart | None, limit: Limit | None,
+    budget: Budget, desk: DeskChoice, limit: Limit | None,
 ) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     return [
-        *_of_probability(kind, pool),
+        *of_probability(kind.parts, pool),
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_limit(kind, pool, measures, limit),
         *_of_method(kind, method_name, pool),
         *_of_audit(kind, pool, measures, method_name, budget),
-        *_of_two_classes_only(pool, desk, warm_start),
+        *_of_two_classes_only(pool, desk),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
     ]
 
 
-def _of_probability(kind: OutcomeKind, pool: Pool) -> Iterator[Problem]:
+def of_probability(names: Sequence[str], pool: Pool) -> Iterator[Problem]:
+    """Of probabilities by class, where they are not of these classes."""
     try:
-        pool.probability_columns(kind.parts)
+        pool.probability_columns(names)
     except ValueError as error:
         yield "pool.probability", str(error)
 
@@ -119,6 +121,9 @@ def _of_limit(
 
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
+    if of_two_classes_alone(name):
+        yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        return
     try:
         if outcome_method_for(name, kind).needs_clusters and pool.cluster is None:
             yield "pool.cluster", (
@@ -140,7 +145,7 @@ def _of_asking_again(kind: OutcomeKind, desk: DeskChoice) -> Iterator[Problem]:
 def _of_audit(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget
 ) -> Iterator[Problem]:
-    if not budget.audit:
+    if not budget.audit or of_two_classes_alone(method_name):
         return
     chosen = outcome_method_for(method_name, kind)
     if not isinstance(chosen, RecalibratedSample):
@@ -160,15 +165,13 @@ def _of_audit(
 
 
 def _of_two_classes_only(
-    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None
+    pool: Pool, desk: DeskChoice
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     needs = "cannot be used where systems are compared" if pool.compares else \
         "cannot be used with curves or clusters" if pool.task == "scored" else \
         "needs labels: {positive: ..., negative: ...}"
     only = f"{needs} so far; leave it out"
-    if warm_start is not None:
-        yield "warm_start", only
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
 
 
@@ -287,7 +290,7 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     kind = labels.outcome
     try:
         if kind is None:
-            if choice.of_two_classes().margin(0.5) is None:
+            if choice.of_two_classes(labels.one_class).margin(0.5) is None:
                 yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
             return
         measure = choice.of(kind, 1)
