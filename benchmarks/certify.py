@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepared
-from assay.evalcore.replay.run import BLOCK, Trace, run_block
+from assay.evalcore.replay.run import BLOCK, ReplayPlan, Trace, run_block
 from benchmarks import certified_table
 from benchmarks.certification_doc import (
     BUDGETS,
@@ -153,10 +153,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     ready = prepared(how, data, measures)
     budgets = [b for b in cell.budgets if b < ready.n_items]
     with threadpool_limits(limits=1):
-        traces = run_block(
-            how, ready, budgets,
-            repeats=BLOCK, batch_size=25, confidence=0.95, seed=1, block=cell.block,
-        )
+        traces = run_block(how, ready, ReplayPlan(budgets=budgets), repeats=BLOCK, block=cell.block)
     found = {}
     for measure, trace in zip(measures, traces, strict=True):
         truth = float(measure.of_confusion(data.confusion()))

@@ -18,7 +18,7 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method, method_names
 from assay.evalcore.replay.pool import prepared
-from assay.evalcore.replay.run import BLOCK, run_block
+from assay.evalcore.replay.run import BLOCK, ReplayPlan, run_block
 from benchmarks.replay import BUDGETS, load
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "methods.md"
@@ -116,8 +116,7 @@ def run(repeats: int, cache: Path, wanted: list[str]) -> None:
                 if (pool_name, name, block) in done:
                     continue
                 (trace,) = run_block(
-                    how, ready, BUDGETS,
-                    repeats=BLOCK, batch_size=50, confidence=0.95, seed=1, block=block,
+                    how, ready, ReplayPlan(budgets=BUDGETS, batch_size=50), repeats=BLOCK, block=block
                 )
                 truth = float(measure("f1").of_confusion(pool.confusion()))
                 missing = ~np.isfinite(trace.value)

@@ -23,7 +23,7 @@ from assay.evalcore.measures.registry import usual
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.pool import prepared
-from assay.evalcore.replay.run import Trace, run_block
+from assay.evalcore.replay.run import ReplayPlan, Trace, run_block
 from assay.evalcore.reproducible import stream
 from benchmarks.contenders import contender
 from benchmarks.half_widths import oracle_needs
@@ -80,10 +80,7 @@ def run(index: int, repeats: int, beside: bool, budgets: Sequence[int] = BUDGETS
         ready = prepared(how, ticket.pool, of_method)
         most = budgets[-1] if index % FULL == 0 else SHORT
         at = [b for b in budgets if b < ready.n_items and b <= most]
-        traces = run_block(
-            how, ready, at,
-            repeats=repeats, batch_size=batch, confidence=0.95, seed=3,
-        )
+        traces = run_block(how, ready, ReplayPlan(budgets=at, batch_size=batch, seed=3), repeats=repeats)
         line["methods"][how.name] = {
             m.name: dict(zip(map(str, at), _sums(t, truth), strict=True))
             for m, t in zip(of_method, traces, strict=True)

@@ -21,7 +21,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from services.faulty_proxy import faulty_proxy
 from services.label_studio_people import Person, choice_result, new_person, owner
 
-from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.standing import Standing
 from assay.flows.verify.ledger import verify
@@ -58,7 +58,7 @@ class Life:
 
     def advance(self) -> Standing:
         started = time.monotonic()
-        standing = advance(self.store, NAME, repost_after=timedelta(0))
+        standing = advance(self.store, NAME, timing=Timing(repost_after=timedelta(0)))
         self.slowest = max(self.slowest, time.monotonic() - started)
         return standing
 

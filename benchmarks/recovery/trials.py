@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from services.ledger_record import Record, record_differences, record_of
 
 from assay.evalcore.errors import AssayError
-from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import Desk
@@ -91,7 +91,9 @@ def run_through(
         try:
             where = desk() if callable(desk) else desk
             begin_evaluation(store, spec, where, now=clock)
-            standing = advance(store, spec.name, where, now=clock, repost_after=REPOST_AFTER)
+            standing = advance(
+                store, spec.name, where, timing=Timing(now=clock, repost_after=REPOST_AFTER)
+            )
         except AssayError as error:
             trial.said.append(str(error))
             recover()

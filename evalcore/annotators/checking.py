@@ -19,24 +19,26 @@ from assay.evalcore.types import Bools, Floats
 # their place tells nobody which is which. Everything depends on (seed, evaluation, round), so a rerun mixes
 # in the same items.
 
-def gold_of_round(
-    gold: Sequence[str], *, rate: float, asked: int, used: int, taken: Collection[str], seed: int,
-    evaluation: str, number: int,
-) -> tuple[str, ...]:
-    """The gold items of a round.
+def gold_in_turn(
+    gold: Sequence[str], used: int, taken: Collection[str], *, seed: int, evaluation: str
+) -> list[str]:
+    """The gold items that a round may use, the next ones first.
 
     gold    ids, in any order        used    gold items in all rounds before
-    asked   items the round asks     taken   items asked in this round or before: no longer used as gold
+    taken   items asked in this round or before: no longer used as gold
     """
-    if not gold or asked == 0:
-        return ()
-    wanted = asked * rate / (1 - rate)
-    rng = stream(seed, evaluation, number, "gold")
-    size = int(wanted) + int(rng.random() < wanted - int(wanted))
+    if not gold:
+        return []
     order = stream(seed, evaluation, 0, "gold").permutation(sorted(gold)).tolist()
     begin = used % len(order)
-    free = [item for item in order[begin:] + order[:begin] if item not in taken]
-    return tuple(free[:size])
+    return [item for item in order[begin:] + order[:begin] if item not in taken]
+
+
+def gold_in_round(rate: float, asked: int, *, seed: int, evaluation: str, number: int) -> int:
+    """How many gold items go into a round that asks `asked` items."""
+    wanted = asked * rate / (1 - rate)
+    rng = stream(seed, evaluation, number, "gold")
+    return int(wanted) + int(rng.random() < wanted - int(wanted))
 
 
 def shuffled(items: Sequence[str], *, seed: int, evaluation: str, number: int) -> list[str]:

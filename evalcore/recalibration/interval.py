@@ -241,20 +241,16 @@ def anytime_ends(
     posterior: ByPosterior,
     heavier: tuple[Floats, Floats],
     labels: Floats,
-    counts: GroupCounts,
-    ends: Ends,
-    certain: Ends,
     confidence: float,
 ) -> Ends:
-    """The confidence sequence (R,), within what the labels leave possible, `certain`.
+    """The confidence sequence (R,), wherever the labels leave room for it (`anytime_within`).
 
-    heavier: draws of the measure with the heavier tail and their weight, (R, S) each; labels (R,).  With no
-    positive found, what the interval `ends` does not exclude is not excluded.
+    heavier: draws of the measure with the heavier tail and their weight, (R, S) each; labels (R,).
     """
     z = standard_errors(labels, confidence)
     one_sided = max(float(ndtri(confidence)), 0.0)
     reach = one_sided * np.sqrt(np.where(design.usable, design.empirical, np.nan))
-    lower, upper = hull(
+    return hull(
         [
             logit_interval(combined.value, np.sqrt(posterior.variance), z, estimand.bounds),
             tail_quantiles(*heavier, ndtr(-z)),
@@ -262,8 +258,15 @@ def anytime_ends(
         ],
         estimand.bounds,
     )
-    lower, upper = np.clip(lower, *certain), np.clip(upper, *certain)
+
+
+def anytime_within(always: Ends, usual: Ends, certain: Ends, counts: GroupCounts) -> Ends:
+    """The confidence sequence within what the labels leave possible, `certain`.
+
+    With no positive found, what the usual interval does not exclude is not excluded.
+    """
+    lower, upper = (np.clip(end, *certain) for end in always)
     return (
-        np.where(counts.none_found, np.fmin(lower, ends[0]), lower),
-        np.where(counts.none_found, np.fmax(upper, ends[1]), upper),
+        np.where(counts.none_found, np.fmin(lower, usual[0]), lower),
+        np.where(counts.none_found, np.fmax(upper, usual[1]), upper),
     )

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
+from assay.evalcore.recalibration.label_model import LabelModel, fit
 from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
 from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
 
 SEARCH_POWER = 4
@@ -67,21 +68,13 @@ def virtual_step(labels: Floats) -> Floats:
 
 
 def plan_batch(
-    model: LabelModel,
-    fitted: Fit,
-    quantities: Sequence[Quantity],
-    n: Floats,
-    k: Floats,
-    left: Floats,
-    size: Floats,
-    quadrature: Quadrature,
-    spread: float = 0.0,
+    known: Evidence, quantities: Sequence[Quantity], size: Floats, quadrature: Quadrature, spread: float = 0.0
 ) -> BatchPlan:
     """Inclusion probabilities for batches of `size` (R,), whole numbers not above what is left.
 
-    n, k, left (R, C): labelled items, positives among them, unlabelled items; spread: the share of the labels
-    that goes to every item alike of those an audit is about.
+    spread: the share of the labels that goes to every item alike of those an audit is about.
     """
+    model, fitted, n, k, left = known.model, known.fit, known.n, known.k, known.left
     labels = n.sum(axis=1)
     open_items = np.where(np.any([one.matters for one in quantities], axis=0), left, 0.0)
     audited = audited_cells(quantities, model.shape.predicted)

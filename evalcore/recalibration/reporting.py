@@ -23,6 +23,7 @@ from assay.evalcore.recalibration.combine import (
 from assay.evalcore.recalibration.interval import (
     Ends,
     anytime_ends,
+    anytime_within,
     guarded,
     main_interval,
     quantiles,
@@ -70,9 +71,8 @@ class Outlooks:
         ends = main_interval(estimand, combined, design, main, narrow, counts, z)
         ends = within(ends, certain, posterior, counts, confidence)
         heavier = self.values[1], self.posts[1].weight
-        always = anytime_ends(
-            estimand, combined, design, posterior, heavier, labels, counts, ends, certain, confidence
-        )
+        always = anytime_ends(estimand, combined, design, posterior, heavier, labels, confidence)
+        always = anytime_within(always, ends, certain, counts)
         if anytime:
             ends = np.fmin(always[0], value), np.fmax(always[1], value)
         wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))

@@ -123,10 +123,9 @@ def weighted_rows(
     for loss in measure.losses:
         loss.needs(of.items)
     found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
-    lower, upper, few = _ends(measure, found, int(of.among.sum()), confidence)
+    ends = _ends(measure, found, int(of.among.sum()), confidence)
     return [
-        (_estimate(kind, measure, part, sample, of, found, (lower[part], upper[part]), bool(few[part]),
-                   confidence), found)
+        (_estimate(kind, measure, part, sample, of, found, ends), found)
         for part in range(len(measure.parts))
     ]
 
@@ -246,10 +245,17 @@ def _doubted(phi: Floats, w: Floats) -> Floats:
     return np.asarray(phi * (1 - min(float(doubt.sum()), 0.5)) + doubt)
 
 
-def _ends(
-    measure: OutcomeMeasure, found: Linearised, n: int, confidence: float
-) -> tuple[Floats, Floats, Bools]:
-    """Lower and upper (q,), and where labels are too few: there the bounds."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ends:
+    """Of the intervals of one measure, (q,) each."""
+
+    lower: Floats
+    upper: Floats
+    few: Bools       # labels are too few: the ends are the bounds
+    confidence: float
+
+
+def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float) -> _Ends:
     low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
     value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
     if measure.versus is not None or not (np.isfinite(low) & np.isfinite(high)).all():
@@ -257,7 +263,9 @@ def _ends(
             value, variance, found.steady_df, found.skew, confidence, (low, high)
         )
         few = np.full(len(value), n < FEWEST or found.hardly_differ or found.few_clusters)
-        return np.where(few, low, lower), np.where(few, high, upper), few
+        return _Ends(
+            lower=np.where(few, low, lower), upper=np.where(few, high, upper), few=few, confidence=confidence
+        )
     span = high - low
     share = np.clip((value - low) / span, 0.0, 1.0)
     p = np.clip(share, 0.5 / max(n, 1), 1 - 0.5 / max(n, 1))
@@ -266,12 +274,15 @@ def _ends(
     number = np.minimum(p * (1 - p) * span**2 / variance * worth, found.most)
     few = (n < FEWEST) | (number < FEWEST_EFFECTIVE) | found.few_clusters
     ends = clopper_pearson(share, np.where(few, 1.0, number), confidence)
-    return np.where(few, low, low + span * ends.lower), np.where(few, high, low + span * ends.upper), few
+    return _Ends(
+        lower=np.where(few, low, low + span * ends.lower),
+        upper=np.where(few, high, low + span * ends.upper), few=few, confidence=confidence,
+    )
 
 
 def _estimate(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
-    found: Linearised, ends: tuple[float, float], few: bool, confidence: float,
+    found: Linearised, ends: _Ends,
 ) -> MeasureEstimate:
     n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
     settled = sample.exact and bool(np.isfinite(value))
@@ -284,15 +295,16 @@ def _estimate(
     if reason is None and found.hardly_differ and not settled:
         on = f"on {found.differing} of" if found.differing else "on none of"
         reason = f"the systems differ {on} its {plural(n, 'label')}: ask for more, or for less detail"
-    if reason is None and few and not settled:
+    if reason is None and ends.few[part] and not settled:
         reason = f"{plural(n, 'label')} carry too little for it: ask for more, or for less detail"
-    lower, upper = ends if found.clusters is not None or not settled else (value, value)
+    closed = settled and found.clusters is None
+    lower, upper = (value, value) if closed else (ends.lower[part], ends.upper[part])
     lower = max(min(lower, value - found.slack[part]), measure.bounds[0])
     upper = min(max(upper, value + found.slack[part]), measure.bounds[1])
     return MeasureEstimate(
         measure=measure.name, value=None if reason else value, undefined_reason=reason,
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
-        confidence=confidence, labels=n, interval=NONE if reason else "exact" if exact else found.kind,
+        confidence=ends.confidence, labels=n, interval=NONE if reason else "exact" if exact else found.kind,
         variance=None if reason else 0.0 if exact else float(found.variance[part]),
         of_class=measure.parts[part],
     )

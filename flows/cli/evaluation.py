@@ -167,8 +167,8 @@ def advance_command(
     with ProgressDisplay(opened.rule.budget).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(
-            store, name, on_round=progress.round, look_again=look_again, close_round=close_round,
-            round=round,
+            store, name, on_round=progress.round, look_again=look_again,
+            close_round=(round or "open") if close_round else None,
         )
         ahead = _outlook(opened, progress)
     return _say(opened, standing, as_json, ahead)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.forecast.labels_needed import Played
-from assay.evalcore.forecast.prognosis import Prognosis, prognosis
+from assay.evalcore.forecast.prognosis import Prognosis, Wanted, prognosis
 from assay.tasks.doctor.examination import (
     Examination,
     Finding,
@@ -208,9 +208,11 @@ def _prognosis(
     try:
         ahead = prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
-            targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
-            batch_size=spec.batch_size, played=watch.worlds,
-            worlds=Settings().forecast_worlds or QUICK_WORLDS,
+            Wanted(
+                half_widths=targets, measures=spec.measures, confidence=spec.target.confidence,
+                budget=spec.budget.labels, batch_size=spec.batch_size,
+            ),
+            worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds,
         )
         return of_all_rows(ahead, times), []
     except AssayError as error:

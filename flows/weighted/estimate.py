@@ -13,7 +13,7 @@ from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcom
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
-from assay.evalcore.weighted.judges import JudgeFigure, Judges, figures_of_judges, judge_figures
+from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.evalcore.weighted.sample import predictions_unreached
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
@@ -213,12 +213,11 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
         return None
     leading = standing.known.estimates[0]
     told = figures_of_judges(
-        found.kind, found.sample, found.items, judges,
+        _judged(opened, found), judges,
         first=measure_of(opened, found.kind, first.name, first.settings),
         variance=0.0 if leading.interval == "exact" else leading.variance,
         random_labels=leading.price_tag.random_labels if leading.price_tag else None,
-        pool_size=opened.manifest.rows,
-        positive=opened.spec.labels.positive_name, confidence=opened.confidence,
+        confidence=opened.confidence,
     )
     price = leading.price_tag
     if told.random_labels is None or price is None or price.random_labels is not None:
@@ -226,6 +225,13 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
     # what a random sample needs is said once: where the price cannot be said, nor can what was saved
     return replace(
         told, random_labels=None, saved=None, saved_at_most=None, reason=price.random_labels_reason
+    )
+
+
+def _judged(opened: Opened, found: PoolSample) -> JudgedPool:
+    return JudgedPool(
+        kind=found.kind, sample=found.sample, items=found.items, size=opened.manifest.rows,
+        positive=opened.spec.labels.positive_name,
     )
 
 
@@ -237,9 +243,6 @@ def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
         return {}
     found = read_sample(opened)
     return {
-        judge.name: judge_figures(
-            found.kind, found.sample, judge, opened.manifest.rows, spec.labels.positive_name,
-            spec.target.confidence, offset=True,
-        )
+        judge.name: judge_figures(_judged(opened, found), judge, spec.target.confidence, offset=True)
         for judge in judges_of_pool(spec, found.rows, found.items, found.kind)
     }

@@ -1,8 +1,8 @@
 """What the parts of a spec demand of each other."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
@@ -18,31 +18,30 @@ from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.warm_start import problems_of_start, that_draw_alone, why_cold
 
+if TYPE_CHECKING:
+    from assay.tasks.spec.evaluation import Spec
+
 MOST_KNOWN = 100   # classes of outcomes that come by themselves
 
 
-def contradictions(
-    *, name: str, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice], method_name: str,
-    budget: Budget, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None,
-    limit: Limit | None, drive: Sequence[str] | None = None,
-) -> list[tuple[str, str]]:
+def contradictions(spec: "Spec") -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
+    pool, labels, measures, method_name = spec.pool, spec.labels, spec.measure, spec.method
+    desk, rule, drive = spec.desk, spec.rule, spec.drive
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
-        found = contradictions_of_outcome(
-            labels, labels.outcome, pool, measures, method_name, budget, desk, limit
-        )
-        if warm_start is not None:
+        found = contradictions_of_outcome(spec, labels.outcome)
+        if spec.warm_start is not None:
             why = why_cold(labels.outcome, pool, measures, method_name)
             alone = () if why else that_draw_alone(labels.outcome, method_name)
-            found += problems_of_start(name, warm_start, why, alone)
+            found += problems_of_start(spec.name, spec.warm_start, why, alone)
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]
     else:
         found = [*of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
-        found += [*_of_method(name, pool, method_name, warm_start, budget)]
+        found += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
         found += [("desk." + key, f"{what} needs labels: {{positive: ..., negative: ...}}; leave it out")
                   for key, what in desk.two_classes_only() if len(labels.answers.choices) > 2]

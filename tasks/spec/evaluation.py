@@ -204,11 +204,7 @@ class Spec(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Spec":
-        problems = contradictions(
-            name=self.name, pool=self.pool, labels=self.labels, measures=self.measure,
-            method_name=self.method, budget=self.budget, desk=self.desk, rule=self.rule,
-            warm_start=self.warm_start, limit=self.limit, drive=self.drive,
-        )
+        problems = contradictions(self)
         problems += unreachable(self.target, self.labels)
         problems += out_of_range(self.limit, self.pool, self.labels, self.measure)
         problems += contradictions_of_outcomes(

@@ -16,7 +16,14 @@ from assay.evalcore.errors import AssayError
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.listen.receiver import MOST_BYTES, NoSecret, advance_and_tell, checked_secret, serve
+from assay.flows.listen.receiver import (
+    MOST_BYTES,
+    NoSecret,
+    Receiver,
+    advance_and_tell,
+    checked_secret,
+    serve,
+)
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
@@ -41,7 +48,7 @@ def receiving(store, **more):
         ready.set()
 
     thread = threading.Thread(target=lambda: serve(
-        store, SECRET, host="127.0.0.1", port=0, ready=take, stop=stop, **more
+        store, SECRET, Receiver(host="127.0.0.1", port=0, **more), ready=take, stop=stop
     ))
     thread.start()
     try:
@@ -215,7 +222,7 @@ def test_a_port_that_is_taken_is_an_error_and_no_traceback():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(AssayError, match="free --port"):
-            serve(MemoryStore(), SECRET, host="127.0.0.1", port=taken.getsockname()[1])
+            serve(MemoryStore(), SECRET, Receiver(host="127.0.0.1", port=taken.getsockname()[1]))
 
 
 def test_a_hint_advances_the_evaluation_and_sends_its_alert(tmp_path, monkeypatch):
@@ -282,7 +289,7 @@ def free_port():
 def receiving_on(store, port, **more):
     stop = threading.Event()
     thread = threading.Thread(target=lambda: serve(
-        store, SECRET, host="127.0.0.1", port=port, stop=stop, look_every=0.5, **more
+        store, SECRET, Receiver(host="127.0.0.1", port=port, look_every=0.5, **more), stop=stop
     ))
     thread.start()
     try:

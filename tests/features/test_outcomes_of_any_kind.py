@@ -14,7 +14,7 @@ from sklearn.metrics import f1_score, mean_squared_error, r2_score
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
-from assay.flows.evaluation.advance import Patience, advance, drive
+from assay.flows.evaluation.advance import Patience, Timing, advance, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
@@ -154,7 +154,7 @@ def test_numbers_at_the_callers_desk_with_skips_changed_answers_and_an_early_end
     with pytest.raises(Exception, match="is no answer of evaluation 'number'"):
         desk.tell({first[0]: 101})
     desk.tell({item: truth[item] for item in first[2:]} | {first[0]: None})
-    standing = advance(store, "number", close_round=True, repost_after=timedelta(0))
+    standing = advance(store, "number", close_round="open", timing=Timing(repost_after=timedelta(0)))
     assert (standing.labels, standing.undecided, standing.known.unanswered) == (8, 1, 1)
     before = values(standing)["mae", None]
     desk.tell({first[2]: 0})

@@ -7,7 +7,7 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
-from assay.evalcore.design.proposal import relevant_cells, variance_minimising
+from assay.evalcore.design.proposal import LabelledCells, relevant_cells, variance_minimising
 from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.measures.registry import measure
@@ -67,8 +67,8 @@ def test_no_other_proposal_beats_proposition_2():
     m = measure("f1")
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     design = variance_minimising(
-        [m], cells, labelled, cells.size[None], rate, size=np.array([10]), epsilon=np.zeros(1),
-        deterministic=False,
+        LabelledCells(measures=[m], cells=cells, labelled=labelled, left=cells.size[None]), rate,
+        size=np.array([10]), epsilon=np.zeros(1), deterministic=False,
     )
     risk = np.einsum("cy,cyd->d", by_label, m.loss[cells.prediction]) / cells.n_items
     pull = (m.influence(risk)[cells.prediction] ** 2 * by_label).sum(axis=1) / cells.size
@@ -119,8 +119,8 @@ def test_mixing_keeps_every_item_some_measure_cares_about_in_reach():
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     rate = (by_label[:, 1] / cells.size)[None]
     design = variance_minimising(
-        measures, cells, labelled, cells.size[None], rate, size=np.array([10]), epsilon=np.zeros(1),
-        mixing=0.1,
+        LabelledCells(measures=measures, cells=cells, labelled=labelled, left=cells.size[None]), rate,
+        size=np.array([10]), epsilon=np.zeros(1), mixing=0.1,
     )
     assert relevant_cells(measures, cells).all()
     assert design.unlabelled.min() >= 0.1 / cells.n_items * (1 - 1e-12)

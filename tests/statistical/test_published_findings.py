@@ -15,7 +15,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
+from assay.evalcore.design.proposal import LabelledCells, predicted_draw_variance, variance_minimising
 from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
@@ -99,8 +99,8 @@ def fixed_proposal_runs(runs, n, seed):
     rate, f1 = by_label[:, 1] / cells.size, measure("f1")
     nothing = np.zeros((1, cells.n_cells, 2), int)
     design = variance_minimising(
-        [f1], cells, nothing, cells.size[None], rate[None], size=np.array([10]), epsilon=np.array([1e-2]),
-        deterministic=False,
+        LabelledCells(measures=[f1], cells=cells, labelled=nothing, left=cells.size[None]), rate[None],
+        size=np.array([10]), epsilon=np.array([1e-2]), deterministic=False,
     )
     predicted = predicted_draw_variance(f1, cells, nothing, design)[0] / n
     chance = (by_label * design.unlabelled[0, :, None]).ravel()

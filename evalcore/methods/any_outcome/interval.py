@@ -238,6 +238,7 @@ class Errors:
     skew: Floats         # (R, Q)
     parts: Floats        # (R, ., Q) what each label, or cluster, adds
     unknown: Bools       # (R, Q) too few labels, or clusters, to say anything
+    out: tuple[Floats, Floats] | None = None   # (R, Q) each: how far heavy tails move the ends out
 
 
 def errors(
@@ -385,23 +386,20 @@ def bounds_of(stack: Stack) -> tuple[Floats, Floats]:
 
 def reported(
     stack: Stack, risk: Floats, known: list[int], error: Errors, exact: Bools, confidence: float,
-    pull: Floats | None = None, hidden: Unseen | None = None,
+    hidden: Unseen | None = None,
 ) -> OutcomeEstimates:
     """The estimates at R̂ (R, D + D_k) with intervals; known: sizes of the losses' known parts, exact (R,).
 
-    pull (R, n, Q): of the residuals of measures without bounds, whose ends are moved out where the tails are
-    heavy; hidden: what no label has shown.
+    hidden: what no label has shown.
     """
     bounds, value = bounds_of(stack), value_of(stack, risk, known)
-    slack, unbounded = stack.slack(risk, known), np.asarray(np.isinf(bounds).any(axis=0))
-
-    out = None if pull is None else further(pull, unbounded)
+    slack = stack.slack(risk, known)
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
         lower, upper = interval_ends(value, error.variance, error.df, error.skew, level, bounds)
-        if out is not None:
-            lower, upper = moved_out(value, lower, upper, out)
+        if error.out is not None:
+            lower, upper = moved_out(value, lower, upper, error.out)
         if hidden is not None:
             lower, upper = hidden.widened(value, lower, upper, level)
         lower, upper = np.minimum(lower, value - slack), np.maximum(upper, value + slack)

@@ -107,12 +107,13 @@ class Sampled(OutcomeMethod):
         error = errors(state, reading, risk, slopes, exact)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         alike = (hidden.unknown & ~exact)[:, None]
-        unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
+        unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
         pull = off_centre(reading, slopes) if unbounded.any() else None
-        found = reported(
-            state.stack, risk, known, replace(error, unknown=error.unknown | alike & unbounded), exact,
-            confidence, pull, hidden,
+        error = replace(
+            error, unknown=error.unknown | alike & unbounded,
+            out=None if pull is None else interval.further(pull, unbounded),
         )
+        found = reported(state.stack, risk, known, error, exact, confidence, hidden)
         if pull is None:
             return found
         return replace(

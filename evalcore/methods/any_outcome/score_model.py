@@ -135,9 +135,7 @@ class ScoreModel(Sampled):
         quadrature = Quadrature(model=mine.model, draws=PLANNING_DRAWS, rng=rng)
         wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
         plan = BatchPlan.join([
-            plan_batch(
-                e.model, e.fit, mine.quantities(part), e.n, e.k, e.left, wanted[part], quadrature, self.spread
-            )
+            plan_batch(e, mine.quantities(part), wanted[part], quadrature, self.spread)
             for part, e in mine.evidence()
         ])
         return Design(

@@ -1,6 +1,6 @@
 """Whole clusters: all items that come together are asked together, such as the answers to one prompt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     bounds_of,
     enough,
+    further,
     nothing_yet,
     reported,
     slopes_of_known,
@@ -298,7 +299,7 @@ class WholeClusters(OutcomeMethod):
         centred = residual - off[:, None] / drawn.items.sum(axis=1)[:, None, None]
         pull = np.einsum("rnd,rqd->rnq", centred, slopes)
         error = errors_of(state, drawn, pull, risk, slopes, whole, exact)
-        unbounded = bool(np.isinf(bounds_of(state.stack)).any())
-        return reported(
-            state.stack, risk, sizes, error, exact, confidence, pull if unbounded else None
-        )
+        unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
+        if unbounded.any():
+            error = replace(error, out=further(pull, unbounded))
+        return reported(state.stack, risk, sizes, error, exact, confidence)

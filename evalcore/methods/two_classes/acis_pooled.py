@@ -7,7 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
-from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells, replacement_design
+from assay.evalcore.design.proposal import (
+    RelativeProposal,
+    expected_risk,
+    pull,
+    relevant_cells,
+    replacement_design,
+)
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
@@ -187,19 +193,15 @@ class AcisPooled(Method):
 
     def propose(self, state: PooledState, size: Ints) -> CountedDesign:
         """q_t within the domain; from the top where the domain cannot fill the round."""
-        cells, left = state.cells, state.left
+        left = state.left
         here, phi = state.wanted * state.domain, state.pull()
-        design = replacement_design(
-            state.measures,
-            cells,
-            state.labelled * state.domain[:, None],
-            here,
-            state.proposal,
-            np.repeat(state.proposal[:, :, None], 2, axis=2),
+        inside = replace(state.so_far, labelled=state.labelled * state.domain[:, None], left=here)
+        design = replacement_design(inside, RelativeProposal(
+            unknown=state.proposal,
+            known=np.repeat(state.proposal[:, :, None], 2, axis=2),
             positive_rate=state.rate,
             gradient=phi[..., 1] - phi[..., 0],
-            size=np.minimum(size, here.sum(axis=1)),
-        )
+        ), np.minimum(size, here.sum(axis=1)))
         certain = state.exhausted(size)[:, None]
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)

@@ -24,7 +24,7 @@ from assay.evalcore.design.draws import (
     with_cautious_share,
     without_replacement,
 )
-from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.design.proposal import LabelledCells, relevant_cells
 from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArrays, RoundLabels, round_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
@@ -58,6 +58,13 @@ class MethodState:
     def left(self) -> Ints:
         """Unlabelled items (R, C) that may still be asked."""
         return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)
+
+    @property
+    def so_far(self) -> LabelledCells:
+        """What a proposal is made from."""
+        return LabelledCells(
+            measures=self.measures, cells=self.cells, labelled=self.labelled, left=self.left
+        )
 
     @property
     def bought(self) -> Ints:

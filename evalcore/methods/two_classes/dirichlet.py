@@ -13,6 +13,7 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, independent, with_replacement, without_replacement
 from assay.evalcore.design.inclusion import systematic, waterfill
 from assay.evalcore.design.proposal import (
+    RelativeProposal,
     predicted_draw_variance,
     relevant_cells,
     replacement_design,
@@ -261,15 +262,11 @@ class DirichletTreeMethod(AdaptiveTree):
 
     def propose(self, state: TreeState, size: Ints) -> CountedDesign:
         """Proposition 2 for the measures that drive, mixed with an even share where others do not."""
-        left = state.left
         return variance_minimising(
-            state.measures,
-            state.cells,
-            state.labelled,
-            left,
+            state.so_far,
             state.tree.positive_rate(state.joint),
             size=size,
-            epsilon=self.epsilon * left.sum(axis=1) / state.cells.n_items,
+            epsilon=self.epsilon * state.left.sum(axis=1) / state.cells.n_items,
             deterministic=True,
             mixing=self.mixing(state.measures),
             reuse=self.reuse,
@@ -409,32 +406,30 @@ class DirichletTreeStochastic(AdaptiveTree):
 
     def propose(self, state: StochasticState, size: Ints) -> CountedDesign:
         """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
-        cells, left = state.cells, state.left
+        cells = state.cells
         rate = state.tree.positive_rate(state.joint)
-        everything = np.broadcast_to(cells.size, left.shape)
+        everything = np.broadcast_to(cells.size, state.left.shape)
         phi, slope = total_pull(state.measures, cells, np.zeros_like(state.labelled), everything, rate)
         threshold = self.epsilon / (state.round + 1) * touched_cells(state.measures, cells)
         p = np.stack([1 - rate, rate], axis=-1)
         weight = np.sqrt((p * np.maximum(phi**2, threshold)).sum(axis=-1))
-        design = replacement_design(
-            state.measures,
-            cells,
-            state.labelled,
-            left,
-            weight,
-            np.broadcast_to(weight[..., None], state.labelled.shape),
+        proposal = RelativeProposal(
+            unknown=weight,
+            known=np.broadcast_to(weight[..., None], state.labelled.shape),
             positive_rate=rate,
             gradient=slope,
-            size=np.zeros_like(size) if self.asks_anew else size,   # no number of new items is to be reached
-            mixing=self.mixing(state.measures),
-            reuse=self.reuse,
+        )
+        # where it asks anew, no number of new items is to be reached
+        wanted = np.zeros_like(size) if self.asks_anew else size
+        design = replacement_design(
+            state.so_far, proposal, wanted, mixing=self.mixing(state.measures), reuse=self.reuse
         )
         if not self.asks_anew:
             return design
         q = design.unlabelled
         if self.requery == "rounds":
-            q = waterfill(q, left, size)
-            q = q / np.maximum((left * q).sum(axis=1, keepdims=True), 1e-300)
+            q = waterfill(q, state.left, size)
+            q = q / np.maximum((state.left * q).sum(axis=1, keepdims=True), 1e-300)
         # no item is labelled, so an item that was asked has the chance of any other
         return replace(design, unlabelled=q, labelled=np.repeat(q[..., None], 2, axis=-1))
 

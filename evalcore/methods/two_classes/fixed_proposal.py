@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import (
+    RelativeProposal,
     centred_pull,
     fine_edges,
     prior_risk,
@@ -92,18 +93,13 @@ class StaticImportance(Method):
         """The same q for every item of a cell, labelled or not."""
         cells, left = state.cells, state.left
         slope = self.slope(state.measures, cells, state.positive_rate)
-        return replacement_design(
-            state.measures,
-            cells,
-            state.labelled,
-            left,
-            np.broadcast_to(state.weight, left.shape),
-            np.broadcast_to(state.weight[:, None], state.labelled.shape),
+        proposal = RelativeProposal(
+            unknown=np.broadcast_to(state.weight, left.shape),
+            known=np.broadcast_to(state.weight[:, None], state.labelled.shape),
             positive_rate=np.broadcast_to(state.positive_rate, left.shape),
             gradient=np.broadcast_to(slope, left.shape),
-            size=size,
-            mixing=self.mixing(state.measures),
         )
+        return replacement_design(state.so_far, proposal, size, mixing=self.mixing(state.measures))
 
     def draw(
         self, state: ImportanceState, design: CountedDesign, size: Ints, rng: np.random.Generator

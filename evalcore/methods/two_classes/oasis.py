@@ -22,7 +22,13 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
-from assay.evalcore.design.proposal import centred_pull, prior_risk, replacement_design, root_mean_square
+from assay.evalcore.design.proposal import (
+    RelativeProposal,
+    centred_pull,
+    prior_risk,
+    replacement_design,
+    root_mean_square,
+)
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
@@ -98,7 +104,7 @@ class Oasis(Method):
 
     def propose(self, state: OasisState, size: Ints) -> CountedDesign:
         """ε-greedy between the pool's own distribution and the best stratified proposal."""
-        cells, measure, left = state.cells, state.measures[0], state.left
+        cells, measure = state.cells, state.measures[0]
         rate = self.positive_rate(state)
         by_cell = rate[:, state.stratum]
         pull = self._pull(state, measure)
@@ -108,17 +114,12 @@ class Oasis(Method):
         total = (cells.size * per_item).sum(axis=1, keepdims=True)
         share = np.divide(per_item, total, out=np.zeros_like(per_item), where=total > 0)
         q = self.epsilon / cells.n_items + (1 - self.epsilon) * share
-        return replacement_design(
-            state.measures,
-            cells,
-            state.labelled,
-            left,
-            q,
-            np.broadcast_to(q[..., None], state.labelled.shape),
+        return replacement_design(state.so_far, RelativeProposal(
+            unknown=q,
+            known=np.broadcast_to(q[..., None], state.labelled.shape),
             positive_rate=by_cell,
             gradient=(pull[..., 1] - pull[..., 0])[:, cells.prediction],
-            size=size,
-        )
+        ), size)
 
     @staticmethod
     def _pull(state: OasisState, measure: Measure) -> Floats:

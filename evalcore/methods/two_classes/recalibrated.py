@@ -156,9 +156,7 @@ class Recalibrated(Method):
         quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
         quantities = state.quantities
         plan = BatchPlan.join([
-            plan_batch(
-                e.model, e.fit, quantities, e.n, e.k, e.left, wanted[part], quadrature, self.spread
-            )
+            plan_batch(e, quantities, wanted[part], quadrature, self.spread)
             for part, e in state.evidence()
         ])
         return CountedDesign(

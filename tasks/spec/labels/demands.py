@@ -4,6 +4,7 @@ compared, and of what a monitor watches.
 
 from collections.abc import Collection, Iterator, Sequence
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.difference import difference, side_by_side
@@ -26,23 +27,24 @@ from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool, System, columns_by_class
 
+if TYPE_CHECKING:
+    from assay.tasks.spec.evaluation import Spec
+
 # What a spec with other labels than a positive and a negative class demands of its parts.
 
 Problem = tuple[str, str]
 
 
-def contradictions_of_outcome(
-    labels: LabelsForm, kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str,
-    budget: Budget, desk: DeskChoice, limit: Limit | None,
-) -> list[Problem]:
+def contradictions_of_outcome(spec: "Spec", kind: OutcomeKind) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
+    pool, labels, measures, method_name, desk = spec.pool, spec.labels, spec.measure, spec.method, spec.desk
     return [
         *of_probability(kind.parts, pool),
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
-        *_of_limit(kind, pool, measures, limit),
+        *_of_limit(kind, pool, measures, spec.limit),
         *_of_method(kind, method_name, pool),
-        *_of_audit(kind, pool, measures, method_name, budget),
+        *_of_audit(kind, pool, measures, method_name, spec.budget),
         *_of_two_classes_only(pool, desk),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),

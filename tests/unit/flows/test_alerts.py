@@ -20,7 +20,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.reported import moments
 from assay.flows.verify.ledger import verify
-from assay.tasks.alerts.alert import Alert, MeasureReading, verdict_alert
+from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.listing import deliveries_in_words
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
@@ -78,10 +78,13 @@ def row(value, lower, upper, **more):
 
 def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
     alert = verdict_alert(
-        key="w2", kind="breach", severity="critical", about="restaurant", minimum=0.8, maximum=None,
-        now=MeasureReading(when="the window of 2026-11-20", row=row(0.7121, 0.6621, 0.7611)),
-        before=MeasureReading(when="the window of 2026-11-13", row=row(0.8123, 0.7441, 0.8661, labels=100)),
-        notes=["The pool holds 226,549 predictions."], links=["https://reports.example.com/restaurant"],
+        key="w2", kind="breach", severity="critical", about="restaurant", news=VerdictNews(
+            minimum=0.8, maximum=None, notes=["The pool holds 226,549 predictions."],
+            now=MeasureReading(when="the window of 2026-11-20", row=row(0.7121, 0.6621, 0.7611)),
+            before=MeasureReading(
+                when="the window of 2026-11-13", row=row(0.8123, 0.7441, 0.8661, labels=100)
+            ),
+        ), links=["https://reports.example.com/restaurant"],
     )
     assert alert.subject == "restaurant: F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8"
     assert alert.body == (
@@ -98,8 +101,9 @@ def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
 def test_every_kind_of_alert_has_words_also_for_what_is_undefined(kind):
     undefined = row(None, None, None, undefined_reason="nothing was predicted positive", interval="none")
     alert = verdict_alert(
-        key="x", kind=kind, severity="info", about="spam", minimum=0.5, maximum=0.9, before=None,
-        now=MeasureReading(when="round 1", row=undefined),
+        key="x", kind=kind, severity="info", about="spam", news=VerdictNews(
+            minimum=0.5, maximum=0.9, now=MeasureReading(when="round 1", row=undefined)
+        ),
     )
     assert "undefined: nothing was predicted positive" in alert.body
     assert "between 0.5 and 0.9" in alert.body

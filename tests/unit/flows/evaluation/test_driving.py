@@ -39,8 +39,8 @@ def world(tmp_path):
 
 def driven(world, in_all=None):
     return drive(
-        world.store, "small", world.desk, patience=Patience(first=1, longest=4, in_all=in_all),
-        sleep=world.time.sleep, clock=world.time,
+        world.store, "small", world.desk,
+        patience=Patience(first=1, longest=4, in_all=in_all, sleep=world.time.sleep, clock=world.time),
     )
 
 

@@ -20,7 +20,7 @@ from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import prepared, prepared_cells
-from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.run import ReplayPlan, run_block
 
 COINS = "bernoulli:draws=independent"
 EQUATION_128 = "bernoulli-online:draws=independent:combination=equal"
@@ -161,8 +161,7 @@ def test_the_table_of_two_adaptive_rounds_is_unbiased(rule):
 def test_a_budget_is_right_on_average_and_exceeded_by_chance():
     pool, m = synthetic_pool(60, seed=3), method(COINS)
     (trace,) = run_block(
-        m, prepared(m, pool, [measure("f1", None)]), [8, 16], repeats=400, batch_size=16, confidence=0.95,
-        seed=1,
+        m, prepared(m, pool, [measure("f1", None)]), ReplayPlan(budgets=[8, 16], batch_size=16), repeats=400
     )
     first = trace.labels[:, 0]
     assert abs(first.mean() - 8) < 4.9 * first.std() / np.sqrt(len(first))

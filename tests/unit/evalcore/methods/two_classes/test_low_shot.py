@@ -24,7 +24,7 @@ from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
 from assay.evalcore.replay.pool import LabelledPool, prepared, prepared_cells
-from assay.evalcore.replay.run import run_block, simulate
+from assay.evalcore.replay.run import ReplayPlan, run_block, simulate
 
 KERNEL, FEW_LABELS = "herding:kernel=gaussian:top_domain=true", "isotonic:prior_labels=1:top_domain=true"
 TOP = ["acis-pooled", "topk", "gmm:top_domain=true", KERNEL, FEW_LABELS, "platt:top_domain=true"]
@@ -295,7 +295,7 @@ def test_every_repeat_meets_its_budgets_across_the_cut(name):
     m = method(name)
     budgets = [25, 60, 190, 230]
     (trace,) = run_block(
-        m, prepared(m, pool, [measure("f1")]), budgets, repeats=6, batch_size=25, confidence=0.95, seed=3
+        m, prepared(m, pool, [measure("f1")]), ReplayPlan(budgets=budgets, seed=3), repeats=6
     )
     assert (trace.labels == budgets).all()
     assert np.isfinite(trace.value).all()
