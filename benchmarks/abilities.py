@@ -168,7 +168,14 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "labels of an earlier evaluation": {"warm_start": {"evaluation": "before"}},
     "an audit": {"budget": {"labels": 100, "audit": 20}},
     "monitors": {"monitor": True},
+    "segments of compared systems": {"pool_segments": ["region"], "pool_systems": _BOTH,
+                                     "pool_prediction": None, "pool_score": None},
+    "segments of clusters": {"pool_segments": ["region"], "pool_cluster": "document"},
+    "areas under curves in segments": {"measure": [_CURVE], "pool_segments": ["region"]},
     "monitors of clusters": {"monitor": True, "pool_cluster": "document"},
+    "monitors of two systems": {"monitor": True, "pool_systems": _BOTH, "pool_prediction": None,
+                                "pool_score": None},
+    "areas under curves in monitors": {"monitor": True, "measure": [_CURVE]},
 }
 
 
@@ -187,8 +194,10 @@ def table_of_features() -> str:
                 given["measure"] = ["roc_auc"] if kind == "two classes" else [
                     _CURVE if kind != "grades" else {"name": "roc_auc", "class": "1"}
                 ]
+                if "monitor" in given:     # which watches another measure
+                    given["measure"] = [_KINDS[kind][2], *given["measure"]]
             why = refusal(kind, "auto", **given)
-            why = why.split("; use")[0]
+            why = why.split("; use")[0].replace("measure[1]", "measure[0]")   # wherever it is listed
             if why and why not in notes:
                 notes.append(why)
             cells.append("yes" if not why else f"({notes.index(why) + 1})")

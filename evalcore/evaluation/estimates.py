@@ -177,7 +177,7 @@ _SETTLED = 1e-9   # an interval narrower than this is one of rounding alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class EstimatedDifference:
     """One estimated difference of two systems; NaN where nothing is known."""
 
     measure: OutcomeMeasure
@@ -211,13 +211,13 @@ def comparisons(question: Question, state: State, found: Sequence[EstimateArrays
 
 def _differences(
     question: Question, found: Sequence[EstimateArrays], family: Sequence[int]
-) -> list[Difference]:
+) -> list[EstimatedDifference]:
     """The differences of one measure, with intervals that hold together."""
     stack = question.measures
     measures = [stack.measures[stack.parts[q][0]] for q in family]
     at = found[0].ends
     if at is None:
-        return [Difference(measure=measure) for measure in measures]
+        return [EstimatedDifference(measure=measure) for measure in measures]
     value = np.stack([found[q].value for q in family], axis=1)
 
     def interval(confidence: Floats) -> tuple[Floats, Floats]:
@@ -229,7 +229,7 @@ def _differences(
     lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
     above = chance_above(value, interval)
     return [
-        Difference(
+        EstimatedDifference(
             value=float(value[0, i]), lower=float(lower[0, i]), upper=float(upper[0, i]),
             chance_above=float(above[0, i]), measure=measure,
         )
@@ -249,7 +249,7 @@ def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Float
     return np.asarray(0.5 + np.sign(value) * (least + most) / 4)
 
 
-def comparison_of(d: Difference, together: int, labels: int, pool: int) -> Comparison:
+def comparison_of(d: EstimatedDifference, together: int, labels: int, pool: int) -> Comparison:
     """What a difference says.
 
     together: differences whose intervals hold together; labels: of the evaluation so far; pool: its items
@@ -267,7 +267,7 @@ def comparison_of(d: Difference, together: int, labels: int, pool: int) -> Compa
     )
 
 
-def _verdict(d: Difference) -> ComparisonVerdict:
+def _verdict(d: EstimatedDifference) -> ComparisonVerdict:
     if d.settled and abs(d.value) < _SETTLED:
         return "tie"
     if d.lower <= 0 <= d.upper:
@@ -277,7 +277,7 @@ def _verdict(d: Difference) -> ComparisonVerdict:
     return "better" if (d.value > 0) != d.measure.is_error else "worse"
 
 
-def _chance_better(d: Difference) -> float | None:
+def _chance_better(d: EstimatedDifference) -> float | None:
     """None for a measure that prefers neither, and for a tie."""
     if not d.measure.prefers or (d.settled and abs(d.value) < _SETTLED):
         return None

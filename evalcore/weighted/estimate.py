@@ -57,6 +57,7 @@ LEAST_DF = 3.0
 FEWEST_OF_CLASS = 5
 FEWEST_DIFFERING = 5
 FEWEST_CLUSTERS = 4
+_ROUNDING = 1e-9       # an interval narrower than this is exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +79,7 @@ class Linearised:
     most: Floats     # labels of a random sample that the labels that matter can be worth
     slopes: Floats   # (q, d) by the part that depends on the outcome
     scatter: Floats  # of the pulls of all items: n times the variance of a random sample of few of them
+    slack: Floats    # how far the value may be from what it stands for: 0 but for areas under curves
     clusters: Between | None    # what they add to the variance, which holds it; None without clusters
     differing: int | None   # of a difference of two systems: labels on which they differ
 
@@ -159,6 +161,7 @@ def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of
         df = np.minimum(df, np.maximum(clusters.df[0], LEAST_DF))
     return Linearised(
         value=value, variance=variance, df=df, clusters=clusters,
+        slack=np.zeros(len(value)) if measure.slack is None else np.nan_to_num(measure.slack(risk)),
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
         most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),
@@ -283,7 +286,7 @@ def _estimate(
 ) -> MeasureEstimate:
     n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
     settled = sample.exact and bool(np.isfinite(value))
-    exact = settled and found.clusters is None
+    exact = settled and found.clusters is None and found.slack[part] < _ROUNDING
     reason = None if settled else _lacking(kind, measure, part, sample, of)
     if reason is None and not np.isfinite(value):
         reason = why_undefined(measure.undefined_when, exact=sample.exact)
@@ -294,7 +297,10 @@ def _estimate(
         reason = f"the systems differ {on} its {plural(n, 'label')}: ask for more, or for less detail"
     if reason is None and ends.few[part] and not settled:
         reason = f"{plural(n, 'label')} carry too little for it: ask for more, or for less detail"
-    lower, upper = (value, value) if exact else (ends.lower[part], ends.upper[part])
+    closed = settled and found.clusters is None
+    lower, upper = (value, value) if closed else (ends.lower[part], ends.upper[part])
+    lower = max(min(lower, value - found.slack[part]), measure.bounds[0])
+    upper = min(max(upper, value + found.slack[part]), measure.bounds[1])
     return MeasureEstimate(
         measure=measure.name, value=None if reason else value, undefined_reason=reason,
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
@@ -312,20 +318,21 @@ def _lacking(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled
 ) -> str | None:
     """Which class the measure needs more labels of; None where it has enough."""
-    if not measure.labels_of:
+    least = max(measure.least, FEWEST_OF_CLASS)
+    if not measure.labels_of and not measure.least:
         return None
     found = kind.phi(sample.label)[of.among].sum(axis=0)
-    if measure.labels_of == "own":
+    if measure.labels_of != "every":
         own = measure.parts[part] or kind.counted
         needed = np.array([name == own for name in kind.parts])
     else:
         # a class that nobody labelled may be there all the same
         needed = np.ones(len(kind.parts), np.bool_)
-    lacking = np.flatnonzero(needed & (found < FEWEST_OF_CLASS))
+    lacking = np.flatnonzero(needed & (found < least))
     if not len(lacking):
         return None
     worst = lacking[np.argmin(found[lacking])]
-    return (f"it needs {FEWEST_OF_CLASS} labels of class {kind.parts[worst]!r}, and "
+    return (f"it needs {least} labels of class {kind.parts[worst]!r}, and "
             f"{'there is none' if not found[worst] else f'there are {int(found[worst])}'}")
 
 

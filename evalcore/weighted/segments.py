@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.evaluation.estimates import Difference, chance_above, comparison_of
+from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
 from assay.evalcore.evaluation.rounds import LabelledRound, Segments
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -78,7 +78,7 @@ def _of_column(
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
     numbers = [
-        _Number(measure=measure, part=part, found=found, row=_named(question, measure, name, row))
+        _Number(measure=measure, part=part, found=found, row=_named(question, measure, part, name, row))
         for measure in told
         for name, of in parts.items()
         for part, (row, found) in enumerate(
@@ -100,16 +100,20 @@ def _of_column(
 
 
 def _named(
-    question: Question, measure: OutcomeMeasure, segment: str, row: MeasureEstimate
+    question: Question, measure: OutcomeMeasure, part: int, segment: str, row: MeasureEstimate
 ) -> MeasureEstimate:
-    """The row with the segment, and the systems, that it is of."""
+    """The row with the segment, the systems and the threshold that it is of."""
+    if measure.points:
+        point = measure.points[part]
+        row = replace(row, measure=point.measure, at=point.at, curve=measure.name)
+
     def name(system: int | None) -> str | None:
         return None if system is None or not question.systems else question.systems[system]
 
     return replace(row, segment=segment, system=name(measure.system), versus=name(measure.versus))
 
 
-def _differences(family: Sequence[_Number], confidence: float) -> list[Difference]:
+def _differences(family: Sequence[_Number], confidence: float) -> list[EstimatedDifference]:
     """The differences of a family, with intervals that hold together; NaN of those that have no value."""
     told = [number for number in family if number.row.value is not None]
     value = np.array([[number.row.value for number in told]], np.float64)
@@ -130,11 +134,12 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Differenc
     lower, upper = interval(np.full(value.shape, 1 - (1 - confidence) / len(family)))
     above = chance_above(value, interval)
     known = iter(
-        Difference(measure=number.measure, value=x, lower=low, upper=high, chance_above=chance)
+        EstimatedDifference(measure=number.measure, value=x, lower=low, upper=high, chance_above=chance)
         for number, x, low, high, chance in zip(
             told, *(of[0].tolist() for of in (value, lower, upper, above)), strict=True
         )
     )
     return [
-        Difference(measure=number.measure) if number.row.value is None else next(known) for number in family
+        EstimatedDifference(measure=number.measure) if number.row.value is None else next(known)
+        for number in family
     ]

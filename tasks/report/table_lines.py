@@ -201,15 +201,18 @@ def table_line(
 
 def segment_tables(data: ReportData) -> list[ForestTable]:
     """The segments, a table for each thing that is measured; the whole pool is the first line of each."""
-    found: dict[str, list[EstimateRow]] = {}
+    found: dict[tuple[str, str | None], list[EstimateRow]] = {}
     for row in data.estimates:
         if row.segment is not None:
-            found.setdefault(row.what, []).append(row)
+            found.setdefault((row.what, row.curve), []).append(row)
     return [_segments(data, rows) for rows in found.values()]
 
 
 def _segments(data: ReportData, rows: Sequence[EstimateRow]) -> ForestTable:
-    whole = next((row for row in data.estimates if row.segment is None and row.what == rows[0].what), None)
+    told = rows[0].what, rows[0].curve
+    whole = next(
+        (row for row in data.estimates if row.segment is None and (row.what, row.curve) == told), None
+    )
     shown = [*([whole] if whole else []), *rows]
     lowest, highest = scale_of_bars(shown, data.outcome)
     return ForestTable(

@@ -1,4 +1,4 @@
-"""What curves and clusters cannot do is refused with the reason: segments, `assay estimate`."""
+"""What curves and clusters cannot do is refused with the reason: comparisons, `assay estimate`."""
 
 import csv
 
@@ -32,13 +32,10 @@ def spec_of(folder, /, **changes):
 
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"measure": [CURVE], "pool_segments": ["region"]}, "'pr_curve' has no estimates by segment so far"),
-    ({"measure": [{"name": "roc_auc", "class": "cat"}], "pool_segments": ["region"]},
-     "'roc_auc' has no estimates by segment so far"),
     ({"measure": [CURVE], "pool_prediction": None, "pool_probability": None,
       "pool_systems": {n: {"prediction": "said"} for n in "ab"}}, "$.measure[0] 'pr_curve'"),
 ])
-def test_in_segments_and_between_systems(tmp_path, changes, said):
+def test_between_systems(tmp_path, changes, said):
     data = spec_of(tmp_path, **changes)
     data["pool"] = {key: value for key, value in data["pool"].items() if value is not None}
     with pytest.raises(BadInput) as caught:

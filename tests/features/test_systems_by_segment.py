@@ -15,7 +15,7 @@ from doubles.systems import spec_of_systems, write_models
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -59,7 +59,7 @@ def compared(kind, folder, **changes):
 
 def run(data):
     spec, store = Spec.from_json(data), MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     advance(store, spec.name)
     return store, report_data(opened := open_evaluation(store, spec.name), current_standing(opened))
 

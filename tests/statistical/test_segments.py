@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import binom, norm
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
@@ -18,6 +19,7 @@ from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.evalcore.recalibration.prior import CONFIGURATIONS
 from assay.evalcore.weighted.segments import estimates_by_segment
@@ -194,6 +196,9 @@ def test_recall_of_a_rare_class_is_not_claimed_from_segments_with_few_labels():
 
 # Two systems in segments: 3 classes, the new one repairs and breaks items of the old one.
 
+THREE = Classes(("a", "b", "c"))
+
+
 def two_systems(seed, *, better, n=2000):
     """The truth and both predictions; better: share of the differing items that the new one gets right.
 
@@ -212,10 +217,15 @@ def two_systems(seed, *, better, n=2000):
     return truth.astype(float), Items(prediction=np.stack([old, new], axis=1).astype(float)), segment
 
 
-def rows_by_segment(seed, how, truth, items, segment, labels):
-    """Rows of accuracy, and of its differences between systems, after one evaluation."""
-    kind, systems = Classes(("a", "b", "c")), range(items.systems)
-    by_system = [[outcome_measure("accuracy", kind, len(truth), system=s) for s in systems]]
+def rows_by_segment(
+    seed, how, truth, items, segment, labels, kind=THREE, names=("accuracy",)
+):
+    """Rows of the measures, and of their differences between systems, after one evaluation."""
+    by_system = [
+        [outcome_measure(name, kind, len(truth), system=s, grids=grids(kind, items))
+         for s in range(items.systems)]
+        for name in names
+    ]
     stack, chosen = Stack(kind=kind, measures=side_by_side(by_system)), outcome_method(how)
     cut = chosen.cut(stack, items)
     question = Question(method=chosen, measures=stack, cells=cut.cells, confidence=0.95, seed=seed,
@@ -293,3 +303,21 @@ def test_intervals_of_segments_over_clusters_cover_the_population(how):
     assert missed <= binom.isf(1e-6, len(told), 0.05)
     # taken for independent, the labels would be worth more than they are
     assert np.mean([row.upper - row.lower for row in told]) < 0.5
+
+
+@pytest.mark.statistical
+def test_intervals_of_areas_in_segments_cover():
+    areas = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}
+    kind, held = Classes(("no", "yes"), positive="yes"), []
+    for seed in range(28):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random(1500) < 0.2).astype(float)
+        score, segment = 1.5 * truth + rng.normal(size=1500), rng.choice(2, 1500, p=[0.7, 0.3])
+        items = Items(prediction=(score > 1)[:, None].astype(float), score=score[:, None])
+        rows = rows_by_segment(seed, "passive", truth, items, segment, 200, kind, ("f1", *areas))
+        for row in rows:
+            if row.measure in areas and row.value is not None:
+                here = segment == int(row.segment[-1])
+                held.append(row.lower <= areas[row.measure](truth[here], score[here]) <= row.upper)
+    assert len(held) > 60
+    assert len(held) - sum(held) <= binom.isf(1e-6, len(held), 0.05)

@@ -97,8 +97,6 @@ def _of_measures(
             )
         if "prediction" in needs and pool.prediction is None and pool.threshold is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
-        if "score" in needs and pool.segments:
-            yield f"measure[{i}]", f"{choice.name!r} has no estimates by segment so far; leave those out"
         if "score" in needs and kind.counted is None and not isinstance(
             pool.probability, dict
         ):
