@@ -97,12 +97,12 @@ connectors: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# False alarms and delays of a monitor, and what a warm start saves. Tables go to docs/.
+# False alarms and delays of a monitor, and what a warm start saves. Tables go to docs/measured/.
 monitoring: setup
 	$(BIN)/python -m benchmarks.monitoring
 	$(BIN)/python -m benchmarks.warm_start
 
-# The papers' tables and figures beside ours. Minutes. Pages go to docs/papers/.
+# The papers' tables and figures beside ours. Minutes. Pages go to docs/measured/papers/.
 reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.recycled_samples
 	$(BIN)/python -m benchmarks.reproduce.bernoulli_sampling
@@ -110,7 +110,7 @@ reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.needle
 	$(BIN)/python -m benchmarks.reproduce.low_shot
 
-# Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
+# Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/measured/.
 certify: setup
 	$(BIN)/python -m benchmarks.methods --repeats 1000 --cache .cache/methods.jsonl
 	$(BIN)/python -m benchmarks.certify --repeats 1000 --cache .cache/certification.jsonl
@@ -118,7 +118,7 @@ certify: setup
 	--measures f1,precision,recall,accuracy,balanced_accuracy,mcc,specificity,fbeta
 	$(BIN)/python -m benchmarks.certify --write --cache .cache/certification.jsonl
 
-# Servers are killed, replies are lost, disks are full: minutes, or an hour or two and docs/recovery.md. The long
+# Servers are killed, replies are lost, disks are full: minutes, or an hour or two and docs/measured/recovery.md. The long
 # form keeps what is finished in .cache/recovery.jsonl, and goes on from there; remove it to begin anew.
 recovery recovery-long: export PYTHONPATH = tests
 
@@ -137,7 +137,7 @@ processors: setup
 	rm -rf .cache/processors
 	PYTHONPATH=tests $(BIN)/python -m golden.kernels .cache/processors
 
-# What a round and a list of many evaluations cost the store: docs/ledger-cost.md.
+# What a round and a list of many evaluations cost the store: docs/measured/ledger-cost.md.
 ledger-cost: setup
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.ledger_cost
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 TABLES = ("rounds", "planning_steps", "replay", "snapshot")
-OUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "benchmarks.md"
 
 
 def machine() -> str:
@@ -20,7 +20,7 @@ def machine() -> str:
 
 
 def main(wanted: list[str]) -> None:
-    """Print the wanted tables; a run of all of them also rewrites docs/benchmarks.md."""
+    """Print the wanted tables; a run of all of them also rewrites docs/measured/benchmarks.md."""
     parts = [f"# Benchmarks\n\nMade by `make bench` on {machine()}.\n"]
     for name in wanted or TABLES:
         table = import_module(f"benchmarks.{name}").table()

@@ -1,4 +1,4 @@
-"""docs/certification.md: what the cells of a certification add up to.
+"""docs/measured/certification.md: what the cells of a certification add up to.
 
 Coverage is held against 0.93 by a one-sided binomial test: the p-value is the chance of as many misses or
 more if the coverage were exactly 0.93.  Over some hundred rows a few of 0.01 come by chance.  The published
@@ -175,7 +175,7 @@ def doubtful(found: Totals, subject: str = "recalibrated") -> str:
 
 
 def document(cache: Path, verdicts: str, reached: Mapping[str, Sequence[Row]]) -> str:
-    """docs/certification.md from the cache.
+    """docs/measured/certification.md from the cache.
 
     verdicts: the rows held against the bar; reached: labels to half-widths, by what was asked for together.
     """
@@ -190,7 +190,7 @@ def document(cache: Path, verdicts: str, reached: Mapping[str, Sequence[Row]]) -
         "there on; an asterisk marks coverage below what the method is held to (0.94 for `recalibrated`, "
         "0.93 for published methods) by a binomial test at 1%: such labels are not to be compared with "
         "others. The oracle is the stratified design that knows the true rate of every cell of "
-        "`recalibrated`; see using-methods.md. Every method's labels: certification-half-widths.csv. "
+        "`recalibrated`; see ../how-to/replay.md. Every method's labels: certification-half-widths.csv. "
         "Where positives hide, the wide interval is the one that counts, and labels are told to its "
         "half-width; the columns before it are the main interval's. Every row in full: certification.csv. "
         "Further evidence, on pools nothing was tuned on: unseen.md.\n",

@@ -14,7 +14,7 @@ OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "two_classes" / "c
 _HEAD = '''"""How methods did in replay, pool by pool: the table by which `auto` chooses.
 
 Written by `python -m benchmarks.certify --write` from {repeats} repeats a pool, budgets {budgets}; not
-to be edited by hand.  docs/certification.md has the same runs in full.
+to be edited by hand.  docs/measured/certification.md has the same runs in full.
 """
 
 from assay.evalcore.methods.two_classes.choice import Certified

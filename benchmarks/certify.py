@@ -3,7 +3,7 @@
     python -m benchmarks.certify --repeats 100 --pools abt-buy,band --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --until 300 --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --methods recalibrated --budgets 50,100,150 --cache c.jsonl
-    python -m benchmarks.certify --write --cache certification.jsonl       # docs/certification.md
+    python -m benchmarks.certify --write --cache certification.jsonl       # docs/measured/certification.md
 
 Work is cut into cells (pool, method, measures, block of 50 repeats), as many at a time as there are
 processors.  A finished cell is a line of the cache: sums of errors, squared errors, covers and widths, so
@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepared
-from assay.evalcore.replay.run import BLOCK, Trace, run_block
+from assay.evalcore.replay.run import BLOCK, ReplayPlan, Trace, run_block
 from benchmarks import certified_table
 from benchmarks.certification_doc import (
     BUDGETS,
@@ -57,7 +57,7 @@ from benchmarks.half_widths import Needs, oracle_needs, table
 from benchmarks.half_widths import write_csv as write_half_widths
 from benchmarks.real_pools import real_pool
 
-OUT = Path(__file__).parent.parent / "docs" / "certification.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "certification.md"
 
 
 @lru_cache(maxsize=4)    # a process works on one pool after the other
@@ -153,10 +153,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     ready = prepared(how, data, measures)
     budgets = [b for b in cell.budgets if b < ready.n_items]
     with threadpool_limits(limits=1):
-        traces = run_block(
-            how, ready, budgets,
-            repeats=BLOCK, batch_size=25, confidence=0.95, seed=1, block=cell.block,
-        )
+        traces = run_block(how, ready, ReplayPlan(budgets=budgets), repeats=BLOCK, block=cell.block)
     found = {}
     for measure, trace in zip(measures, traces, strict=True):
         truth = float(measure.of_confusion(data.confusion()))
@@ -186,7 +183,7 @@ def needs(cache: Path) -> Needs:
 
 
 def write(cache: Path, names: Sequence[str]) -> None:
-    """docs/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
+    """docs/measured/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
     found = totals(cache, "+".join(names))
     reached = narrowing(cache, needs(cache))
     rows = certified_table.rows(found, lambda *where: best(found, *where), KIND_OF)

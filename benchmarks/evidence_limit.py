@@ -36,7 +36,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import draw_weights, worth
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 from benchmarks.monitored_windows import begun, monitored, rounds
@@ -122,7 +122,7 @@ def row_of(setting: Setting, name: str) -> str:
     how, what = monitored(name), measure(setting.measure)
     stable, after = setting.stable(), setting.after()
     floor = float(what.of_confusion(stable.confusion())) if setting.floor is None else setting.floor
-    cells, by_label = prepare(how, after)
+    cells, by_label = prepared_cells(how, after)
     value = worth(what, floor, "below", cells)
     if value is None:
         raise ValueError(f"{what.name} cannot be watched")
@@ -152,7 +152,7 @@ def row_of(setting: Setting, name: str) -> str:
 
 
 def main() -> None:
-    """Print the table; docs/monitoring-measured.md has it."""
+    """Print the table; docs/measured/monitoring.md has it."""
     parser = argparse.ArgumentParser(description="The limit of evidence from draws.")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     chosen = parser.parse_args().methods

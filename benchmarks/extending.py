@@ -16,7 +16,7 @@ from assay.evalcore.evaluation.stopping import confidence_after
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import Method
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import Trace, replay
+from assay.evalcore.replay.run import Trace, simulate
 from benchmarks.certify import load
 from benchmarks.contenders import contender
 
@@ -34,7 +34,7 @@ def intervals(
     for k in range(MOST + 1) if corrected else (0,):
         confidence = asked if how.holds_at_every_look else confidence_after(asked, k)
         trace: Trace
-        (trace,) = replay(
+        (trace,) = simulate(
             how, data, [measure("f1")], looks[: k + 1] if corrected else looks, repeats=repeats,
             confidence=confidence,
         )

@@ -1,6 +1,6 @@
 """What a delay is worth that was measured on few windows: `python -m benchmarks.few_windows`.
 
-docs/monitoring-measured.md has a delay of 49.6 windows for `recalibrated` on cards, from 2 repeats of each of
+docs/measured/monitoring.md has a delay of 49.6 windows for `recalibrated` on cards, from 2 repeats of each of
 6 windows.  Here are windows like those, in any number: 3,000 items, a third positive, calibrated
 probabilities, F1 0.73, the floor a little below it; then predictions are turned round at random until F1 is
 lower by 0.05.  Streams are put together from all windows, and from 12 of them, again and again.
@@ -64,7 +64,7 @@ def row_of(number: int, name: str) -> str:
 
 
 def main() -> None:
-    """Print the table; docs/monitoring-measured.md has it."""
+    """Print the table; docs/measured/monitoring.md has it."""
     parser = argparse.ArgumentParser(description="Delays from few windows.")
     parser.add_argument("--methods", nargs="+", default=list(COUNTS), choices=list(COUNTS))
     chosen = parser.parse_args().methods

@@ -272,9 +272,9 @@ def page(commit: str, clone: dict[str, list[str]], light: dict[str, list[str]]) 
             "and the truth beside it. `python -m benchmarks.first_use` made this page on "
             f"{datetime.now(UTC):%Y-%m-%d}, of commit {commit}, on {machine()}. Every journey was taken in "
             "an empty folder, with a fresh clone after `make setup`, and again with the "
-            "[light wheel](../installing.md) in an environment of its own. The transcripts are the clone's; "
-            "what the wheel printed otherwise stands below. Left out, and marked with …: the rounds between "
-            "the first and the last one, the text of suggested specs, the paragraph about the interval."
+            "[light wheel](../tutorial/installing.md) in an environment of its own. The transcripts are the "
+            "clone's; what the wheel printed otherwise stands below. Left out, and marked with …: the rounds "
+            "between the first and the last one, the text of suggested specs, the paragraph about intervals."
         ) + "\n",
         f"Each folder has a `mails.py`:\n\n```python\n{MAILS}```\n"
     ]

@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, State, begin
+from assay.evalcore.evaluation.state import Question, State, before_any_label
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Forecast, Goal
@@ -19,7 +19,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from benchmarks.certify import load
 from benchmarks.stopping import EVERY, stops
 
@@ -29,7 +29,7 @@ HORIZON = 1500
 
 def after(question: Question, data: LabelledPool, cell: np.ndarray, labels: int) -> State:
     """A live evaluation of the pool after so many labels."""
-    state = begin(question)
+    state = before_any_label(question)
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(question.cells.n_cells))
     while state.labels < labels and not state.exhausted:
@@ -64,9 +64,9 @@ def main() -> None:
             question = Question(method=how, cells=partition.cells, measures=(f1,), confidence=0.95, seed=1,
                                 evaluation=f"forecast/{pool_name}")
             goals = [Goal(half_width=t) for t in TARGETS]
-            before = forecast(question, begin(question), goals, HORIZON)
+            before = forecast(question, before_any_label(question), goals, HORIZON)
             later = forecast(question, after(question, data, cell, 100), goals, HORIZON)
-            (trace,) = replay(how.for_forecast(), data, [f1], looks.tolist(), repeats=given.repeats)
+            (trace,) = simulate(how.for_forecast(), data, [f1], looks.tolist(), repeats=given.repeats)
             for j, target in enumerate(TARGETS):
                 at = stops((trace.upper - trace.lower) / 2, target)
                 took = np.sort(np.where(at >= 0, looks[at], np.inf))

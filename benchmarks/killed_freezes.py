@@ -2,8 +2,9 @@
 
     python -m benchmarks.killed_freezes --runner processes:2 --kills 5
 
-Prints a table for docs/how-to/large-pools.md. The process that freezes gets SIGKILL when a random number of
-shards is done. Half a minute later no process that it started may be there. Then the freeze is begun again.
+Prints a table for docs/measured/killed-freezes.md. The process that freezes gets SIGKILL when some shards are
+done, a random number. Half a minute later no process that it started may be there. Then the freeze is begun
+again.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python -m benchmarks.killed_workers --runner processes:2 --kills 20
 
-Prints a table for docs/how-to/large-pools.md. The process gets SIGKILL a random time after a random shard has
-begun: from a thread of its own, whatever the work is doing then. The shard may be done before that; the
-process dies all the same, in the middle of another.
+Prints a table for docs/measured/killed-freezes.md. The process gets SIGKILL a random time after a random
+shard has begun: from a thread of its own, whatever the work is doing then. The shard may be done before that;
+the process dies all the same, in the middle of another.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Every method of the registry on the pools of record: errors, coverage and widths at 50 to 2,000 labels.
 
-    python -m benchmarks.methods --repeats 300 --cache methods.jsonl     # docs/methods.md
+    python -m benchmarks.methods --repeats 300 --cache methods.jsonl     # docs/measured/methods.md
 
 A finished (pool, method, block of repeats) is a line of the cache, so the study can stop and go on.  The
 column of references holds what the authors' code, or a reconstruction from a paper, gave for the mean squared
@@ -18,10 +18,10 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method, method_names
 from assay.evalcore.replay.pool import prepared
-from assay.evalcore.replay.run import BLOCK, run_block
+from assay.evalcore.replay.run import BLOCK, ReplayPlan, run_block
 from benchmarks.replay import BUDGETS, load
 
-OUT = Path(__file__).parent.parent / "docs" / "methods.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "methods.md"
 SLOW = {"recalibrated": 100}  # repeats, where a block takes minutes
 SOURCE = {   # whose code gave the references
     "passive": "not recorded", "sawade": "rebuilt", "bernoulli": "rebuilt", "acis-pooled": "rebuilt",
@@ -77,7 +77,7 @@ Where a difference from the reference is large, it has a cause:
 - **`recalibrated`** is in [certification.md](certification.md).
 
 How to choose partitions, estimators, combination rules, several systems and several answers, and what a
-replay costs: [using-methods.md](using-methods.md).
+replay costs: [settings](settings.md#what-a-replay-costs).
 
 ## Two methods in detail
 
@@ -116,8 +116,7 @@ def run(repeats: int, cache: Path, wanted: list[str]) -> None:
                 if (pool_name, name, block) in done:
                     continue
                 (trace,) = run_block(
-                    how, ready, BUDGETS,
-                    repeats=BLOCK, batch_size=50, confidence=0.95, seed=1, block=block,
+                    how, ready, ReplayPlan(budgets=BUDGETS, batch_size=50), repeats=BLOCK, block=block
                 )
                 truth = float(measure("f1").of_confusion(pool.confusion()))
                 missing = ~np.isfinite(trace.value)
@@ -141,7 +140,7 @@ def lines(cache: Path) -> list[Line]:
 
 
 def document(found: list[Line], wanted: list[str]) -> str:
-    """docs/methods.md."""
+    """docs/measured/methods.md."""
     parts = [
         "# Every method, side by side\n",
         "Mean squared error of F1 over repeats on the two pools of record, with batches of 50 and "

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.design.draws import first_draws, simulate_each
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import Method, draw_round, with_exact_values
 from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
@@ -61,7 +61,7 @@ def simulate_against(
     spread evenly: what half of the last window's, a quarter of those of the one before and so on add up to.
     """
     how = monitored(name)
-    cells, by_label = prepare(how, data)
+    cells, by_label = prepared_cells(how, data)
     values = [value for limit in limits if (value := worth(what, limit, "below", cells)) is not None]
     if len(values) < len(limits):
         raise ValueError(f"{what.name} cannot be watched")
@@ -88,7 +88,7 @@ def simulate_against(
 class DrawnRound:
     """A round of every window, its items drawn one after the other."""
 
-    design: Design
+    design: CountedDesign
     cell: Ints         # (W, T) of each draw that brought a new item, else −1
     label: Ints        # (W, T)
     after: Any         # the method's state after it
@@ -98,7 +98,7 @@ def begun(
     how: Method, what: Measure, data: LabelledPool, count: int, labels: int, before: LabelledPool | None
 ) -> Any:
     """The method's state before the first round, warm where it can be; see `simulate_against`."""
-    cells, _ = prepare(how, data)
+    cells, _ = prepared_cells(how, data)
     if before is None or not how.capabilities.starts_warm:
         return how.start(cells, [what], count)
     n = len(before.label)

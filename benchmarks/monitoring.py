@@ -27,7 +27,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitored_windows import Windows, even_pool, rare_pool, simulate
 
-OUT = Path(__file__).parent.parent / "docs" / "monitoring-measured.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "monitoring.md"
 KEPT = "## What falls short"     # from here on the file is not made by this module
 ERROR_RATE = 0.05
 TESTS: tuple[Test, ...] = ("e-detector", "e-process", "alpha-spending", "cusum")

@@ -24,7 +24,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.run import Trace, replay
+from assay.evalcore.replay.run import Trace, simulate
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 from benchmarks import lottery
@@ -46,7 +46,7 @@ def stopped(pool: LabelledPool, repeats: int, seed: int = 1) -> tuple[float, flo
     hard = replace(pool, score=alone, probability=np.asarray(expit(alone)), unsure=True)
     f1 = measure("f1")
     truth = float(f1.of_confusion(hard.confusion()))
-    (trace,) = replay(method("recalibrated"), hard, [f1], LOOKS, repeats=repeats, seed=seed)
+    (trace,) = simulate(method("recalibrated"), hard, [f1], LOOKS, repeats=repeats, seed=seed)
     met = ((trace.upper - trace.lower) / 2 <= TARGET) & (np.array(LOOKS) >= 100)
     twice = met[:, 1:] & met[:, :-1]
     at = np.where(twice.any(axis=1), twice.argmax(axis=1) + 1, len(LOOKS) - 1)[:, None]
@@ -106,7 +106,7 @@ def _beside(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
         f1, area = (outcome_measure(one, pool.kind, n, grids=made) for one in ("f1", "roc_auc"))
         for asked, measures in (("F1", (f1,)), ("F1 and ROC AUC", (f1, area))):
             stack = Stack(kind=pool.kind, measures=measures)
-            traces = replay(outcome_method("recalibrated"), pool, stack, budgets, repeats=repeats)
+            traces = simulate(outcome_method("recalibrated"), pool, stack, budgets, repeats=repeats)
             for one, trace, truth in zip(measures, traces, pool.truth(stack).tolist(), strict=True):
                 yield f"| {name} | {asked} | {one.title} | {_figures(trace, truth)} |"
 
@@ -131,7 +131,7 @@ def _of_many(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
             stack = Stack(kind=pool.kind, measures=(
                 outcome_measure("f1", pool.kind, n, options=options),
             ))
-            (trace,) = replay(outcome_method("recalibrated"), pool, stack, budgets, repeats=repeats)
+            (trace,) = simulate(outcome_method("recalibrated"), pool, stack, budgets, repeats=repeats)
             yield (f"| {name} | {(many.codes == k).mean():.1%} | {asked} | "
                    f"{_figures(trace, float(pool.truth(stack)[0]))} |")
 

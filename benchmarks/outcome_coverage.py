@@ -1,8 +1,8 @@
 """How often the intervals of `recalibrated` cover on generated pools.
 
-`python -m benchmarks.outcome_coverage` rewrites the tables of docs/outcomes.md between its lines START and
-END.  The families are `replay.outcome_families`: rare classes, wrong predictions, constant judges and heavy
-tails are among them.  A value that is undefined counts as not covered.
+`python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its
+lines START and END.  The families are `replay.families`: rare classes, wrong predictions, constant judges and
+heavy tails are among them.  A value that is undefined counts as not covered.
 """
 
 import argparse
@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
 from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import weighted_sample
 
 START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
 END = "<!-- end of coverage -->"
-OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcome-coverage.md"
 BUDGETS = (50, 100, 200, 500, 1000)
 # measures of many classes or tags take long
 SLOW = ("macro_f1", "micro_f1")
@@ -39,7 +39,7 @@ def row(family: str, measure: str, repeats: int) -> str:
     stack = Stack(kind=drawn.kind, measures=(outcome_measure(measure, drawn.kind, len(drawn.items)),))
     truth = float(drawn.truth(stack)[0])
     budgets = [b for b in BUDGETS if b < len(drawn.items)]
-    (found,) = replay(outcome_method("recalibrated"), drawn, stack, budgets, repeats=repeats, batch_size=50)
+    (found,) = simulate(outcome_method("recalibrated"), drawn, stack, budgets, repeats=repeats, batch_size=50)
     value, lower, upper = found.value, found.lower, found.upper
     slack = 1e-9 * max(abs(truth), 1.0)
     covers = (lower - slack <= truth) & (truth <= upper + slack) & np.isfinite(value)
@@ -65,7 +65,7 @@ def segment_row(family: str, share: float, labels: int, repeats: int) -> str:
     for seed in range(repeats):
         question = Question(method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=seed,
                             evaluation="segment")
-        state, rounds, rows = begin(question), [], []
+        state, rounds, rows = before_any_label(question), [], []
         while state.labels < labels:
             planned = plan(question, state, 50)
             at = np.array([members[c][r] for c, r in zip(planned.cell, planned.rank, strict=True)])

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.pool.partition import build_partition
@@ -28,7 +28,7 @@ def one_size(n_items: int) -> tuple[int, float, float, float]:
         method=how, cells=partition.cells, measures=(measure("f1"),), confidence=0.95, seed=1,
         evaluation="bench",
     )
-    state = begin(question)
+    state = before_any_label(question)
     planning, reporting = [], []
     for size in BATCHES:
         start = time.perf_counter()

@@ -7,7 +7,8 @@
                   swapped: a break as feeds have it, matches in a band far below the threshold
     digits        1,297 images, "8 or not", by a classifier that saw eleven of 64 pixels and 60 examples
 
-No constant of `recalibrated` was set by what happened on the last five; docs/ideas.md has what was tried.
+No constant of `recalibrated` was set by what happened on the last five; what was tried is in
+docs/measured/ideas.md.
 """
 
 import os

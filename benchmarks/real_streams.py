@@ -182,7 +182,7 @@ def own_change(one: Stream, windows: Sequence[Windows], rng: np.random.Generator
 
 
 def main() -> None:
-    """Print the table; docs/monitoring-measured.md has it."""
+    """Print the table; docs/measured/monitoring.md has it."""
     parser = argparse.ArgumentParser(description="Monitors on real streams.")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--streams", nargs="+", default=list(TITLES), choices=TITLES)

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
 from assay.evalcore.pool.partition import build_partition
@@ -47,7 +47,7 @@ def one_size(n_items: int) -> tuple[int, float, float, float]:
     question = Question(
         method=m, cells=partition.cells, measures=asked, confidence=0.95, seed=1, evaluation="bench"
     )
-    state, seconds = begin(question), []
+    state, seconds = before_any_label(question), []
     for _ in range(ROUNDS):
         start = time.perf_counter()
         p = plan(question, state, 50)

@@ -1,7 +1,7 @@
 """Signals, follow-ups and sizes of windows on real streams: `python -m benchmarks.signals [--repeats 60]`.
 
-Writes docs/monitoring-signals.md.  Signals are measured in windows in which nothing happened, and around a
-change; follow-ups and sizes in windows of employment by passive sampling.
+Writes docs/measured/monitoring-signals.md.  Signals are measured in windows in which nothing happened, and
+around a change; follow-ups and sizes in windows of employment by passive sampling.
 """
 
 import argparse
@@ -10,11 +10,11 @@ from pathlib import Path
 from benchmarks import window_sizes as sizes
 from benchmarks.unusual_windows import FEWEST, RATE, signals_table
 
-OUT = Path(__file__).parent.parent / "docs" / "monitoring-signals.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "monitoring-signals.md"
 PAGE = """\
 # Signals, follow-ups and sizes of windows, measured
 
-Made by `python -m benchmarks.signals`. [monitoring.md](monitoring.md) says what the words mean.
+Made by `python -m benchmarks.signals`. [monitoring.md](../how-to/monitoring.md) says what the words mean.
 
 ## Signals
 

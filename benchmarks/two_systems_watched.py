@@ -10,7 +10,7 @@ Streams are put together from the simulated windows at random, with replacement,
 import numpy as np
 
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -62,7 +62,7 @@ def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Fl
             method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=w, evaluation="two systems",
             systems=("old", "new"),
         )
-        state, rounds = begin(question), []
+        state, rounds = before_any_label(question), []
         for _ in range(ROUNDS):
             planned = plan(question, state, BATCH)
             at = order[start[planned.cell] + planned.rank]

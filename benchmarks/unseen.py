@@ -1,7 +1,7 @@
 """`recalibrated` on hundreds of pools that nothing was tuned on (`benchmarks.lottery`).
 
     python -m benchmarks.unseen --pools 0-299 --cache unseen.jsonl
-    python -m benchmarks.unseen --write --cache unseen.jsonl               # docs/unseen.md
+    python -m benchmarks.unseen --write --cache unseen.jsonl               # docs/measured/unseen.md
 
 Each pool gets a few repeats with batches of 10, 25, 50 or 100 and its own asking: F1 alone, or one of the
 measures with all the others beside it.  No single pool is measured well; all together show where intervals
@@ -23,7 +23,7 @@ from assay.evalcore.measures.registry import usual
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.pool import prepared
-from assay.evalcore.replay.run import Trace, run_block
+from assay.evalcore.replay.run import ReplayPlan, Trace, run_block
 from assay.evalcore.reproducible import stream
 from benchmarks.contenders import contender
 from benchmarks.half_widths import oracle_needs
@@ -38,11 +38,11 @@ from benchmarks.unseen_doc import (
     worst,
 )
 
-# in the order in which docs/unseen.md was drawn
+# in the order in which docs/measured/unseen.md was drawn
 MEASURES = ("accuracy", "precision", "recall", "f1", "fbeta", "specificity", "balanced_accuracy", "mcc")
 FULL, SHORT = 4, 300         # every fourth pool is run to the largest budget, the others to this one
 SUMS = ("n", "squared", "error", "covers", "wide", "width", "undefined")
-OUT = Path(__file__).parent.parent / "docs" / "unseen.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "unseen.md"
 
 
 def asked(index: int) -> tuple[int, list[Measure]]:
@@ -80,10 +80,7 @@ def run(index: int, repeats: int, beside: bool, budgets: Sequence[int] = BUDGETS
         ready = prepared(how, ticket.pool, of_method)
         most = budgets[-1] if index % FULL == 0 else SHORT
         at = [b for b in budgets if b < ready.n_items and b <= most]
-        traces = run_block(
-            how, ready, at,
-            repeats=repeats, batch_size=batch, confidence=0.95, seed=3,
-        )
+        traces = run_block(how, ready, ReplayPlan(budgets=at, batch_size=batch, seed=3), repeats=repeats)
         line["methods"][how.name] = {
             m.name: dict(zip(map(str, at), _sums(t, truth), strict=True))
             for m, t in zip(of_method, traces, strict=True)
@@ -117,14 +114,14 @@ def _lines(cache: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Run pools, show the cache, or write docs/unseen.md."""
+    """Run pools, show the cache, or write docs/measured/unseen.md."""
     parser = argparse.ArgumentParser(description="Many pools, few repeats.")
     parser.add_argument("--pools", default="0-99")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--alone", action="store_true", help="without the published methods")
     parser.add_argument("--show", action="store_true")
-    parser.add_argument("--write", action="store_true", help="only write docs/unseen.md")
+    parser.add_argument("--write", action="store_true", help="only write docs/measured/unseen.md")
     given = parser.parse_args()
     if given.write:
         OUT.write_text(document(_lines(given.cache)), encoding="utf-8")

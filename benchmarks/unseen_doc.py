@@ -1,4 +1,4 @@
-"""docs/unseen.md: what the pools by lot (`benchmarks.unseen`) add up to."""
+"""docs/measured/unseen.md: what the pools by lot (`benchmarks.unseen`) add up to."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -141,7 +141,7 @@ def worst(lines: Sequence[dict[str, Any]], several: int = 25) -> str:
 
 
 def document(lines: Sequence[dict[str, Any]]) -> str:
-    """docs/unseen.md from the cache."""
+    """docs/measured/unseen.md from the cache."""
     beside = [line for line in lines if len(line["methods"]) > 1]
     several = round(np.mean([line["methods"]["recalibrated"]["f1"]["50"]["n"] for line in lines]))
     return "\n".join([
@@ -166,7 +166,7 @@ def document(lines: Sequence[dict[str, Any]]) -> str:
         "On those pools: on how many half the mean width had come down to ± for good by the largest budget; "
         "the coverage there, an asterisk where it is below what the method is held to (0.94 for "
         "`recalibrated`, 0.93 for published methods) by a binomial test at 1%, and the labels are not to be "
-        "compared with others; the labels as a multiple of the oracle's (using-methods.md), median over "
+        "compared with others; the labels as a multiple of the oracle's (../how-to/replay.md), median over "
         "the pools on which the method got there between two budgets (where hardly an item is positive the "
         "oracle needs a label or two); and the labels of `recalibrated` over the method's, geometric mean "
         "where both did. The mean width of so few repeats is noisy, pool by pool.\n",

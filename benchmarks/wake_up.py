@@ -30,7 +30,7 @@ import httpx
 import numpy as np
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import open_store
@@ -43,7 +43,7 @@ from benchmarks.__main__ import machine
 BATCH = 10
 COLD = 5           # rounds at most of the ways that start a process: they take ten times as long
 PATIENCE = 180.0   # seconds for one batch
-OUT = Path(__file__).parent.parent / "docs" / "wake-up.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "wake-up.md"
 
 
 class Trial:
@@ -60,7 +60,7 @@ class Trial:
                 rows.writerow([f"item-{i}", x, "yes" if x > 0 else "no", f"{name} {i}"])
         url = os.environ["LABEL_STUDIO_URL"]
         self.store, self.name = store, name
-        begin(store, Spec.from_json({
+        begin_evaluation(store, Spec.from_json({
             "name": name,
             "pool": {"source": str(folder / f"{name}.csv"), "id": "item_id", "score": "score",
                      "prediction": "prediction", "display": ["text"]},
@@ -161,7 +161,7 @@ def table(seconds: dict[str, list[float]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--write", action="store_true", help="write docs/wake-up.md")
+    parser.add_argument("--write", action="store_true", help="write docs/measured/wake-up.md")
     given = parser.parse_args()
     text = table(measure(given.rounds))
     print(text)

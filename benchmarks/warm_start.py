@@ -26,7 +26,7 @@ from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
-OUT = Path(__file__).parent.parent / "docs" / "warm-start.md"
+OUT = Path(__file__).parent.parent / "docs" / "measured" / "warm-start.md"
 METHODS = ("dirichlet-tree:depth=5", "recalibrated:report_draws=600")
 BUDGETS = (25, 50, 100)
 BATCH = 25

@@ -1,11 +1,16 @@
 """The documentation site: `make docs` builds it into .cache/site; a warning is an error."""
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import assay
+from assay.flows.cli.schemas import json_page
+from assay.tasks.spec.reference import reference_page
+from benchmarks.abilities import every_table
 
 project = "Assay"
 author = "The developers of Assay"
@@ -29,3 +34,19 @@ html_theme_options = {
     "show_prev_next": False, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"**": ["sidebar-nav-bs"]}
+
+# Pages that end with tables made from the code. What is committed is their beginning.
+MADE: Mapping[str, Callable[[], str]] = {
+    "reference/spec": reference_page, "reference/json": json_page, "reference/methods": every_table,
+}
+
+
+def _with_tables(_: Any, page: str, source: list[str]) -> None:
+    if page in MADE:
+        source[0] = f"{source[0].rstrip()}\n\n{MADE[page]()}\n"
+
+
+def setup(app: Any) -> None:
+    """Tables are made anew by every build, whether or not the beginning of their page changed."""
+    app.connect("source-read", _with_tables)
+    app.connect("env-get-outdated", lambda *_: list(MADE))

@@ -27,7 +27,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 # With `modes` eq. 11 is taken as printed, and a branch whose mode is no probability gets next to nothing.
 # Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
 # beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
-# (`posterior`) has it.
+# (`tree_posterior`) has it.
 #
 #     R repeats, L leaf slots (a power of the branching factor), depth D
 #     joint  (R, K, L)   p(y, k) under the model
@@ -160,7 +160,7 @@ def hung(leaves: Leaves, *, branching: int = 2, strength: float = 1.0, flat: boo
     )
 
 
-def fit(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Floats:
+def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Floats:
     """Run EM from `joint` (R, K, L) until it settles; labelled (R, C, K) counts by cell and label.
 
     Returns the new joint.  Each repeat stops on its own, so its result does not depend on its neighbours.
@@ -194,7 +194,7 @@ def fit(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Floats:
 @remembered(8)
 def settled_prior(tree: DirichletTree) -> Floats:
     """The joint (1, K, L) before any label, settled: every look at an evaluation begins here."""
-    return fit(tree, np.zeros((1, len(tree.slot), len(tree.prior)), np.int64), tree.initial(1))
+    return fit_tree(tree, np.zeros((1, len(tree.slot), len(tree.prior)), np.int64), tree.initial(1))
 
 
 def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
@@ -205,7 +205,7 @@ def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
     return np.asarray(np.clip(share, 0.0, 1.0))
 
 
-def posterior(tree: DirichletTree, counts: Floats) -> Floats:
+def tree_posterior(tree: DirichletTree, counts: Floats) -> Floats:
     """The joint (R, K, L) given observed counts (R, K, L) alone: no latent labels, so no EM.
 
     For an oracle that answers each draw anew; the counts are sums of importance weights (Marchant &

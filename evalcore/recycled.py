@@ -20,11 +20,11 @@ and together they need only max_s m_sa labels of each atom.
                        label: unbiased as well, and no label of an overlap goes unused
 
 This is a design of our own with the paper's aim.  The paper's own Algorithms 1 and 2, which draw with
-replacement, are in `evalcore.recycled_as_printed`; docs/papers/recycled-samples.md has their figures.  With
-equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the child's
-labels is recycled, less a little for chance, as in the paper's Table 1.  Live evaluations and replays of
-several systems go through the method `recycle` (evalcore.methods.two_classes.recycled), which takes option
-"all".
+replacement, are in `evalcore.recycled_as_printed`; their figures in docs/measured/papers/recycled-samples.md.
+With equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the
+child's labels is recycled, less a little for chance, as in the paper's Table 1.  Live evaluations and
+replays of several systems go through the method `recycle` (evalcore.methods.two_classes.recycled), which
+takes option "all".
 
 `plan_recycled` plans; `precisions`, `simple_rate` and `recalls` estimate.
 """
@@ -307,7 +307,7 @@ class Groups:
     items: Ints    # (G,) N_g
 
 
-def predictions_of(cells: Cells) -> Ints:
+def calls_of_systems(cells: Cells) -> Ints:
     """What every system calls each cell, (S, C): the parent, then the children by the bits of the stratum."""
     children = max(cells.n_slots - 1, 0).bit_length()
     bits = [(cells.stratum >> s) & 1 for s in range(children)]

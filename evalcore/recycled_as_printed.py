@@ -49,7 +49,7 @@ def recycle_for_precision(
     3/4, not 1/2. Var(p̂_C) is that of the mean of S+ + S- and that of drawing from it, together up to
     1 + min(n_C / |S|, |S| / n_C) times p (1 - p) / n_C, where |S| = |S+| + |S-|. So an interval for
     independent draws is too narrow; with this factor (`variance_factor`) in its variance it covers. The
-    factor is ours; docs/papers/errata.md derives it.
+    factor is ours; docs/measured/papers/errata.md derives it.
 
     Line 2 asks for |A_C - A_P| |S+| / |A_P ∩ A_C| draws, which is rarely whole; the lemmas take it as whole.
     It is rounded up or down at random, with the chances that keep its mean. The overlap is then drawn

@@ -24,7 +24,7 @@ from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, 
 from assay.flows.record.reported import Moment, moments, read_reissues
 from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
 from assay.flows.report.gather import extend_command, more_labels
-from assay.tasks.alerts.alert import Alert, MeasureReading, verdict_alert
+from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index, raise_alert
@@ -112,11 +112,13 @@ def raise_verdicts(
             kind=change.kind,
             severity=alerts.severity.of(change.kind),
             about=opened.name,
-            now=_reading(moment),
-            before=None if change.before is None else _reading(change.before),
-            minimum=None if limit is None else limit.min,
-            maximum=None if limit is None else limit.max,
-            notes=_notes(opened, moment, ending if moment.final else None),
+            news=VerdictNews(
+                now=_reading(moment),
+                before=None if change.before is None else _reading(change.before),
+                minimum=None if limit is None else limit.min,
+                maximum=None if limit is None else limit.max,
+                notes=_notes(opened, moment, ending if moment.final else None),
+            ),
             links=report_links(alerts, opened.name),
         )
         if raise_alert(opened.ledger, alert, now):
@@ -282,5 +284,5 @@ def check_owner(store: Store, owner: str) -> None:
 
 def _owners(store: Store) -> list[str]:
     """All that may have an outbox, sorted."""
-    of_monitors = [layout.monitor(name) for name in store.folders(layout.MONITORS_PREFIX)]
+    of_monitors = [layout.monitor_ledger(name) for name in store.folders(layout.MONITORS_PREFIX)]
     return sorted([*named_folders(store), *of_monitors])

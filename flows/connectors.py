@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.tasks.connectors.records import Layout, Notes, Written
 from assay.tasks.connectors.registry import recognised
-from assay.tasks.connectors.tables import refuse_to_replace
+from assay.tasks.connectors.tables import refuse_existing_pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ def bring_in(
 
     Raises BadInput naming the file and what is wrong with it, and where a format is unknown or ambiguous.
     """
-    refuse_to_replace(to)
+    refuse_existing_pool(to)
     notes = Notes()
     importer, places = recognised(given, format, notes)
     written = importer.write(places, to, layout, notes)

@@ -15,7 +15,7 @@ from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling, random_sampling_equivalent
 from assay.evalcore.types import JsonObject
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.round import OnRound
 from assay.flows.record.opened import Opened, utc_now
 from assay.flows.record.standing import Standing
@@ -73,7 +73,7 @@ def run_demo(
         spec = _spec(pool, seed, server)
         desk, on_wait, patience = _desk(spec, store, pool, server)
         say(f"freezing {pool.n:,} candidate pairs")
-        opened = begin(store, spec, desk)
+        opened = begin_evaluation(store, spec, desk)
         standing = drive(
             store, opened.name, desk, patience=patience, on_round=on_round, on_wait=on_wait
         )

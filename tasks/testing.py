@@ -48,17 +48,14 @@ class FakeDesk:
         self._lock = threading.RLock()
 
     def prepare(self) -> None:
-        """See Desk.prepare."""
         self.prepared += 1
 
     def missing(self, batch: Batch) -> list[Item]:
-        """See Desk.missing."""
         with self._lock:
             present = self._present(batch)
             return [item for item in batch.items if item.item_id not in present]
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
-        """See Desk.post."""
         with self._lock:
             if self.lost_posts:
                 self.lost_posts -= 1
@@ -73,7 +70,6 @@ class FakeDesk:
                 raise AmbiguousPost("the reply was lost")
 
     def collect(self, batch: Batch) -> Collected:
-        """See Desk.collect."""
         with self._lock:
             present = self._present(batch)
             again = self.second_answers if batch.asking > 1 else None
@@ -87,7 +83,6 @@ class FakeDesk:
             return Collected(annotations=answers, present=frozenset(present))
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-        """See Desk.request_more."""
         with self._lock:
             for item_id in set(item_ids).intersection(self._present(batch)):
                 asked = self.people.get(item_id, self.annotators_per_item)

@@ -34,7 +34,7 @@ from assay.face.question import (
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import NameTaken
-from assay.flows.evaluation.begin import begin as begin_spec
+from assay.flows.evaluation.begin import begin_evaluation as begin_spec
 from assay.flows.evaluation.finish import extend
 from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
@@ -149,7 +149,7 @@ class Evaluation:
     def extend(self, labels: int, *, by: str = "", reason: str = "") -> Result:
         """Give it a larger budget after it has finished; `ask` then goes on.
 
-        Intervals are wider from then on (docs/stopping.md).
+        Intervals are wider from then on (docs/explanation/stopping.md).
 
         Args:
             labels: the new budget in all, labels bought so far included: the same call twice extends once.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assay.face.frames import frame_of
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.replay.presentation import as_text
+from assay.tasks.replay.presentation import replay_as_text
 from assay.tasks.replay.records import ReplayJson, ReplayResult
 from assay.tasks.report import EstimateRow, price, sentences, wording
 from assay.tasks.report.machine import estimate_json
@@ -248,7 +248,7 @@ class Replay:
 
     def summary(self) -> str:
         """The table that `assay replay` prints."""
-        return as_text(self.result)
+        return replay_as_text(self.result)
 
     def __str__(self) -> str:
         return self.summary()

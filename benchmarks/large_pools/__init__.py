@@ -1,1 +1,1 @@
-"""Freezing and using pools of 10^6 predictions and more: `make large-pools`, docs/large-pools-measured.md."""
+"""Freezing and using pools of 10^6 predictions and more: `make large-pools`, docs/measured/large-pools.md."""

@@ -21,7 +21,7 @@ from benchmarks.large_pools.page import rewrite, tables
 from benchmarks.large_pools.pool import COLUMNS, SHOWN, write_pool
 from benchmarks.large_pools.rounds import Rounds
 
-PAGE = Path(__file__).parents[2] / "docs" / "large-pools-measured.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "large-pools.md"
 RUNNERS = ("serial", "processes:2", "dask", "ray")   # Dask and Ray: as many workers as processors
 LEAST = 10**6             # rows of a pool that is measured with all of them
 

@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.evaluation import load_spec
 from assay.tasks.testing import FakeDesk
@@ -12,5 +12,5 @@ from assay.tasks.testing import FakeDesk
 if __name__ == "__main__":
     spec = load_spec(Path(sys.argv[1]))
     start = time.perf_counter()
-    begin(open_store(str(spec.store)), spec, FakeDesk())
+    begin_evaluation(open_store(str(spec.store)), spec, FakeDesk())
     sys.stdout.write(f"{time.perf_counter() - start}\n")

@@ -1,4 +1,4 @@
-"""The tables of docs/large-pools-measured.md, between the words that are written by hand."""
+"""The tables of docs/measured/large-pools.md, between the words that are written by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path

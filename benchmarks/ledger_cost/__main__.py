@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ledger_cost`, with tests/ on the path (`make ledger-cost`): docs/ledger-cost.md."""
+"""Writes docs/measured/ledger-cost.md: `python -m benchmarks.ledger_cost`, with tests/ on the path."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ from benchmarks.ledger_cost.rounds import rounds
 from benchmarks.ledger_cost.sweepers import sweepers
 from benchmarks.ledger_cost.windows import windows
 
-PAGE = Path(__file__).parents[2] / "docs" / "ledger-cost.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "ledger-cost.md"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.alerts import outbox_of_all
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.finished import standings
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -63,10 +63,11 @@ def _filled(folder: Path, finished: int, still_open: int) -> LocalStore:
 
     store = LocalStore(folder / "ledger")
     for n in range(still_open):
-        begin(store, spec(f"open-{n:04d}", {"kind": "folder", "path": str(folder / "desk")}, **longer))
+        desk = {"kind": "folder", "path": str(folder / "desk")}
+        begin_evaluation(store, spec(f"open-{n:04d}", desk, **longer))
     sweep_store(store, workers=4)   # plans and posts
     one = MemoryStore()
-    begin(one, spec("finished-00000", {"kind": "simulated", "labels": str(labels)}))
+    begin_evaluation(one, spec("finished-00000", {"kind": "simulated", "labels": str(labels)}))
     sweep_store(one, workers=1)
     values = {key: one.get(key) for key in one.keys("finished-00000/")}
     for n in range(finished):

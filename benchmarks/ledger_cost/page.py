@@ -1,4 +1,4 @@
-"""docs/ledger-cost.md: the tables, between the words that are written by hand."""
+"""docs/measured/ledger-cost.md: the tables, between the words that are written by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path

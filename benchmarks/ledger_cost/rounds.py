@@ -14,7 +14,7 @@ from typing import Any, Literal
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import FakeDesk
@@ -61,7 +61,7 @@ def rounds(folder: Path, at: Sequence[int], stores: dict[str, Any]) -> Iterator[
     )
     store: Any = PlainMemory()
     desk = FakeDesk()
-    begin(store, spec, desk)
+    begin_evaluation(store, spec, desk)
     advance(store, spec.name, desk)
     for number in range(1, last + 1):
         if number in at:

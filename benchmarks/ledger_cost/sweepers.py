@@ -14,7 +14,7 @@ from typing import Any
 from doubles.small_pool import spec_json
 
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
@@ -108,7 +108,7 @@ def _begin_broken(folder: Path, where: str) -> None:
     gone = folder / "gone.csv"
     gone.write_bytes((folder / "labels.csv").read_bytes())
     for n in range(BROKEN):
-        begin(open_store(where), Spec.from_json(spec_json(
+        begin_evaluation(open_store(where), Spec.from_json(spec_json(
             folder / "predictions.csv", folder / "labels.csv", name=f"broken-{n}",
             desk={"kind": "simulated", "labels": str(gone)}, budget={"labels": 4}, batch_size=2,
         ), origin="the benchmark"))

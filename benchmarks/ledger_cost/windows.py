@@ -91,7 +91,7 @@ def _put_early(store: Any, folder: Path, early: int) -> None:
     other = PlainMemory()
     register(other, a_monitor(folder, quiet_labels=10, follow_ups=0))
     tick(other, MONITOR, now=datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC) + timedelta(days=1))
-    ledger = Ledger(store, layout.monitor(MONITOR))
+    ledger = Ledger(store, layout.monitor_ledger(MONITOR))
     judged = Ledger(other, ledger.name)
     opening, verdict = read_openings(judged)[str(FIRST)][0], read_verdicts(judged)[0]
     seal = other.get(layout.final_seal(str(opening.evaluation)))

@@ -4,7 +4,7 @@
               are reached, in several places (see places.py)
     faults    one service fails once, at so many requests of an evaluation, for every kind of fault
     many      sweeps over many open evaluations
-    page      docs/recovery.md, from the results so far
+    page      docs/measured/recovery.md, from the results so far
 
 Everything tried is one line of the results (--results), so that a part can be run again or go on later.
 """
@@ -26,7 +26,7 @@ from benchmarks.recovery.places import PLACES, label_studio_of, s3_of, share_of
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".cache" / "recovery.jsonl"
-PAGE = ROOT / "docs" / "recovery.md"
+PAGE = ROOT / "docs" / "measured" / "recovery.md"
 MOST_KILLS = 12     # of one evaluation, so that many evaluations are killed
 
 

@@ -29,7 +29,7 @@ from services.ledger_record import Record, record_differences, record_of
 
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.judging import is_finished
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -125,7 +125,7 @@ class Stage:
         }
         if processes == 1:
             survived.differences += [f"{name}: {one}" for name, many in differing.items() for one in many]
-        survived.by_order = len(differing.keys() - {layout.monitor(MONITOR)})
+        survived.by_order = len(differing.keys() - {layout.monitor_ledger(MONITOR)})
         return survived
 
     def _live(self, variant: int, processes: int, kills: int) -> tuple[Survived, dict[str, Record]]:
@@ -150,7 +150,7 @@ class Stage:
             raise AssertionError("the monitor does not come to an end")
         self._judge(survived, store, spec)
         survived.seconds = time.monotonic() - began
-        names = [layout.monitor(MONITOR), *_evaluations(store)]
+        names = [layout.monitor_ledger(MONITOR), *_evaluations(store)]
         return survived, {name: _without_times(record_of(store, name)) for name in names}
 
     def _alone(self, survived: Survived, store: Store, desk: Path, kills: int) -> None:
@@ -194,7 +194,7 @@ class Stage:
             raise failed[0]
 
     def _judge(self, survived: Survived, store: Store, spec: MonitorSpec) -> None:
-        ledger = Ledger(store, layout.monitor(MONITOR))
+        ledger = Ledger(store, layout.monitor_ledger(MONITOR))
         openings, verdicts = read_openings(ledger), read_verdicts(ledger)
         for name in _evaluations(store):
             survived.evaluations += 1
@@ -233,7 +233,7 @@ class Stage:
             for key in store.keys(f"{spec.warm_start.evaluation}/"):
                 memory.put(key, store.get(key))
         desk = FakeDesk({item: "yes" if label == "1" else "no" for item, label in self.truth.items()})
-        begin(memory, spec, desk)
+        begin_evaluation(memory, spec, desk)
         assert advance(memory, name, desk).state == "finished"
         return record_of(memory, name)
 
@@ -311,7 +311,7 @@ def _write_days(folder: Path) -> dict[str, str]:
 
 
 def _evaluations(store: Store) -> list[str]:
-    openings = read_openings(Ledger(store, layout.monitor(MONITOR)))
+    openings = read_openings(Ledger(store, layout.monitor_ledger(MONITOR)))
     return sorted(
         opening.evaluation for several in openings.values() for opening in several
         if opening.evaluation is not None
@@ -320,7 +320,7 @@ def _evaluations(store: Store) -> list[str]:
 
 def _all_judged(store: Store) -> bool:
     """Whether every window was opened, and all that has labels has a verdict on all of them."""
-    ledger = Ledger(store, layout.monitor(MONITOR))
+    ledger = Ledger(store, layout.monitor_ledger(MONITOR))
     openings, verdicts = read_openings(ledger), latest(read_verdicts(ledger))
     return len(openings) == WINDOWS and all(
         is_finished(Ledger(store, one.evaluation)) and one.window in verdicts

@@ -21,8 +21,8 @@ from doubles.small_pool import spec_json, write_small_pool
 from services.faulty_proxy import faulty_proxy
 from services.label_studio_people import Person, choice_result, new_person, owner
 
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import Timing, advance
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.standing import Standing
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
@@ -58,7 +58,7 @@ class Life:
 
     def advance(self) -> Standing:
         started = time.monotonic()
-        standing = advance(self.store, NAME, repost_after=timedelta(0))
+        standing = advance(self.store, NAME, timing=Timing(repost_after=timedelta(0)))
         self.slowest = max(self.slowest, time.monotonic() - started)
         return standing
 
@@ -153,7 +153,7 @@ def live(items: int) -> dict[str, Any]:
     ):
         os.environ[TOKEN_VARIABLE] = server.token
         life = Life(server, proxy, Path(folder), items)
-        begin(life.store, life.spec)
+        begin_evaluation(life.store, life.spec)
         standing = life.advance()
         first_round(life)
         for _ in range(6):                # what was skipped is asked again

@@ -10,7 +10,7 @@ from doubles.counted_store import CountedStore
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.drivers.sweep import Sweep, sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import Spec
@@ -32,7 +32,7 @@ def many_specs(folder: Path, how_many: int, desk: dict[str, Any] | None = None, 
 def begin_all(store: Store, specs: list[Spec]) -> None:
     """Begin them, one after the other."""
     for spec in specs:
-        begin(store, spec)
+        begin_evaluation(store, spec)
 
 
 def measured_sweeps(folder: Path, where: str, how_many: int, workers: int = 4) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""docs/recovery.md, written from the results of the recovery suite."""
+"""docs/measured/recovery.md, written from the results of the recovery suite."""
 
 import re
 from collections import Counter

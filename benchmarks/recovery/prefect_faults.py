@@ -17,7 +17,7 @@ from pathlib import Path
 from doubles.small_pool import small_spec
 from services.prefect_server import ROOT, PrefectServer, prefect_server
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.effects.log import VARIABLE
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.ending import read_ending
@@ -43,7 +43,7 @@ class PrefectStage:
         from assay.tasks.ledger.stores.memory import MemoryStore
 
         store = MemoryStore()
-        begin(store, self.spec)
+        begin_evaluation(store, self.spec)
         advance(store, NAME)
         self.expected = judge(
             Trial(kind=FaultKind(service="", fault="", injected="")), store, NAME, self.truth, None
@@ -59,7 +59,7 @@ class PrefectStage:
         self._count += 1
         where = f"{self.folder}/ledger-{self._count}"
         store = open_store(where)
-        begin(store, self.spec)
+        begin_evaluation(store, self.spec)
         at = draw.randint(2, 24)
         with prefect_server(self.folder) as server:
             code, said = self._sweep(server, where, kill_at=at, trial=trial)

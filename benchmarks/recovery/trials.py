@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from services.ledger_record import Record, record_differences, record_of
 
 from assay.evalcore.errors import AssayError
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import Timing, advance
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger.record import Ledger
@@ -90,8 +90,10 @@ def run_through(
     for _ in range(MOST_ATTEMPTS):
         try:
             where = desk() if callable(desk) else desk
-            begin(store, spec, where, now=clock)
-            standing = advance(store, spec.name, where, now=clock, repost_after=REPOST_AFTER)
+            begin_evaluation(store, spec, where, now=clock)
+            standing = advance(
+                store, spec.name, where, timing=Timing(now=clock, repost_after=REPOST_AFTER)
+            )
         except AssayError as error:
             trial.said.append(str(error))
             recover()

@@ -1,1 +1,1 @@
-"""The figures of the papers, printed ones beside ours: a module a paper writes docs/papers/<paper>.md."""
+"""The figures of the papers, printed ones beside ours: a module a paper writes a page of measured/papers/."""

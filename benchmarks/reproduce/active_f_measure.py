@@ -13,12 +13,12 @@ from scipy.special import expit, logit
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.pool import LabelledPool, prepared
-from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.run import ReplayPlan, run_block
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.reproduce.pools import EMOTIONS, census, emotion, employed, pool_of, write_page
 
-PAGE = Path("docs/papers/active-f-measure.md")
+PAGE = Path("docs/measured/papers/active-f-measure.md")
 PASSIVE = "passive-with-replacement:secondary-mixing=0"
 ACTIVE = "sawade:secondary-mixing=0"
 ACTIVE_PRINTED = "sawade:secondary-mixing=0:variance=printed"
@@ -45,8 +45,8 @@ def errors(
     """Of the measure `of`, from samples drawn for the measure `first`."""
     measures = [measure(m, None) for m in dict.fromkeys((first, of))]
     trace = run_block(
-        method(name), prepared(method(name), pool, measures), budgets,
-        repeats=repeats, batch_size=max(budgets), confidence=0.95, seed=1,
+        method(name), prepared(method(name), pool, measures),
+        ReplayPlan(budgets=budgets, batch_size=max(budgets)), repeats=repeats,
     )[-1]
     truth = float(measures[-1].of_confusion(pool.confusion()))
     inside = (trace.lower <= truth + 1e-12) & (truth - 1e-12 <= trace.upper) & np.isfinite(trace.value)

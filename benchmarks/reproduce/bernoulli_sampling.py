@@ -21,14 +21,14 @@ from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.pool import LabelledPool, prepared
-from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.run import ReplayPlan, run_block
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.reproduce import tags_of_appendix_d as deviations
 from benchmarks.reproduce.pools import Tagged, digits, emotion, tags, write_page
 from benchmarks.reproduce.tags_of_appendix_d import Estimated, chances, estimate_macro, estimate_micro
 
-PAGE = Path("docs/papers/bernoulli-sampling.md")
+PAGE = Path("docs/measured/papers/bernoulli-sampling.md")
 METRICS = ("accuracy", "f1", "precision", "recall", "specificity")
 METHODS = {
     "uniform": "passive-with-replacement:secondary-mixing=0",
@@ -58,8 +58,8 @@ def row(
     """Repeats with one batch of this many labels, drawn for the metric `first`."""
     measures = [measure(m, None) for m in (first, *(m for m in also if m != first))]
     traces = run_block(
-        method(name), prepared(method(name), pool, measures), [budget],
-        repeats=repeats, batch_size=budget, confidence=0.9, seed=1,
+        method(name), prepared(method(name), pool, measures),
+        ReplayPlan(budgets=[budget], batch_size=budget, confidence=0.9), repeats=repeats,
     )
     error, covered = {}, {}
     for one, trace in zip(measures, traces, strict=True):

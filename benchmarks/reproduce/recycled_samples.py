@@ -15,7 +15,7 @@ from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
 from benchmarks.reproduce.pools import write_page
 
-PAGE = Path("docs/papers/recycled-samples.md")
+PAGE = Path("docs/measured/papers/recycled-samples.md")
 SIZE = 1100          # n_C and n_P, as section 5.2 has them
 TRIALS = 200
 OVERLAP = 1_000, 10_000
@@ -278,7 +278,7 @@ Table 2 needs the authors' classifiers of 4.5 million Reddit texts.
   drawn too often by at most 1 / (4 |S|²) of its share.
 - The method `recycle`, and `assay.evalcore.recycled` behind it, is a design of our own with the
   same aim. It draws without replacement and asks about each overlap once, for any number of systems
-  ([using methods](../using-methods.md)).
+  ([using methods](../../how-to/using-methods.md)).
 """
 
 

@@ -11,7 +11,7 @@ Both measures are functions of means over the pool, so ψ is linear in the label
     h² = Σ_k ⟨ψ_k²⟩ - Σ_k ⟨ψ_k⟩² + (Σ_k ⟨ψ_k⟩)²                   eq. 95 to 97
 
 For macro F1 eq. 109 and 119 print the first sum alone.  That leaves out that one coin draws all tags of an
-item together (docs/papers/errata.md); `printed` computes it so.
+item together (docs/measured/papers/errata.md); `printed` computes it so.
 
 Every item has a coin with chance b = min(1, μ h), and a labelled item
 weighs 1/b in all sums.  The variance is that of eq. 28 with the labels' own ψ:

@@ -32,15 +32,15 @@ class Annotation:
 # was given on. With
 #
 #     k  people asked per item,            v  people whose latest answer is a vote,
-#     s  skips that settle an item (k),    w  people whose latest answer is invalid,
+#     w  people whose latest answer is invalid,
 #
 # an item is, by the first rule that holds,
 #
 #     labelled  v >= k and the answers can be joined into one label (`AnswerKind.joined`): of classes the
 #               one with more votes than any other, of numbers their median
 #     waiting   v >= k and the answers are tied: one more person decides
-#     skipped   at least s people skipped it
-#     invalid   w >= s: somebody has to correct these answers
+#     skipped   at least k people skipped it
+#     invalid   w >= k: somebody has to correct these answers
 #     absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
 #     waiting   otherwise, for k - v more people
 #
@@ -104,7 +104,6 @@ def adjudicate(
     joined: Joined = None,
     *,
     annotators: int = 1,
-    skips: int | None = None,
     present: Collection[str] | None = None,
     again: Mapping[str, Collection[str]] | None = None,
     ties_wait: bool = True,
@@ -113,21 +112,18 @@ def adjudicate(
 
     joined      makes a label of votes, None for a tie; None: a plurality
     annotators  k, at least 1
-    skips       s; k unless given
     present     items now on the desk; None when it is not known, and then nothing is absent
     again       item -> classes that need a second vote once somebody chose them
     ties_wait   False: an item with a tie is labelled with None; True: it waits for one more person
 
-    Annotations of other items are ignored. Raises ValueError unless k >= 1 and s >= 1.
+    Annotations of other items are ignored. Raises ValueError unless k >= 1.
     """
-    if skips is None:
-        skips = annotators
-    if annotators < 1 or skips < 1:
-        raise ValueError(f"annotators and skips must be at least 1, got {annotators} and {skips}")
+    if annotators < 1:
+        raise ValueError(f"annotators must be at least 1, got {annotators}")
     latest = latest_answers(annotations)
     return {
         item: _tally(
-            latest.get(item, ()), annotators, skips, present is None or item in present,
+            latest.get(item, ()), annotators, present is None or item in present,
             (again or {}).get(item, ()), ties_wait, joined or plurality,
         )
         for item in items
@@ -168,7 +164,7 @@ def _instant(text: str) -> datetime:
 
 
 def _tally(
-    answers: Iterable[Answer], k: int, s: int, present: bool, again: Collection[str], ties_wait: bool,
+    answers: Iterable[Answer], k: int, present: bool, again: Collection[str], ties_wait: bool,
     joined: Callable[[Mapping[str, int]], str | None],
 ) -> AnswerTally:
     kinds: Counter[str] = Counter()
@@ -181,23 +177,22 @@ def _tally(
     label = joined(votes)
     valid = votes.total()
     tied = valid > 0 and label is None
-    if any(label in votes for label in again):
-        k = max(k, 2)
+    needed = max(k, 2) if any(label in votes for label in again) else k
 
     status: Status
-    if valid >= k and not (tied and ties_wait):
+    if valid >= needed and not (tied and ties_wait):
         status = "labelled"
-    elif valid >= k:
+    elif valid >= needed:
         status = "waiting"
-    elif kinds["skip"] >= s:
+    elif kinds["skip"] >= k:
         status = "skipped"
-    elif kinds["invalid"] >= s:
+    elif kinds["invalid"] >= k:
         status = "invalid"
     else:
         status = "waiting"
     if status == "waiting" and not present:
         status = "absent"
-    needs = max(k - valid, 1) if status in ("waiting", "absent") else 0
+    needs = max(needed - valid, 1) if status in ("waiting", "absent") else 0
     return AnswerTally(
         status=status,
         label=label if status == "labelled" else None,
@@ -287,5 +282,5 @@ def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]
         item=np.array([place[item] for item, _, _ in valid], np.int64),
         annotator=np.array([person[name] for _, name, _ in valid], np.int64),
         label=np.array([label for _, _, label in valid], np.int64),
-        n_classes=max(len(classes), 2),
+        n_classes=max(2, *(code + 1 for code in classes.values())),
     )

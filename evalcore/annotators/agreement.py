@@ -94,7 +94,7 @@ def cohen_kappa(
             spread += p[i, j] * (1 - kappa) ** 2 * (columns[i] + rows[j]) ** 2
     spread -= (kappa - chance * (1 - kappa)) ** 2
     variance = max(spread, 0.0) / (n * (1 - chance) ** 2)
-    return _defined("cohen-kappa", n, observed, kappa, variance, confidence, "large-sample", between)
+    return _with_large_sample(_defined("cohen-kappa", n, observed, kappa, between), variance, confidence)
 
 
 def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
@@ -110,11 +110,12 @@ def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
     if chance >= 1 - 1e-12:
         return _undefined("fleiss-kappa", n, observed)
     kappa = (observed - chance) / (1 - chance)
+    found = _defined("fleiss-kappa", n, observed, kappa)
     if n < 2:
-        return _defined("fleiss-kappa", n, observed, kappa, None, confidence, "none")
+        return found
     own = (agreed - chance) / (1 - chance) - 2 * (1 - kappa) * (share @ p - chance) / (1 - chance)
     variance = float(((own - kappa) ** 2).sum()) / (n * (n - 1))
-    return _defined("fleiss-kappa", n, observed, kappa, variance, confidence, "large-sample")
+    return _with_large_sample(found, variance, confidence)
 
 
 def krippendorff_alpha(
@@ -137,16 +138,15 @@ def _bootstrapped(
     alpha = float(alphas(np.arange(n)[None])[0])
     if not np.isfinite(alpha):
         return replace(_undefined("krippendorff-alpha", n, agreed), undefined_reason=undefined)
+    found = _defined("krippendorff-alpha", n, agreed, alpha)
     drawn = alphas(rng.integers(n, size=(BOOTSTRAPS, n)))
     drawn = drawn[np.isfinite(drawn)]   # a resample of one class only has no α
     if n < 2 or len(drawn) < BOOTSTRAPS // 2:
-        return _defined("krippendorff-alpha", n, agreed, alpha, None, confidence, "none")
+        return found
     tail = (1 - confidence) / 2
     lower, upper = np.quantile(drawn, [tail, 1 - tail])
-    return Agreement(
-        statistic="krippendorff-alpha", between=(), items=n, agreed=agreed, value=alpha,
-        lower=float(min(lower, alpha)), upper=float(max(upper, alpha)), interval="bootstrap over items",
-        undefined_reason=None,
+    return replace(
+        found, lower=float(min(lower, alpha)), upper=float(max(upper, alpha)), interval="bootstrap over items"
     )
 
 
@@ -180,7 +180,7 @@ def interval_alpha(
     return _bootstrapped(alphas, n, float(np.mean(agreed)), confidence, rng, same)
 
 
-def spread_of(given: Sequence[Sequence[float]]) -> Spread | None:
+def answer_spread(given: Sequence[Sequence[float]]) -> Spread | None:
     """Of the answers about each item; None where no item has two."""
     several = [np.array(values) for values in given if len(values) > 1]
     if not several:
@@ -250,18 +250,23 @@ _ALPHAS = {"nominal": _nominal, "ordinal": _ordinal}
 
 
 def _defined(
-    statistic: str, items: int, agreed: float, value: float, variance: float | None, confidence: float,
-    interval: str, between: tuple[str, ...] = (),
+    statistic: str, items: int, agreed: float, value: float, between: tuple[str, ...] = ()
 ) -> Agreement:
-    # a variance of 0 (nobody ever differed) is no certainty: no interval
-    told = variance is not None and variance > 1e-15
-    half = float(ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance)) if told and variance else 0.0
+    """Without an interval."""
     return Agreement(
-        statistic=statistic, between=between, items=items, agreed=agreed, value=float(value),
-        lower=max(float(value) - half, -1.0) if told else None,
-        upper=min(float(value) + half, 1.0) if told else None,
-        interval=interval if told else "none",
-        undefined_reason=None,
+        statistic=statistic, between=between, items=items, agreed=agreed, value=float(value), lower=None,
+        upper=None, interval="none", undefined_reason=None,
+    )
+
+
+def _with_large_sample(found: Agreement, variance: float, confidence: float) -> Agreement:
+    """With the normal interval, unless the variance is 0: that nobody ever differed is no certainty."""
+    if found.value is None or variance <= 1e-15:
+        return found
+    half = float(ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance))
+    return replace(
+        found, lower=max(found.value - half, -1.0), upper=min(found.value + half, 1.0),
+        interval="large-sample",
     )
 
 

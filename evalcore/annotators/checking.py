@@ -19,24 +19,26 @@ from assay.evalcore.types import Bools, Floats
 # their place tells nobody which is which. Everything depends on (seed, evaluation, round), so a rerun mixes
 # in the same items.
 
-def gold_of_round(
-    gold: Sequence[str], *, rate: float, asked: int, used: int, taken: Collection[str], seed: int,
-    evaluation: str, number: int,
-) -> tuple[str, ...]:
-    """The gold items of a round.
+def gold_in_turn(
+    gold: Sequence[str], used: int, taken: Collection[str], *, seed: int, evaluation: str
+) -> list[str]:
+    """The gold items that a round may use, the next ones first.
 
     gold    ids, in any order        used    gold items in all rounds before
-    asked   items the round asks     taken   items asked in this round or before: no longer used as gold
+    taken   items asked in this round or before: no longer used as gold
     """
-    if not gold or asked == 0:
-        return ()
-    wanted = asked * rate / (1 - rate)
-    rng = stream(seed, evaluation, number, "gold")
-    size = int(wanted) + int(rng.random() < wanted - int(wanted))
+    if not gold:
+        return []
     order = stream(seed, evaluation, 0, "gold").permutation(sorted(gold)).tolist()
     begin = used % len(order)
-    free = [item for item in order[begin:] + order[:begin] if item not in taken]
-    return tuple(free[:size])
+    return [item for item in order[begin:] + order[:begin] if item not in taken]
+
+
+def gold_in_round(rate: float, asked: int, *, seed: int, evaluation: str, number: int) -> int:
+    """How many gold items go into a round that asks `asked` items."""
+    wanted = asked * rate / (1 - rate)
+    rng = stream(seed, evaluation, number, "gold")
+    return int(wanted) + int(rng.random() < wanted - int(wanted))
 
 
 def shuffled(items: Sequence[str], *, seed: int, evaluation: str, number: int) -> list[str]:
@@ -74,7 +76,7 @@ def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves
     """
     design, cell = plan.design, plan.cell
     p = design.model[0, cell]
-    moved = np.abs(design.gradient[0, cell]) * stands_for(plan) / int(design.size[0].sum())
+    moved = np.abs(design.gradient[0, cell]) * items_behind_draws(plan) / int(design.size[0].sum())
     moved = moved * _share_of_labels(plan, labels_before)
     unlikely = np.stack([1 - p, p], axis=1) < chance
     return np.asarray(unlikely & (moved > moves)[:, None] & plan.ask[:, None])
@@ -105,7 +107,7 @@ def surprising_classes(
         stack.of(items, kind.phi(np.full(len(items), k))) @ slopes.T for k in each
     ], axis=1)                                                                     # (T, K, Q)
     apart = np.abs(pull - (p[..., None] * pull).sum(axis=1, keepdims=True)).max(axis=2)
-    moved = apart * stands_for(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)
+    moved = apart * items_behind_draws(plan)[:, None] / n_items * _share_of_labels(plan, state.labels)
     return np.asarray((steady(p) < chance) & (steady(moved) > moves) & plan.ask[:, None])
 
 
@@ -123,7 +125,7 @@ def answers_by_draw(surprising: Bools) -> dict[int, tuple[int, ...]]:
     }
 
 
-def stands_for(plan: RoundPlan) -> Floats:
+def items_behind_draws(plan: RoundPlan) -> Floats:
     """(T,) items of the pool that each draw stands for in its round."""
     with np.errstate(divide="ignore"):
         weight = np.where(plan.probability > 0, 1 / plan.probability, 0.0)

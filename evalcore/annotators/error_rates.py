@@ -35,7 +35,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 # EM runs until it converges, from one start, on arrays in the order of names: the same votes give the same
 # result on every machine to within rounding. Written here and not taken from a package: the usual one,
 # crowd-kit 1.4.2, needs half a gigabyte of libraries for language models and nine seconds to be imported, and
-# has no prior. Without the prior both agree (docs/annotators.md).
+# has no prior. Without the prior both agree (docs/measured/annotators.md).
 
 RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing

@@ -128,7 +128,6 @@ def annotator_quality(
     truth = truth_of(votes, gold)
     rates = error_rates(votes, truth, group, rng) if kind.error_rates else None
     agreement = kind.agreements(answers, confidence, rng)
-    fitted = None
     differing: list[Differing] = []
     if rule.weighed:
         names = {number: name for name, number in numbers.items()}
@@ -137,8 +136,10 @@ def annotator_quality(
             Differing(round=number, item_id=item)
             for number, item in disagreements(kind.weighed(answers, rule.gold), labels)
         ]
-    if rule.weighed and measured is not None:
-        fitted = dawid_skene(votes, truth)
+    errors = None
+    if rates is not None and measured is not None:
+        fitted = dawid_skene(votes, truth) if rule.weighed else None
+        errors = errors_of_labels(rounds, rule, votes, rates, fitted)
     return AnnotatorQuality(
         round=rounds[-1].number,
         rule=rule.name,
@@ -149,7 +150,7 @@ def annotator_quality(
         asked_again=asked_again(rounds),
         would_differ=tuple(differing),
         spread=kind.spread(answers),
-        correction=_correction(rounds, rule, votes, rates, fitted, measured, confidence, rng),
+        correction=_correction(measured, rates, errors, confidence, rng),
     )
 
 
@@ -165,19 +166,19 @@ def nothing_known(number: int, rule: str, annotators_per_item: int) -> Annotator
 
 
 def _correction(
-    rounds: Sequence[AnsweredRound], rule: Rule, votes: Votes, rates: ErrorRates | None,
-    fitted: DawidSkene | None, measured: Correctable | None, confidence: float, rng: np.random.Generator,
+    measured: Correctable | None, rates: ErrorRates | None, errors: Floats | None, confidence: float,
+    rng: np.random.Generator,
 ) -> Correction:
+    """errors: of `errors_of_labels`, where there is something to correct and the rates are known."""
     if measured is None:
         return Correction(
             interval=KIND, known_from=(), reason=NOT_CORRECTED, label_errors=None, estimates=()
         )
-    if rates is None:
+    if rates is None or errors is None:
         return Correction(
             interval=KIND, known_from=(), reason=UNTESTED, label_errors=None,
             estimates=tuple(unknown(measured.state.measures, UNTESTED)),
         )
-    errors = errors_of_labels(rounds, rule, votes, rates, fitted)
     sources = (("gold", rates.gold), ("repeated answers", rates.repeated))
     return Correction(
         interval=KIND,

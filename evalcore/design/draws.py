@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.types import Bools, Floats, Ints
 
 MAX_DRAWS_PER_ITEM = 50   # a round of b items makes at most 50 b draws on unlabelled items
@@ -32,7 +32,7 @@ class Draws:
     known: Ints      # (R, C, 2) number of draws on items labelled earlier
 
 
-def with_replacement(design: Design, labelled: Ints, size: Ints, rng: np.random.Generator) -> Draws:
+def with_replacement(design: CountedDesign, labelled: Ints, size: Ints, rng: np.random.Generator) -> Draws:
     """Draw until `size` (R,) distinct unlabelled items have come up, or MAX_DRAWS_PER_ITEM · size draws.
 
     labelled (R, C, 2): items already labelled y.  The probabilities are those of `design`.
@@ -78,7 +78,7 @@ def categorical(reach: Floats, rng: np.random.Generator) -> Ints:
 
 
 def _known_draws(
-    design: Design, labelled: Ints, new_mass: Floats, turns: Ints, rng: np.random.Generator
+    design: CountedDesign, labelled: Ints, new_mass: Floats, turns: Ints, rng: np.random.Generator
 ) -> Ints:
     mass = (labelled * design.labelled).reshape(len(labelled), -1)
     total = mass.sum(axis=1)
@@ -111,7 +111,7 @@ def one_by_one(cell: Ints, n_cells: int) -> Draws:
     return Draws(cell=cell[None], ordinal=ordinal[None], known=np.zeros((1, n_cells, 2), np.int64))
 
 
-def independent(design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+def independent(design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
     """`size` (R,) draws with replacement from all items, each of which is asked anew.
 
     Ordinals number the draws of a cell, not its items: the same item may stand behind several.
@@ -125,6 +125,7 @@ def independent(design: Design, size: Ints, rng: np.random.Generator) -> Draws:
 def simulate_anew(draws: Draws, rate: Floats, rng: np.random.Generator) -> RoundLabels:
     """Answers to independent draws, positive at the mean rate (C,) of their cell; they label no item.
 
+    rate: (R, C) where repeats differ.
     A draw takes an item of its cell by chance and its answer by the item's own rate, so it is positive at the
     mean rate, whatever was drawn before.
     """
@@ -266,7 +267,7 @@ _MOST = 0.95   # inclusion probabilities above this have the weight of this one:
 CAUTIOUS = 0.5   # share of a batch
 
 
-def with_cautious_share(design: Design, prediction: Ints) -> Floats:
+def with_cautious_share(design: CountedDesign, prediction: Ints) -> Floats:
     """Inclusion probabilities (R, C) of which a share CAUTIOUS is spread by a cautious Neyman allocation.
 
     A plan that trusts its label model leaves out what the model is sure of.  An estimate from the draws alone
@@ -321,7 +322,7 @@ def draw_one_at_a_time(left: Ints, weight: Floats, size: Ints, rng: np.random.Ge
     return Draws(cell=cells, ordinal=ordinals, known=np.zeros((*left.shape, 2), np.int64))
 
 
-def stands_for(left: Ints, weight: Floats, cell: Ints) -> Floats:
+def expansion_weight(left: Ints, weight: Floats, cell: Ints) -> Floats:
     """ω (R, C): how many items a label of each cell stands for; 0 in cells that were not drawn.
 
     left, weight (R, C) before the round; cell (R, T).

@@ -1,11 +1,12 @@
 """Which items to draw: those that move the measure, by a label model or by the supplied probabilities."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores, csf_edges
@@ -24,6 +25,26 @@ from assay.evalcore.types import Bools, Floats, Ints
 # target: their squares are added as they are, and their order makes no difference.  The label of a labelled
 # item is known, so its p is a point mass.  The threshold ε_t keeps the support right: an item with a loss
 # is never ruled out.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledCells:
+    """The cells of a pool, what is labelled of them, and the measures that are asked for."""
+
+    measures: Sequence[Measure]
+    cells: Cells
+    labelled: Ints       # (R, C, 2) items by label
+    left: Ints           # (R, C) unlabelled items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RelativeProposal:
+    """The relative probability of every item, which need not sum to one, and what it rests on."""
+
+    unknown: Floats        # (R, C) of each unlabelled item
+    known: Floats          # (R, C, 2) of each item labelled y
+    positive_rate: Floats  # (R, C) of the unlabelled items, by the label model
+    gradient: Floats       # (R, C) the influence of a label 1 instead of 0 on what drives the sampling
+
 
 _MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 
@@ -81,10 +102,7 @@ def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
 
 
 def variance_minimising(
-    measures: Sequence[Measure],
-    cells: Cells,
-    labelled: Ints,
-    left: Ints,
+    so_far: LabelledCells,
     positive_rate: Floats,
     *,
     size: Ints,
@@ -92,21 +110,21 @@ def variance_minimising(
     deterministic: bool = True,
     mixing: float = 0.0,
     reuse: float = 0.0,
-) -> Design:
+) -> CountedDesign:
     """The design of a round drawn with replacement, for the measures that drive the sampling.
 
-    labelled (R, C, 2): items by cell and label; left (R, C): unlabelled items; positive_rate (R, C): of
-    those, by the label model; size (R,): new items wanted; epsilon (R,): ε_t; mixing: the share of the
-    proposal spread evenly over the items whose label changes any of the measures, so that one label set
-    serves them all; reuse: δ, the share spread evenly over the whole pool, so that it serves measures asked
-    for later.
+    positive_rate (R, C): of the unlabelled items, by the label model; size (R,): new items wanted; epsilon
+    (R,): ε_t; mixing: the share of the proposal spread evenly over the items whose label changes any of the
+    measures, so that one label set serves them all; reuse: δ, the share spread evenly over the whole pool, so
+    that it serves measures asked for later.
 
     Two rules bound the number of draws of a round, and act only when little is left to label: unlabelled
     items keep at least LEAST_NEW_MASS of the proposal, and as much of their mass is spread evenly as it takes
     to reach `size` of them in MAX_DRAWS_PER_ITEM · size draws.  Neither biases, since draws are weighted by
     the q in force.
     """
-    phi, slope = total_pull(measures, cells, labelled, left, positive_rate)
+    measures, cells = so_far.measures, so_far.cells
+    phi, slope = total_pull(measures, cells, so_far.labelled, so_far.left, positive_rate)
     threshold = epsilon[:, None, None] * touched_cells(measures, cells)
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     if deterministic:
@@ -115,43 +133,25 @@ def variance_minimising(
     else:
         squared = np.maximum(phi**2, threshold)
         known, unknown = np.sqrt(squared), np.sqrt((p * squared).sum(axis=-1))
-    return replacement_design(
-        measures, cells, labelled, left, unknown, known,
-        positive_rate=positive_rate,
-        gradient=slope,
-        size=size,
-        mixing=mixing,
-        reuse=reuse,
-    )
+    wanted = RelativeProposal(unknown=unknown, known=known, positive_rate=positive_rate, gradient=slope)
+    return replacement_design(so_far, wanted, size, mixing=mixing, reuse=reuse)
 
 
 def replacement_design(
-    measures: Sequence[Measure],
-    cells: Cells,
-    labelled: Ints,
-    left: Ints,
-    unknown: Floats,
-    known: Floats,
-    *,
-    positive_rate: Floats,
-    gradient: Floats,
-    size: Ints,
-    mixing: float = 0.0,
-    reuse: float = 0.0,
-) -> Design:
+    so_far: LabelledCells, proposal: RelativeProposal, size: Ints, *, mixing: float = 0.0, reuse: float = 0.0
+) -> CountedDesign:
     """The design of a round drawn with replacement, from the relative probability of every item.
 
-    labelled (R, C, 2), left (R, C): items by cell, as in `variance_minimising`; unknown (R, C): relative
-    probability of each unlabelled item; known (R, C, 2): of each item labelled y. These need not sum to one.
-    positive_rate (R, C), size (R,): also as there.  gradient (R, C): the influence of a label 1 instead of 0
-    on what drives the sampling.  The other parameters, and the rules that bound a round, are those of
-    `variance_minimising`; reuse is mixed in after mixing.
+    size, mixing, reuse, and the rules that bound a round, are those of `variance_minimising`; reuse is mixed
+    in after mixing.
     """
+    cells, labelled, left = so_far.cells, so_far.labelled, so_far.left
+    unknown, known = proposal.unknown, proposal.known
     total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
     total = np.where(total > 0, total, 1.0)
     unknown, known = unknown / total[:, None], known / total[:, None, None]
 
-    relevant = relevant_cells(measures, cells)
+    relevant = relevant_cells(so_far.measures, cells)
     wanted = left * relevant
     if mixing > 0:
         even = 1 / max((cells.size * relevant).sum(), 1)
@@ -161,19 +161,19 @@ def replacement_design(
         unknown = (1 - reuse) * unknown + reuse / cells.n_items
         known = (1 - reuse) * known + reuse / cells.n_items
     unknown, known = _keep_rounds_finite(unknown, known, left, labelled, wanted, size)
-    return Design(
+    return CountedDesign(
         replacement=True,
         size=np.broadcast_to(cells.size, left.shape),
         left=left,
         unlabelled=unknown,
         labelled=known,
-        model=positive_rate,
-        gradient=gradient,
+        model=proposal.positive_rate,
+        gradient=proposal.gradient,
         census=wanted.sum(axis=1) <= size,
     )
 
 
-def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: Design) -> Floats:
+def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: CountedDesign) -> Floats:
     """Variance (R,) of J·(w ℓ) over one draw of this design, as the label model predicts it.
 
     labelled (R, C, 2): items labelled before the round.  Theorem 2 of Marchant & Rubinstein (2021) with the

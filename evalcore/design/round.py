@@ -3,14 +3,14 @@
     R   repeats run side by side: 1 in a live evaluation, hundreds in a replay
     C   cells;  y indexes the label, 0 or 1
 
-The unlabelled items of a cell are exchangeable, and so are its items of one label.  So a proposal over N
-items is three numbers per cell: the probability of one unlabelled item, of one item labelled 0, and of one
-labelled 1.
+The unlabelled items of a cell are exchangeable, so a design is one number per cell: the probability of one
+unlabelled item.  Where labels are counted by cell, its items of one label are exchangeable too, and a
+proposal over N items is K + 1 numbers per cell: of one unlabelled item, and of one labelled y.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,17 +25,56 @@ from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 class Design:
     """The probabilities of one round, with what a later round or an auditor needs to use them."""
 
-    replacement: bool    # True: `unlabelled` and `labelled` are q per draw; False: inclusion probabilities π
-    size: Ints           # (R, C) items in the cell
-    left: Ints           # (R, C) of them unlabelled before the round
-    unlabelled: Floats   # (R, C) probability of each unlabelled item
-    labelled: Floats     # (R, C, 2) q of each item already labelled y; 0 without replacement
-    model: Floats        # (R, C) the label model's mean of p(y = 1) for an unlabelled item
-    gradient: Floats     # (R, C) influence of a label 1 instead of 0 on what drives the sampling, times N
+    left: Ints           # (R, C) unlabelled items of each cell before the round
+    unlabelled: Floats   # (R, C) of each: π, its chance to be in the round; with replacement, q of a draw
     census: Bools        # (R,) every item whose label matters and is still missing is asked
+    model: Floats | None = None   # (R, C) what a label model gave the class asked for; None without one
+    replacement: bool = False     # whether draws are with replacement
     # (R, C) the items that a new label of the cell stands for, where items were drawn one at a time
     # (evalcore.design.draws); None where the probabilities say it
     stands_for: Floats | None = None
+
+    def to_columns(self) -> dict[str, Floats | Ints | Bools]:
+        """Columns of length C for the ledger (R = 1)."""
+        return {
+            "left": self.left[0],
+            "inclusion": self.unlabelled[0],
+            "census": np.full(self.left.shape[1], bool(self.census[0])),
+            **({} if self.model is None else {"model": self.model[0]}),
+        }
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, ArrayLike]) -> "Design":
+        """The inverse of `to_columns`, of either class of designs.  Raises KeyError."""
+        one = {name: np.asarray(values)[None] for name, values in columns.items()}
+        census = one["census"][:, 0].astype(np.bool_)
+        left = one["left"].astype(np.int64)
+        if "p_unlabelled" not in one:
+            return Design(
+                left=left, unlabelled=one["inclusion"].astype(np.float64), census=census,
+                model=one["model"].astype(np.float64) if "model" in one else None,
+            )
+        return CountedDesign(
+            replacement=bool(one["replacement"][0, 0]),
+            size=one["size"].astype(np.int64),
+            left=left,
+            unlabelled=one["p_unlabelled"].astype(np.float64),
+            labelled=np.stack([one["p_labelled_0"], one["p_labelled_1"]], axis=-1).astype(np.float64),
+            model=one["model"].astype(np.float64),
+            gradient=one["gradient"].astype(np.float64),
+            census=census,
+            stands_for=one["stands_for"].astype(np.float64) if "stands_for" in one else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedDesign(Design):
+    """The design of a method of two classes, which counts labels by cell: K = 2 numbers more in each cell."""
+
+    model: Floats        # (R, C) the label model's mean of p(y = 1) for an unlabelled item
+    size: Ints           # (R, C) items in the cell
+    labelled: Floats     # (R, C, 2) q of each item already labelled y; 0 without replacement
+    gradient: Floats     # (R, C) influence of a label 1 instead of 0 on what drives the sampling, times N
 
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
         """Columns of length C for the ledger (R = 1)."""
@@ -53,55 +92,6 @@ class Design:
             **one_at_a_time,
         }
 
-    @staticmethod
-    def from_columns(columns: Mapping[str, ArrayLike]) -> "Design":
-        """The inverse of `to_columns`."""
-        one = {name: np.asarray(values)[None] for name, values in columns.items()}
-        return Design(
-            replacement=bool(one["replacement"][0, 0]),
-            size=one["size"].astype(np.int64),
-            left=one["left"].astype(np.int64),
-            unlabelled=one["p_unlabelled"].astype(np.float64),
-            labelled=np.stack([one["p_labelled_0"], one["p_labelled_1"]], axis=-1).astype(np.float64),
-            model=one["model"].astype(np.float64),
-            gradient=one["gradient"].astype(np.float64),
-            census=one["census"][:, 0].astype(np.bool_),
-            stands_for=one["stands_for"].astype(np.float64) if "stands_for" in one else None,
-        )
-
-
-class AnyDesign(Protocol):
-    """What is asked of the design of a round, whatever people answer."""
-
-    @property
-    def replacement(self) -> bool:
-        """Whether `unlabelled` is the probability of a draw, and not of being in the round."""
-        ...
-
-    @property
-    def left(self) -> Ints:
-        """(R, C) unlabelled items before the round."""
-        ...
-
-    @property
-    def unlabelled(self) -> Floats:
-        """(R, C) the probability of each unlabelled item."""
-        ...
-
-    @property
-    def census(self) -> Bools:
-        """(R,) all that is left and matters is asked."""
-        ...
-
-    @property
-    def stands_for(self) -> Floats | None:
-        """(R, C) the items that a new label stands for, where `unlabelled` does not say it."""
-        ...
-
-    def to_columns(self) -> dict[str, Floats | Ints | Bools]:
-        """Columns of length C for the ledger (R = 1)."""
-        ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundPlan:
@@ -112,7 +102,7 @@ class RoundPlan:
     ask: Bools           # (T,) the first draw of an item nobody has labelled
     probability: Floats  # (T,) q of the draw, or inclusion probability π
     census: bool         # all that is left is asked
-    design: Any          # an `AnyDesign`, of the method's own class
+    design: Any          # a `Design`, of the method's own class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,7 +24,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
@@ -58,7 +58,7 @@ class WeightSums:
         )
 
     def add(
-        self, cells: Cells, design: Design, labels: RoundLabels, say: Floats | None = None
+        self, cells: Cells, design: CountedDesign, labels: RoundLabels, say: Floats | None = None
     ) -> "WeightSums":
         """The sums with the draws of one more round, weighted by the probabilities of its design.
 
@@ -89,7 +89,7 @@ class WeightSums:
         )
 
 
-def draws_of(design: Design, labels: RoundLabels) -> Ints:
+def draws_of(design: CountedDesign, labels: RoundLabels) -> Ints:
     """The number of draws (R,) of a round; 0 for a census, which leaves nothing to chance.
 
     Draws of items that people could not decide count, with a loss of 0: without them the mean loss would be
@@ -103,7 +103,7 @@ def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
     return np.stack([by_cell[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
 
 
-def weight_of_draws(cells: Cells, design: Design, labels: RoundLabels) -> Floats:
+def weight_of_draws(cells: Cells, design: CountedDesign, labels: RoundLabels) -> Floats:
     """Σ w (R, C, 2) of the round's draws by cell and label of now; a census is no sample."""
     with np.errstate(divide="ignore"):
         new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
@@ -112,7 +112,7 @@ def weight_of_draws(cells: Cells, design: Design, labels: RoundLabels) -> Floats
     return np.asarray(weighted * ~design.census[:, None, None])
 
 
-def by_last_proposal(cells: Cells, weight: Floats, last: Design) -> Floats:
+def by_last_proposal(cells: Cells, weight: Floats, last: CountedDesign) -> Floats:
     """Σ w / (M q_N) (R, 2, 2) by prediction and label, from the Σ w (R, C, 2) of all draws; last: q_N.
 
     Infinite where q_N is 0 for an item that was drawn.
@@ -122,7 +122,7 @@ def by_last_proposal(cells: Cells, weight: Floats, last: Design) -> Floats:
     return _by_prediction(cells, each)
 
 
-def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
+def risk_of_draws(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
     """R̂ (R, d); before the first draw NaN if self-normalised, else 0."""
     total = sums.weight.sum(axis=(1, 2)) if self_normalised else sums.say
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,7 +130,7 @@ def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False
     return np.where(sums.draws[:, None] > 0, risk, np.nan if self_normalised else 0.0)
 
 
-def estimate(
+def estimate_of_draws(
     measure: Measure,
     sums: WeightSums,
     confidence: float,
@@ -138,6 +138,7 @@ def estimate(
     self_normalised: bool = False,
     interval: IntervalKind = "normal",
     last: Floats | None = None,
+    epsilon: float = 0.0,
 ) -> EstimateArrays:
     """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
 
@@ -145,9 +146,12 @@ def estimate(
     the importance-weighted estimate with draws that count alike; None for that of the draws made.
 
     Fewer than two draws, or draws that are all alike, do not tell the variance: then the interval is the
-    measure's whole range.  `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
+    measure's whole range.  epsilon: ε, added to every h² of eq. 15 of Yilmaz et al. (2021), their footnote 3:
+    the variance rises by ε Σ w² / (Σ w g)², and is known of draws that are all alike too.
+
+    `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
     """
-    risk = risk_of(measure, sums, self_normalised=self_normalised)
+    risk = risk_of_draws(measure, sums, self_normalised=self_normalised)
     value = np.where(sums.draws > 0, measure.value(risk), np.nan)
     influence = measure.influence(risk)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,7 +164,10 @@ def estimate(
         # recall of which no miss was drawn): it is compared with the size of the terms before they cancel
         terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
         scale = (sums.squared * terms**2).sum(axis=(1, 2)) / total**2
-        told = (sums.draws >= 2) & (variance > 1e-12 * scale) & np.isfinite(variance)
+        if epsilon:
+            below = (sums.weight * denominator(measure)).sum(axis=(1, 2))
+            variance = variance + epsilon * sums.squared.sum(axis=(1, 2)) / below**2
+        told = (sums.draws >= 2) & ((variance > 1e-12 * scale) | (epsilon > 0)) & np.isfinite(variance)
         effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
     value = np.clip(value, *measure.bounds)
     match interval:

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import chdtri, fdtri
 
 from assay.evalcore.errors import AssayError
-from assay.evalcore.estimators.importance import WeightSums, risk_of
+from assay.evalcore.estimators.importance import WeightSums, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.types import Bools, Floats
 
@@ -133,7 +133,7 @@ def confidence_region(
         raise NoRegion(f"a joint region needs at least 2 draws, got {int(sums.draws[repeat])}")
     values, influences, pulls = [], [], []
     for m in measures:
-        risk = risk_of(m, sums)[repeat]
+        risk = risk_of_draws(m, sums)[repeat]
         value = float(m.value(risk))
         if not np.isfinite(value):
             raise NoRegion(f"no joint region: among the labels so far, {m.undefined_when} ({m.name})")

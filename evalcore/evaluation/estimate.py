@@ -51,7 +51,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class MeasureEstimate:
     """The estimate of one measure, with its interval.  None where there is no number, never NaN."""
 
     measure: str
@@ -87,7 +87,7 @@ def why_undefined(undefined_when: str, *, exact: bool) -> str:
 # rare class the first hundred labels are negative.  What is known then is the interval, and the bound for
 # positives unseen (`evalcore.evaluation.price_tag`).  The value that the method computed stays in the ledger.
 
-def withheld(estimate: Estimate, positives: int) -> Estimate:
+def withheld(estimate: MeasureEstimate, positives: int) -> MeasureEstimate:
     """The estimate as it is reported: without its value if only negatives were found and it is an end of the
     range.
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import ClosedDraws, Design, RoundPlan
+from assay.evalcore.design.round import ClosedDraws, CountedDesign, RoundPlan
 from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.pool.cells import Cells
@@ -106,7 +106,7 @@ def _collapse(cells: Ints, n: Ints, m: Ints, joined: Ints) -> None:
         joined[one] = classes[nearest][0]
 
 
-def adjusted(design: Design, cells: Cells, found: Response, certain: Bools) -> Design:
+def adjusted(design: CountedDesign, cells: Cells, found: Response, certain: Bools) -> CountedDesign:
     """The design (R = 1) as the answered items came out of it.
 
     certain (C,): cells whose every open item was asked, in a census.  A census with gaps is a sample again,

@@ -26,10 +26,10 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from assay.evalcore.design.round import Design, EstimateArrays
+from assay.evalcore.design.round import CountedDesign, EstimateArrays
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
-from assay.evalcore.evaluation.estimate import Estimate, PriceTag
+from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -38,8 +38,25 @@ from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Diagnostic, Floats, Ints
 
 T = TypeVar("T", float, bool, str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoundLabels:
+    """The labels of two classes so far, by cell, and how surely each cell's items would have been found."""
+
+    cells: Cells
+    labelled: Ints     # (C, 2) items by label
+    left: Ints         # (C,) items without one that may still be asked
+    reached: Floats    # (C,) Σ h of the rounds
+
+    @property
+    def positives(self) -> int:
+        """Labelled items of the positive class."""
+        return int(self.labelled[:, 1].sum())
+
+
 # of the number of an estimate, the estimate without it, and its arrays (R = 1)
-Pricing: TypeAlias = Callable[[int, Estimate, EstimateArrays], PriceTag | None]
+Pricing: TypeAlias = Callable[[int, MeasureEstimate, EstimateArrays], PriceTag | None]
 MOST_NUMBERS = 12   # of a measure whose numbers get a price
 _NOTHING = "the labels show no error yet, so the error of random sampling cannot be told"
 
@@ -49,12 +66,13 @@ def pricing(question: Question, state: State) -> Pricing:
     if isinstance(question.measures, Stack):
         return _by_pulls(question, state)
 
-    def by_confusion(q: int, row: Estimate, arrays: EstimateArrays) -> PriceTag:
-        return price_tag(
-            question.measures[q], question.cells, state.inner.labelled[0], state.inner.left[0], state.reached,
-            ends=(row.lower, row.upper), exact=row.interval == "exact", confidence=question.confidence,
-            diagnostics=row.diagnostics,
-        )
+    found = FoundLabels(
+        cells=question.cells, labelled=state.inner.labelled[0], left=state.inner.left[0],
+        reached=state.reached,
+    )
+
+    def by_confusion(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag:
+        return price_tag(question.measures[q], found, row)
 
     return by_confusion
 
@@ -63,7 +81,7 @@ def _by_pulls(question: Question, state: State) -> Pricing:
     """None for measures of very many numbers, where systems are compared, and over clusters."""
     variances, items = pull_variances(question, state), question.cells.n_items
 
-    def price(q: int, row: Estimate, arrays: EstimateArrays) -> PriceTag | None:
+    def price(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag | None:
         measure = question.measures.measures[question.measures.parts[q][0]]
         if len(measure.parts) > MOST_NUMBERS or len(question.systems) > 1 or state.inner.clustered:
             return None
@@ -79,7 +97,7 @@ def _by_pulls(question: Question, state: State) -> Pricing:
         )
         return told(row, labels, reason)
 
-    def told(row: Estimate, labels: int | None, reason: str | None) -> PriceTag:
+    def told(row: MeasureEstimate, labels: int | None, reason: str | None) -> PriceTag:
         """With what a model of the labels says, where the method has one."""
         return beside_a_model(PriceTag(
             random_labels=labels, random_labels_reason=reason,
@@ -90,39 +108,21 @@ def _by_pulls(question: Question, state: State) -> Pricing:
     return price
 
 
-def price_tag(
-    measure: Measure,
-    cells: Cells,
-    labelled: Ints,
-    left: Ints,
-    reached: Floats,
-    *,
-    ends: tuple[float | None, float | None],
-    exact: bool,
-    confidence: float,
-    diagnostics: Mapping[str, Diagnostic],
-) -> PriceTag:
-    """What stands beside the estimate of `measure`.
-
-    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.price_tag`; ends: of the
-    estimate's interval; exact: every label that can change it is known; diagnostics: the method's.
-    """
-    matters = measure.label_matters()
-    labels, reason = _random_labels(
-        measure, cells, labelled, left, reached, ends, exact, confidence,
-        _said(diagnostics, "random_labels", float),
-    )
-    untouched = (labelled.sum(axis=1) == 0) & matters[cells.prediction]
-    bound = unseen_bound(cells, labelled, left, reached, confidence, matters)
+def price_tag(measure: Measure, found: FoundLabels, row: MeasureEstimate) -> PriceTag:
+    """What stands beside the estimate of `measure`, which is `row` without it."""
+    matters, cells = measure.label_matters(), found.cells
+    labels, reason = _random_labels(measure, found, row)
+    untouched = (found.labelled.sum(axis=1) == 0) & matters[cells.prediction]
+    bound = unseen_bound(found, row.confidence, matters)
     return beside_a_model(PriceTag(
         random_labels=labels,
         random_labels_reason=reason,
-        no_positive_found=bool(labelled[:, 1].sum() == 0),
-        unlabelled_share=float(left[untouched].sum() / cells.n_items),
+        no_positive_found=found.positives == 0,
+        unlabelled_share=float(found.left[untouched].sum() / cells.n_items),
         unseen_bound=bound.positives,
         unseen_items=bound.items,
         unseen_bound_reason=bound.reason,
-    ), {} if exact else diagnostics)     # an exact value rests on no model
+    ), {} if row.interval == "exact" else row.diagnostics)     # an exact value rests on no model
 
 
 def beside_a_model(tag: PriceTag, diagnostics: Mapping[str, Diagnostic]) -> PriceTag:
@@ -166,51 +166,41 @@ def random_labels(
     return min(ceil(n_items * z2 / (n_items * half_width**2 + z2)), n_items), None
 
 
-def weighted_confusion(cells: Cells, labelled: Ints, left: Ints, reached: Floats) -> Floats:
-    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label.
-
-    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.price_tag`.
-    """
-    found = -np.expm1(-reached)
+def weighted_confusion(found: FoundLabels) -> Floats:
+    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label."""
+    cells, chance = found.cells, -np.expm1(-found.reached)
     # an item that was found for certain, or in a census, stands for itself
-    weight = np.divide(1.0, found, out=np.ones_like(found), where=found > 0)
+    weight = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
     counts = np.full((2, 2), np.nan)
     for f in (0, 1):
         here = cells.prediction == f
-        known, size = labelled[here].sum(axis=0), float(cells.size[here].sum())
-        if size == 0 or left[here].sum() == 0:
+        known, size = found.labelled[here].sum(axis=0), float(cells.size[here].sum())
+        if size == 0 or found.left[here].sum() == 0:
             counts[f] = known
             continue
-        weighted = (labelled[here] * weight[here][:, None]).sum(axis=0)
+        weighted = (found.labelled[here] * weight[here][:, None]).sum(axis=0)
         if weighted.sum() > 0:
             counts[f] = size * weighted / weighted.sum()
     return counts
 
 
 def _random_labels(
-    measure: Measure,
-    cells: Cells,
-    labelled: Ints,
-    left: Ints,
-    reached: Floats,
-    ends: tuple[float | None, float | None],
-    exact: bool,
-    confidence: float,
-    known_better: float | None,
+    measure: Measure, found: FoundLabels, row: MeasureEstimate
 ) -> tuple[int | None, str | None]:
-    if exact:
+    cells, lower, upper = found.cells, row.lower, row.upper
+    if row.interval == "exact":
         return cells.n_items, None               # only all of them give width 0
-    lower, upper = ends
     if lower is None or upper is None:
         return None, "there is no interval to match"
     if (lower, upper) == measure.bounds:
         return None, "the interval is still the measure's whole range"
-    if labelled[:, 1].sum() == 0:
+    if found.positives == 0:
         return None, "no positive was found yet, so the error of random sampling cannot be told"
     half_width = (upper - lower) / 2
+    known_better = _said(row.diagnostics, "random_labels", float)
     if known_better is not None and isfinite(known_better) and known_better >= 1:
         return min(round(known_better), cells.n_items), None
-    counts = weighted_confusion(cells, labelled, left, reached)
+    counts = weighted_confusion(found)
     matters = measure.label_matters()
     if np.isnan(counts[matters]).any():
         return None, "no item of one of the two predictions was labelled yet"
@@ -222,7 +212,7 @@ def _random_labels(
     deviation = max(unit_variance(measure, counts / counts.sum(), cells.n_items), 0.0) ** 0.5
     if is_nothing(np.array([half_width, deviation]), measure.bounds[1] - measure.bounds[0]).any():
         return None, _NOTHING
-    needed = random_sampling_equivalent(measure, counts, cells.n_items, 1, confidence, half_width)
+    needed = random_sampling_equivalent(measure, counts, cells.n_items, 1, row.confidence, half_width)
     return needed.labels_needed, None
 
 
@@ -259,7 +249,7 @@ class UnseenBound:
     reason: str | None         # why there is no bound
 
 
-def reach(design: Design, asked: Ints, *, negatively_associated: bool) -> Floats:
+def reach(design: CountedDesign, asked: Ints, *, negatively_associated: bool) -> Floats:
     """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
 
     negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method
@@ -279,28 +269,26 @@ def reach(design: Design, asked: Ints, *, negatively_associated: bool) -> Floats
     return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-12)), dtype=np.float64)
 
 
-def unseen_bound(
-    cells: Cells, labelled: Ints, left: Ints, reached: Floats, confidence: float, matters: Bools
-) -> UnseenBound:
+def unseen_bound(found: FoundLabels, confidence: float, matters: Bools) -> UnseenBound:
     """The bound for a measure whose labels matter where the prediction is f with matters[f]; matters (2,).
 
-    labelled (C, 2), left (C,), reached (C,): Σ h.  Before the first positive it speaks of every unlabelled
-    item that matters; afterwards of those predicted negative, until one of them turns out positive.
+    Before the first positive it speaks of every unlabelled item that matters; afterwards of those predicted
+    negative, until one of them turns out positive.
     """
-    positives = labelled[:, 1]
-    where = matters[cells.prediction]
+    positives, left = found.labelled[:, 1], found.left
+    where = matters[found.cells.prediction]
     if positives[where].sum() > 0:
-        where = where & (cells.prediction == 0)
-        found = int(positives[where].sum())
-        if found:
+        where = where & (found.cells.prediction == 0)
+        missed = int(positives[where].sum())
+        if missed:
             return UnseenBound(
                 positives=None, items=int(left[where].sum()),
-                reason=f"{plural(found, 'item')} predicted negative turned out positive",
+                reason=f"{plural(missed, 'item')} predicted negative turned out positive",
             )
     items = int(left[where].sum())
     if items == 0:
         return UnseenBound(positives=0, items=0, reason=None)
-    least = float(reached[where & (left > 0)].min())
+    least = float(found.reached[where & (left > 0)].min())
     bound = floor(-log(1 - confidence) / least) if least > 0 else items
     if bound >= items:
         return UnseenBound(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.intervals import KIND, TOO_FEW, interval_of
-from assay.evalcore.evaluation.estimate import Estimate, why_undefined
+from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.nonresponse import adjusted, response
 from assay.evalcore.evaluation.rounds import Chances, LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.state import Question, State
@@ -87,7 +87,7 @@ def segment_estimates(
     known = np.zeros((n_segments, 2, 2))
     np.add.at(known, (draws.segment[draws.first], draws.prediction[draws.first], draws.label[draws.first]), 1)
     return [
-        _exactly(m, known) if settled else estimate(m, sums, confidence, self_normalised=alike)
+        _exactly(m, known) if settled else estimate_of_draws(m, sums, confidence, self_normalised=alike)
         for m, settled in zip(measures, exact, strict=True)
     ]
 
@@ -121,7 +121,7 @@ _LEAST_RATE = 1e-3     # the model may be wrong in a segment: no rate is believe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class SegmentCounts:
     """What is known of the segments, and what the rounds so far add up to."""
 
     size: Ints        # (S, C) items
@@ -159,7 +159,7 @@ def difference_estimates(
     """
     n_segments, n_cells = size.shape
     quantities = of_predictions(measures, cells.prediction.astype(np.float64))
-    known = Known(
+    known = SegmentCounts(
         size=size,
         labelled=np.zeros((n_segments, n_cells, 2), np.int64),
         undecided=np.zeros((n_segments, n_cells), np.int64),
@@ -172,9 +172,9 @@ def difference_estimates(
 
 
 def add_round(
-    known: Known, measures: Sequence[Measure], cells: Cells, one: LabelledRound, column: str,
+    known: SegmentCounts, measures: Sequence[Measure], cells: Cells, one: LabelledRound, column: str,
     seen: set[tuple[int, int]],
-) -> Known:
+) -> SegmentCounts:
     """With one more round; seen: the addresses of items answered before it, to which its own are added."""
     plan = one.plan
     address = list(zip(plan.cell.tolist(), plan.rank.tolist(), strict=True))
@@ -187,7 +187,7 @@ def add_round(
     np.add.at(new, (segment[decided], plan.cell[decided], one.label[decided]), 1)
     np.add.at(gone, (segment[undecided], plan.cell[undecided]), 1)
     sums = known.sums.add(
-        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled, known.undecided,
+        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled,
         _design_of(known, cells, one), RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
         gone,
     )
@@ -196,10 +196,10 @@ def add_round(
     )
 
 
-def _design_of(known: Known, cells: Cells, one: LabelledRound) -> Design:
+def _design_of(known: SegmentCounts, cells: Cells, one: LabelledRound) -> CountedDesign:
     """The design of a round in every segment: its own items, the chances and rates of their cells."""
     plan, shape = one.plan, known.size.shape
-    design: Design = plan.design
+    design: CountedDesign = plan.design
     if one.gaps:
         found = response(cells, plan.cell[plan.ask], one.code[plan.ask] != UNANSWERED)
         # a census with gaps is a sample again
@@ -215,7 +215,7 @@ def _design_of(known: Known, cells: Cells, one: LabelledRound) -> Design:
 
 
 def _difference_estimate(
-    measure: Measure, q: int, cells: Cells, known: Known, confidence: float
+    measure: Measure, q: int, cells: Cells, known: SegmentCounts, confidence: float
 ) -> SegmentEstimates:
     predicted = cells.prediction.astype(np.float64)
     matters = measure.label_matters()[cells.prediction]
@@ -271,7 +271,7 @@ def _variance(
 
 def segment_rows(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
-) -> tuple[Estimate, ...]:
+) -> tuple[MeasureEstimate, ...]:
     """Every measure in every value of every column: by column, then measure, then value.
 
     Where draws were made with replacement each is weighted by its own probability; where every item had the
@@ -283,7 +283,7 @@ def segment_rows(
     """
     exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
     chances = chances_of(rounds)
-    result: list[Estimate] = []
+    result: list[MeasureEstimate] = []
     for column, values in segments.items():
         if chances is not None or all(exact):
             result += _from_draws(question, rounds, column, values, chances, exact)
@@ -301,7 +301,7 @@ def segment_rows(
 def _from_draws(
     question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int],
     chances: Chances | None, exact: Sequence[bool],
-) -> list[Estimate]:
+) -> list[MeasureEstimate]:
     """Of one column, where single draws say what they stand for."""
     weighted = chances == "weighted"
     draws = segment_draws(question, rounds, column, values, weighted=weighted)
@@ -337,7 +337,7 @@ def _by_effective_number(
 
 def _from_differences(
     question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int]
-) -> list[Estimate]:
+) -> list[MeasureEstimate]:
     """Of one column, where items had different inclusion probabilities."""
     found = difference_estimates(
         question.measures, question.cells, rounds, column, question.by_segment[column], question.confidence
@@ -386,23 +386,24 @@ def _probability(one: LabelledRound, n_items: int) -> Floats | float:
 def _estimate(
     question: Question, measure: Measure, arrays: EstimateArrays, i: int, segment: str, interval: str,
     labels: int,
-) -> Estimate:
+) -> MeasureEstimate:
     """The i-th segment's, which is undefined where its value is NaN."""
     value, lower, upper = (float(a[i]) for a in (arrays.value, arrays.lower, arrays.upper))
     if not np.isfinite(value):
         reason = why_undefined(f"{measure.undefined_when} in this segment", exact=interval == "exact")
         return _no_estimate(question, measure, segment, reason, labels)
-    return Estimate(
+    return MeasureEstimate(
         measure=measure.name, value=value, undefined_reason=None, lower=lower, upper=upper,
         confidence=question.confidence, interval=interval, labels=labels, variance=float(arrays.variance[i]),
-        segment=segment,
+        segment=segment, of_class=question.of_class,
     )
 
 
 def _no_estimate(
     question: Question, measure: Measure, segment: str, reason: str, labels: int = 0
-) -> Estimate:
-    return Estimate(
+) -> MeasureEstimate:
+    return MeasureEstimate(
         measure=measure.name, value=None, undefined_reason=reason, lower=None, upper=None,
         confidence=question.confidence, interval="none", labels=labels, variance=None, segment=segment,
+        of_class=question.of_class,
     )

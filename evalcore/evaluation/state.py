@@ -1,9 +1,9 @@
 """The records of one live evaluation: what is asked, where it stands, and which outcomes were seen so far.
 
-An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `begin`, and
+An evaluation is a fold: the method cuts the pool once, when it is frozen; then come `before_any_label`, and
 `plan` and `observe` (`evalcore.evaluation.rounds`) in turn until it stops.  The methods are the same
-ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is `begin` followed
-by `observe` for every closed round, with the plan and the labels the ledger holds.
+ones that run hundreds of repeats in a replay (R = 1 here).  The state is never stored: it is
+`before_any_label`, then `observe` for every closed round, with the plan and the labels the ledger holds.
 
     C   cells
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.measures.difference import leading
 from assay.evalcore.measures.stack import Stack
@@ -36,6 +36,7 @@ class Question:
     # of a `Stack`: the systems, as predictions are ordered; else further systems judged from the same labels
     systems: tuple[str, ...] = ()
     evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
+    of_class: str | None = None    # the positive class of two, where it is one of several that people answer
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
 
@@ -46,12 +47,17 @@ class Asked:
     rank: tuple[int, ...] = ()
     code: tuple[float, ...] = ()   # an outcome or UNDECIDED: `evalcore.outcomes.base`
 
+    @property
+    def undecided(self) -> frozenset[int]:
+        """Ranks of the items that people could not decide, at any time."""
+        return frozenset(rank for rank, code in zip(self.rank, self.code, strict=True) if code == UNDECIDED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Past:
     """A closed round of two classes as the method saw it (R = 1)."""
 
-    design: Design
+    design: CountedDesign
     labels: RoundLabels
     excluded: Ints                 # (1, C) items that stayed undecided
 
@@ -75,7 +81,7 @@ class State:
         return not self.inner.wanted.any()
 
 
-def begin(question: Question) -> State:
+def before_any_label(question: Question) -> State:
     """The state before the first round.
 
     Raises BadInput for evidence where the method's label model takes none.

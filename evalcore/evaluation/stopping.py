@@ -18,7 +18,7 @@ from typing import Literal
 from scipy.special import ndtri
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 
 MIN_LABELS = 100
 LOOKS_IN_A_ROW = 2
@@ -75,7 +75,7 @@ class Look:
     """What is known after a round, about the first measure."""
 
     labels: int
-    estimate: Estimate
+    estimate: MeasureEstimate
     both_outcomes: bool  # a positive and a negative item were labelled
     exhausted: bool      # nothing is left whose label could change a measure
 
@@ -110,7 +110,7 @@ def _meets(rule: StoppingRule, look: Look) -> bool:
     return half_width <= MUCH_WIDER * float(ndtri(0.5 + e.confidence / 2)) * sqrt(rule.variance)
 
 
-def verdict(estimate: Estimate, minimum: float | None, maximum: float | None = None) -> Verdict | None:
+def verdict(estimate: MeasureEstimate, minimum: float | None, maximum: float | None = None) -> Verdict | None:
     """Whether the interval lies inside the allowed range, outside it, or across its edge.
 
     None when there is no threshold.  An undefined measure is inconclusive.

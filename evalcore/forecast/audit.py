@@ -24,7 +24,7 @@ from math import ceil, expm1, floor, log, log1p
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures import two_classes
@@ -175,7 +175,7 @@ def _drawn(question: Question, state: State) -> _Drawn:
     )
 
 
-def _step(drawn: _Drawn, now: Estimate, before: Ends, size: int) -> tuple[AuditStep, bool]:
+def _step(drawn: _Drawn, now: MeasureEstimate, before: Ends, size: int) -> tuple[AuditStep, bool]:
     """An audit of this size, and whether it brings the wide interval down; before: `_ends` of none."""
     after, main = _ends(drawn, now.confidence, size), (np.array([now.lower]), np.array([now.upper]))
     # the interval as reported, its ends moved as far as those of the posterior, inwards alone

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
 from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds
@@ -101,6 +101,17 @@ class PoolColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What an evaluation of the pool is to reach, and how."""
+
+    half_widths: Sequence[float]           # of the first measure
+    measures: Sequence[Measure] = ()       # F1 unless given; accuracy where nothing is predicted positive
+    confidence: float = 0.95
+    budget: int = HORIZON                  # labels up to which is looked
+    batch_size: int = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """Labels until a half-width is reached."""
 
@@ -142,30 +153,25 @@ class Prognosis:
 
 
 def prognosis(
-    pool: PoolColumns, chosen: Choice, half_widths: Sequence[float], *, measures: Sequence[Measure] = (),
-    confidence: float = 0.95, budget: int | None = None, batch_size: int = 25, worlds: int | None = None,
-    played: Played | None = None,
+    pool: PoolColumns, chosen: Choice, wanted: Wanted, *, worlds: int = AT_ONCE, played: Played | None = None
 ) -> Prognosis:
-    """What `half_widths` of the first measure will take.  Deterministic.
-
-    measures   F1 unless given; accuracy where nothing is predicted positive
-    budget     labels up to which is looked; HORIZON unless given
-    worlds     that are played; AT_ONCE unless given
+    """What the half-widths will take, played in so many worlds.  Deterministic.
 
     Raises what the chosen method raises for a pool that it cannot be used on.
     """
-    asked = tuple(measures) or (measure("f1" if pool.prediction.any() else "accuracy"),)
+    confidence = wanted.confidence
+    asked = tuple(wanted.measures) or (measure("f1" if pool.prediction.any() else "accuracy"),)
     how = method(chosen.method)
     partition, _ = build_partition(how, pool.score, pool.probability, pool.prediction)
     question = Question(
         method=how, cells=partition.cells, measures=asked, confidence=confidence, seed=0, evaluation="doctor"
     )
-    goals = [Goal(half_width=half_width) for half_width in half_widths]
+    goals = [Goal(half_width=half_width) for half_width in wanted.half_widths]
     found: list[Forecast] = []
     if goals:
         found = forecast(
-            question, begin(question), goals, budget or HORIZON, batch_size=batch_size,
-            worlds=worlds or AT_ONCE, played=played,
+            question, before_any_label(question), goals, wanted.budget, batch_size=wanted.batch_size,
+            worlds=worlds, played=played,
         )
     tables = _tables(pool, partition.cells)
     return Prognosis(
@@ -173,7 +179,7 @@ def prognosis(
         measure=asked[0].name,
         costs=tuple(
             Cost(forecast=ahead, random_labels=_random_labels(asked[0], tables, half_width, confidence))
-            for ahead, half_width in zip(found, half_widths, strict=True)
+            for ahead, half_width in zip(found, wanted.half_widths, strict=True)
         ),
         undefined_at_100=_chance_undefined(asked[0], tables),
         methods=tuple(suitabilities(

@@ -138,7 +138,6 @@ class TagTotals(Loss):
         return np.concatenate([known, np.full_like(known, np.inf)], axis=-1)
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        """See Loss."""
         one = np.ones(self.kind.width)
         return self.kind.highest(said[:, self.system], slope[0] * one, slope[1] * one, told[0] * one)
 

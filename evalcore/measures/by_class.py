@@ -82,7 +82,6 @@ class Counts(Loss):
         return np.concatenate([np.zeros(known.shape, np.bool_), known <= 0], axis=-1)
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        """See Loss."""
         k = self.kind.width
         return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
 
@@ -161,31 +160,49 @@ def present(y: Floats, f: Floats, pool_size: int) -> Bools:
 
 # Measures of each class or tag on its own: one number a class, or that of the class asked for.
 
-def _measure(
-    asked: AskedMeasure, name: str, title: str, meaning: str, undefined: str, rate: Rate, *,
-    needs_labels: bool,
-    predicted: bool, is_error: bool,
-) -> OutcomeMeasure:
-    k, only = asked.kind.width, asked.one_part()
-    parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
-    if only is None and asked.kind.counted is not None:
-        only, parts = asked.kind.parts.index(asked.kind.counted), (None,)
-    chosen = slice(None) if only is None else slice(only, only + 1)
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The declaration of a rate as a measure."""
 
-    def value(risk: Floats) -> Floats:
-        return rate(*(part[..., chosen] for part in split_counts(risk)))[0]
+    name: str
+    title: str
+    meaning: str
+    undefined: str               # when it is
+    rate: Callable[[AskedMeasure], Rate]
+    options: tuple[str, ...] = ("class",)
+    needs_labels: bool = False   # of the class itself
+    predicted: bool = True       # it uses the prediction
+    is_error: bool = False
 
-    def gradient(risk: Floats) -> Floats:
-        _, by_t, by_y = rate(*split_counts(risk))
-        eye = np.eye(k)[chosen]
-        return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
+    def family(self) -> MeasureFamily:
+        return MeasureFamily(
+            name=self.name, title=self.title, meaning=self.meaning, kinds=("classes", "tags"),
+            options=self.options, make=self.make,
+        )
 
-    return OutcomeMeasure(
-        name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
-        losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
-        parts=parts, system=asked.system if predicted else None, labels_of="own" if needs_labels else "",
-        margin=_margin(rate.margin, np.arange(k) == only), is_error=is_error,
-    )
+    def make(self, asked: AskedMeasure) -> OutcomeMeasure:
+        k, only, rate = asked.kind.width, asked.one_part(), self.rate(asked)
+        parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
+        if only is None and asked.kind.counted is not None:
+            only, parts = asked.kind.parts.index(asked.kind.counted), (None,)
+        chosen = slice(None) if only is None else slice(only, only + 1)
+
+        def value(risk: Floats) -> Floats:
+            return rate(*(part[..., chosen] for part in split_counts(risk)))[0]
+
+        def gradient(risk: Floats) -> Floats:
+            _, by_t, by_y = rate(*split_counts(risk))
+            eye = np.eye(k)[chosen]
+            return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
+
+        written = f"{self.name}({asked.number('beta', 2.0):g})" if "beta" in self.options else self.name
+        return OutcomeMeasure(
+            name=written, title=self.title, meaning=self.meaning, undefined_when=self.undefined,
+            bounds=(0.0, 1.0), losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
+            parts=parts, system=asked.system if self.predicted else None,
+            labels_of="own" if self.needs_labels else "",
+            margin=_margin(rate.margin, np.arange(k) == only), is_error=self.is_error,
+        )
 
 
 def _margin(margin_of: RateMargin | None, mine: Bools) -> MarginOf | None:
@@ -202,45 +219,29 @@ def _margin(margin_of: RateMargin | None, mine: Bools) -> MarginOf | None:
     return margin
 
 
-def _family(
-    name: str, title: str, meaning: str, undefined: str, rate: Callable[[AskedMeasure], Rate],
-    options: tuple[str, ...] = ("class",), *, needs_labels: bool = False, predicted: bool = True,
-    is_error: bool = False,
-) -> MeasureFamily:
-    def make(asked: AskedMeasure) -> OutcomeMeasure:
-        written = name if "beta" not in options else f"{name}({asked.number('beta', 2.0):g})"
-        return _measure(
-            asked, written, title, meaning, undefined, rate(asked), needs_labels=needs_labels,
-            predicted=predicted, is_error=is_error,
-        )
-
-    return MeasureFamily(
-        name=name, title=title, meaning=meaning, kinds=("classes", "tags"), options=options, make=make
-    )
-
-
 def _beta(asked: AskedMeasure) -> Rate:
     return f_beta(asked.number("beta", 2.0))
 
 
 _NEITHER = "the class is neither predicted nor a label"
-FAMILIES = (
-    _family("precision", "Precision", "share of the items predicted to be of the class that are",
+_DECLARED = (
+    _Family("precision", "Precision", "share of the items predicted to be of the class that are",
             "the class is never predicted", lambda _: precision),
-    _family("recall", "Recall", "share of the items of the class that are predicted to be",
+    _Family("recall", "Recall", "share of the items of the class that are predicted to be",
             "no item is of the class", lambda _: recall, needs_labels=True),
-    _family("specificity", "Specificity", "share of the items of other classes predicted to be of others",
+    _Family("specificity", "Specificity", "share of the items of other classes predicted to be of others",
             "every item is of the class", lambda _: specificity),
-    _family("false_positive_rate", "False positive rate",
+    _Family("false_positive_rate", "False positive rate",
             "share of the items of other classes predicted to be of the class", "every item is of the class",
             lambda _: false_positive_rate, is_error=True),
-    _family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
+    _Family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
             lambda _: f_beta(1.0), needs_labels=True),
-    _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
+    _Family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
             ("class", "beta"), needs_labels=True),
-    _family("fowlkes_mallows", "Fowlkes-Mallows", "geometric mean of precision and recall of the class",
+    _Family("fowlkes_mallows", "Fowlkes-Mallows", "geometric mean of precision and recall of the class",
             "the class is never predicted, or no item is of it", lambda _: fowlkes_mallows,
             needs_labels=True),
-    _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share,
+    _Family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share,
             predicted=False),
 )
+FAMILIES = tuple(one.family() for one in _DECLARED)

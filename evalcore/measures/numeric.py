@@ -163,33 +163,45 @@ def _refuse_names(asked: AskedMeasure, name: str) -> None:
         raise BadInput(f"{name} needs grades: classes with numeric values")
 
 
-def _family(
-    name: str, title: str, meaning: str, functions: tuple[Function, ...],
-    bounds: Callable[[float, float], tuple[float, float]],
-    value: Callable[[Floats], Floats] = lambda risk: risk[..., :1],
-    predicted: bool = True,
-    undefined: str = "the pool is empty",
-    margin: MarginOf | None = margin_of_mean,
-    is_error: bool = False,
-    prefers: bool = True,
-    told_apart: Callable[[Floats], Floats] | None = None,
-) -> MeasureFamily:
-    def make(asked: AskedMeasure) -> OutcomeMeasure:
-        _refuse_names(asked, name)
-        low, high = bounds(*asked.kind.value_range)
-        span = high - low if np.isfinite(high - low) else 1.0
-        return OutcomeMeasure(
-            name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(low, high),
-            losses=(Numeric(asked.kind, asked.system, functions, predicted),), value=value,
-            gradient=numerical_gradient(value, len(functions)), system=asked.system if predicted else None,
-            scale=span, range_of=span, is_error=is_error, prefers=prefers,
-            margin=margin if np.isfinite(asked.kind.value_range).all() else None, told_apart=told_apart,
+def _first(risk: Floats) -> Floats:
+    return risk[..., :1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The declaration of a function of such means as a measure."""
+
+    name: str
+    title: str
+    meaning: str
+    functions: tuple[Function, ...]
+    bounds: Callable[[float, float], tuple[float, float]]   # of the least and the largest outcome
+    value: Callable[[Floats], Floats] = _first
+    predicted: bool = True                                  # it uses the prediction
+    undefined: str = "the pool is empty"                    # when it is
+    margin: MarginOf | None = margin_of_mean
+    is_error: bool = False
+    prefers: bool = True
+    told_apart: Callable[[Floats], Floats] | None = None
+
+    def family(self) -> MeasureFamily:
+        return MeasureFamily(
+            name=self.name, title=self.title, meaning=self.meaning, kinds=("number", "classes"),
+            make=self.make, needs=("prediction",) if self.predicted else (),
         )
 
-    return MeasureFamily(
-        name=name, title=title, meaning=meaning, kinds=("number", "classes"), make=make,
-        needs=("prediction",) if predicted else (),
-    )
+    def make(self, asked: AskedMeasure) -> OutcomeMeasure:
+        _refuse_names(asked, self.name)
+        low, high = self.bounds(*asked.kind.value_range)
+        span = high - low if np.isfinite(high - low) else 1.0
+        return OutcomeMeasure(
+            name=self.name, title=self.title, meaning=self.meaning, undefined_when=self.undefined,
+            bounds=(low, high), losses=(Numeric(asked.kind, asked.system, self.functions, self.predicted),),
+            value=self.value, gradient=numerical_gradient(self.value, len(self.functions)),
+            system=asked.system if self.predicted else None, scale=span, range_of=span,
+            is_error=self.is_error, prefers=self.prefers, told_apart=self.told_apart,
+            margin=self.margin if np.isfinite(asked.kind.value_range).all() else None,
+        )
 
 
 def _within(asked: AskedMeasure) -> OutcomeMeasure:
@@ -224,23 +236,26 @@ def _pearson(risk: Floats) -> Floats:
     return np.clip(quotient(both - mean * f, np.sqrt(inside)), -1, 1)
 
 
-FAMILIES = (
-    _family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
-    _family("bias", "Bias", "mean of prediction minus outcome", (_over,),
+_DECLARED = (
+    _Family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
+    _Family("bias", "Bias", "mean of prediction minus outcome", (_over,),
             lambda low, high: (low - high, high - low), prefers=False,
             told_apart=lambda known: known[..., :1]),
-    _family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
+    _Family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
             lambda low, high: (0.0, high - low), is_error=True),
-    _family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),
+    _Family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),
             lambda low, high: (0.0, (high - low) ** 2), is_error=True),
-    _family("rmse", "Root mean squared error", "root of the mean squared distance", (_squared,),
+    _Family("rmse", "Root mean squared error", "root of the mean squared distance", (_squared,),
             lambda low, high: (0.0, high - low), _root, margin=_root_margin, is_error=True),
-    _family("r2", "R²", "share of the variance of the outcome that the prediction explains",
+    _Family("r2", "R²", "share of the variance of the outcome that the prediction explains",
             (_squared, _value, _squared_value), lambda low, high: (-inf, 1.0), _r2,
             undefined="all outcomes are equal", margin=None),
-    _family("pearson", "Pearson correlation", "correlation of prediction and outcome",
+    _Family("pearson", "Pearson correlation", "correlation of prediction and outcome",
             (_product, _value, _squared_value), lambda low, high: (-1.0, 1.0), _pearson,
             undefined="all outcomes, or all predictions, are equal", margin=None),
+)
+FAMILIES = (
+    *(one.family() for one in _DECLARED),
     MeasureFamily(name="within", title="Within a tolerance",
                   meaning="share of predictions within a tolerance",
                   kinds=("number", "classes"), options=("tolerance",), make=_within),

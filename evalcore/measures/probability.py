@@ -60,7 +60,7 @@ class ByClass(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class TopK(ByClass):
+class TopKLoss(ByClass):
     """1 where the class is among the k most probable."""
 
     k: int = 1
@@ -124,7 +124,7 @@ def _top_k(asked: AskedMeasure) -> OutcomeMeasure:
     if not 1 <= k <= asked.kind.width:
         raise BadInput(f"k of top_k_accuracy must lie between 1 and {asked.kind.width}, got {k}")
     meaning = f"share of items whose class is among the {k} most probable"
-    loss = TopK(asked.kind, asked.system, k)
+    loss = TopKLoss(asked.kind, asked.system, k)
     return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, loss, (0.0, 1.0), is_error=False)
 
 

@@ -41,7 +41,7 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.design.draws import weights
-from assay.evalcore.design.round import AnyDesign
+from assay.evalcore.design.round import Design
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -53,6 +53,7 @@ _USUAL = 0.2       # a drop of 0.05 to 0.1 is about so many standard deviations 
 PRIOR: Floats = 1 / (1 + np.log(EFFECTS / _USUAL) ** 2)
 PRIOR /= PRIOR.sum()
 CERTAIN = 60.0     # log of the factor when a breach is known and not inferred
+_ROUNDING = 1e-12  # by which an exact value may be beyond a limit that it keeps
 _MOST = 0.9        # of what a draw may cost: no bet risks everything
 _PREDICTED = 10.0  # draws that the predicted standard deviation counts as
 _FAR = 25.0        # squared standard deviations beyond which a draw says nothing more of the deviation
@@ -111,7 +112,7 @@ class Account:
         )
 
 
-def draw_weights(design: AnyDesign) -> Floats:
+def draw_weights(design: Design) -> Floats:
     """The weights (R, C) of unlabelled items that the draws of a round are proportional to.
 
     Those of a design with replacement are its probabilities; without, its items were drawn one at a time.
@@ -168,6 +169,9 @@ def mixed(logs: Floats) -> Floats:
 
 
 def known_log_factors(value: float, limit: float, side: Side) -> Floats:
-    """(G,) log factors of an exact value: CERTAIN for a breach, −CERTAIN where the limit is kept."""
-    breached = value < limit if side == "below" else value > limit
+    """(G,) log factors of an exact value: CERTAIN for a breach, −CERTAIN where the limit is kept.
+
+    A value that is beyond the limit by a rounding error alone keeps it.
+    """
+    breached = value < limit - _ROUNDING if side == "below" else value > limit + _ROUNDING
     return np.full(len(EFFECTS), CERTAIN if breached else -CERTAIN)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.rounds import LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -20,7 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
+from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit, pooled
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats
@@ -103,15 +103,19 @@ class WatchedMeasure(WatchedNumber):
 
     measure: Measure
     cells: Cells
+    of_class: str | None = None    # the positive one, where people answer with several
+
+    @property
+    def full_name(self) -> str:
+        """See WatchedNumber."""
+        return self.measure.name if self.of_class is None else f"{self.measure.name}({self.of_class})"
 
     @property
     def n_items(self) -> int:
-        """See WatchedNumber."""
         return self.cells.n_items
 
     @property
     def decided_by_mean(self) -> bool:
-        """See WatchedNumber."""
         return self.measure.margin(0.5) is not None
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
@@ -124,11 +128,9 @@ class WatchedMeasure(WatchedNumber):
         return np.stack([table for table in tables if table is not None])
 
     def expected(self, against: Floats, one: LabelledRound, share: float) -> betting.Expected:
-        """See WatchedNumber."""
         return betting.expected(against, one.plan.design.model, share)
 
     def found(self, against: Floats, one: LabelledRound) -> Floats:
-        """See WatchedNumber."""
         asked = one.plan.ask
         return np.asarray(against[:, one.plan.cell[asked], np.maximum(one.label[asked], 0)])
 
@@ -156,23 +158,19 @@ class WatchedStack(WatchedNumber):
 
     @property
     def measure(self) -> OutcomeMeasure:
-        """See WatchedNumber."""
         first: OutcomeMeasure = self.question.measures.measures[0]
         return first
 
     @property
     def n_items(self) -> int:
-        """See WatchedNumber."""
         return int(self.question.cells.n_items)
 
     @property
     def decided_by_mean(self) -> bool:
-        """See WatchedNumber."""
         return self.measure.margin is not None
 
     @property
     def full_name(self) -> str:
-        """See WatchedNumber."""
         name, system = self.measure.full_name, self.measure.system
         if system is None or self.versus is None:
             return name
@@ -180,12 +178,11 @@ class WatchedStack(WatchedNumber):
 
     @property
     def versus(self) -> str | None:
-        """See WatchedNumber."""
         versus = self.measure.versus
         return None if versus is None else self.question.systems[versus]
 
     def one_at_a_time(self, one: LabelledRound) -> bool:
-        """See WatchedNumber: a design without replacement does not say it."""
+        """A design without replacement does not say it."""
         return self.question.method.one_at_a_time and not one.plan.census
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
@@ -221,7 +218,7 @@ class WatchedStack(WatchedNumber):
         return pull
 
     def expected(self, against: Worth, one: LabelledRound, share: float) -> betting.Expected:
-        """See WatchedNumber; undecided items count with v = 0, and the mean over the others has its sign."""
+        """Undecided items count with v = 0, and the mean over the others has its sign."""
         cells = self.question.cells
         said = against.of(self.question.method.expects(one.before), cells.told / cells.size[:, None])
         mean = np.clip(said, against.least, against.most)
@@ -232,7 +229,6 @@ class WatchedStack(WatchedNumber):
         )
 
     def found(self, against: Worth, one: LabelledRound) -> Floats:
-        """See WatchedNumber."""
         stack = self.question.measures
         phi = stack.kind.phi(np.where(is_outcome(one.code), one.code, 0.0))
         return against.of(stack.of(one.items, phi), stack.known(one.items))
@@ -242,7 +238,9 @@ def watched_by(question: Question) -> WatchedNumber:
     """The first measure of a question, as a monitor watches it."""
     if isinstance(question.measures, Stack):
         return WatchedStack(question=question)
-    return WatchedMeasure(measure=question.measures[0], cells=question.cells)
+    return WatchedMeasure(
+        measure=question.measures[0], cells=question.cells, of_class=question.of_class
+    )
 
 
 # The evidence is made of the draws, one after the other (`evalcore.monitoring.betting`), and of nothing else:
@@ -257,6 +255,12 @@ def watched_by(question: Question) -> WatchedNumber:
 #
 # A complete census, or anything else that leaves the value exact, decides by itself.
 #
+# *Clusters* (`pool.cluster`) change nothing of this.  The evidence is about the window as it is, whatever its
+# items have to do with each other.  It cannot be about the population that its clusters stand for: for that
+# they would have to be shown one after the other, and the chance of every draw depends on all items of the
+# window.  The interval is about that population, and stays open when everything is labelled; the window's own
+# value is then exact all the same (`settled`).
+#
 #     T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
 
 _STEPS = 400       # values of a measure that are tried when an end is looked for
@@ -268,9 +272,15 @@ class WindowSample:
 
     measured_by: WatchedNumber
     confidence: float                # of the intervals
-    estimates: Sequence[Estimate]    # of the pool and of its segments
+    estimates: Sequence[MeasureEstimate]    # of the pool and of its segments
     segments: Segments
     rounds: Sequence[LabelledRound]  # with the labels of now
+    settled: bool = False            # nothing is left whose label could change a measure
+
+    @property
+    def clustered(self) -> bool:
+        """Whether items come in clusters, which intervals are then over."""
+        return any(one.items.cluster is not None for one in self.rounds)
 
     @property
     def watched(self) -> str:
@@ -344,8 +354,8 @@ class WindowSample:
 
     def measured(self, segment: str | None) -> Measured:
         """The estimate of the pool (None), or of a segment ("column=value")."""
-        asked = self.watched, self.versus, segment
-        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment) == asked), None)
+        asked = self.watched, self.versus, segment, None
+        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment, e.curve) == asked), None)
         if e is None:
             return Measured(value=None, lower=None, upper=None, confidence=self.confidence, labels=0)
         return Measured(
@@ -355,7 +365,7 @@ class WindowSample:
 
     def source(self, segment: str | None) -> Source:
         """What the evidence is made of."""
-        if self.measured(segment).exact:
+        if self.settled or self.measured(segment).exact:
             return "exact"
         return "draws" if self.bets else "none"
 
@@ -393,6 +403,18 @@ def _bet(
     )
     # an unanswered item goes back to the unlabelled ones
     return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))
+
+
+def measured_by_all(samples: Sequence[WindowSample], segment: str | None) -> Measured:
+    """The estimate of a place by all samples of its window, at least one.
+
+    Where some know the value of the window itself, by the last of them.
+    """
+    known = [sample for sample in samples if sample.source(segment) == "exact"][-1:]
+    return pooled(
+        [sample.measured(segment) for sample in known or samples],
+        shared=any(sample.clustered for sample in samples),
+    )
 
 
 def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, error: float) -> float | None:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.evidence import WindowSample, sure_end
+from assay.evalcore.monitoring.evidence import WindowSample, measured_by_all, sure_end
 from assay.evalcore.monitoring.verdicts import (
     HORIZON,
     Correction,
@@ -18,7 +18,6 @@ from assay.evalcore.monitoring.verdicts import (
     Test,
     WatchedLimit,
     family_evidence,
-    pooled,
     verdict_of,
 )
 from assay.evalcore.types import Floats
@@ -172,7 +171,7 @@ def _judge_pool(
     rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts, in_breach: bool,
     spent: float,
 ) -> PlaceVerdict:
-    measured = pooled([sample.measured(None) for sample in samples])
+    measured = measured_by_all(samples, None)
     chosen = limits_of(rules, window, None, standing, spent)
     factors = [_factors(against, None, samples) for against in chosen]
     found = [
@@ -233,32 +232,24 @@ def _judge_segments(
     promise = rules.promise(spent)
     lives = family_evidence(promise, list(series.values()), rules.correction, members)
     found = lives[list(series).index(window)]
-    return tuple(
-        _segment_verdict(rules, samples, name, chosen[name], now, found, members / spent,
-                         name in in_breach, share)
-        for name in segments
-    )
 
+    def verdict(name: str) -> PlaceVerdict:
+        measured = measured_by_all(samples, name)
+        limits = tuple(against.limit for against in chosen[name])
+        here = [found[name, limit.name] for limit in limits]
+        return PlaceVerdict(
+            segment=name,
+            measured=measured,
+            limits=limits,
+            factors=tuple(tuple(now[name, limit.name].tolist()) for limit in limits),
+            evidence=tuple(so_far.evidence for so_far in here),
+            needed=float(np.log(members / spent)),
+            verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in here), name in in_breach),
+            source=_source(samples, name),
+            sure=_sure(rules, samples, name, share),
+        )
 
-def _segment_verdict(
-    rules: Rules, samples: Sequence[WindowSample], name: str, chosen: Sequence[Against],
-    now: Mapping[_Member, Floats], found: Mapping[_Member, EvidenceSoFar], price: float, in_breach: bool,
-    share: float,
-) -> PlaceVerdict:
-    measured = pooled([sample.measured(name) for sample in samples])
-    limits = tuple(against.limit for against in chosen)
-    here = [found[name, limit.name] for limit in limits]
-    return PlaceVerdict(
-        segment=name,
-        measured=measured,
-        limits=limits,
-        factors=tuple(tuple(now[name, limit.name].tolist()) for limit in limits),
-        evidence=tuple(so_far.evidence for so_far in here),
-        needed=float(np.log(price)),
-        verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in here), in_breach),
-        source=_source(samples, name),
-        sure=_sure(rules, samples, name, share),
-    )
+    return tuple(verdict(name) for name in segments)
 
 
 def _stored(

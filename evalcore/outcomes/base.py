@@ -5,7 +5,7 @@
     x              what the pool says of the items: `evalcore.outcomes.items.Items`
 
 A *guess* is a value of φ made from x alone: probabilities at some temperature, what a judge says, the
-predicted class.  No guess is trusted: labels choose how much weight each gets (`LabelModel`).
+predicted class.  No guess is trusted: labels choose how much weight each gets (`GuessModel`).
 """
 
 from abc import ABC, abstractmethod
@@ -55,7 +55,7 @@ def is_outcome(codes: Floats) -> Bools:
 #     R   repeats;  B   guesses;  n   labelled items
 #     d'  1 where all components share their weights (the sums then run over the components of φ), else d
 
-class LabelModel(ABC):
+class GuessModel(ABC):
     """How labels weigh guesses."""
 
     shared: ClassVar[bool]   # one weight per guess, the same for all components of the loss
@@ -69,7 +69,7 @@ class LabelModel(ABC):
         """W (R, B, d') from the sums over n labelled items; first (B,): the weights before any label."""
 
 
-class Mixture(LabelModel):
+class Mixture(GuessModel):
     """Weights of a mixture: not negative, and summing to 1.
 
     They minimise the weighted squared error of φ (the Brier score, for classes), plus a ridge towards `first`
@@ -115,7 +115,7 @@ class Mixture(LabelModel):
         return np.asarray(w)
 
 
-class Regression(LabelModel):
+class Regression(GuessModel):
     """Least squares for each component on its own, as far as the labels confirm it.
 
     The last guess is the constant 1.  The slopes of the p others are ridge regression's, on guesses scaled to
@@ -183,8 +183,9 @@ class OutcomeKind(ABC):
     """Classes, numbers or tags."""
 
     name: ClassVar[str]              # classes, number or tags, as in a command
-    label_model: ClassVar[LabelModel]  # how labels weigh the guesses
+    label_model: ClassVar[GuessModel]  # how labels weigh the guesses
     one_of_parts: ClassVar[bool] = False   # an outcome is one of `parts`, and φ the chance of each
+    even_share: ClassVar[float] = 0.25     # of an allocation by guesses, spread evenly over the items
 
     @property
     @abstractmethod

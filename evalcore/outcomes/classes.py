@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.base import MOST_ALIKE, LabelModel, Mixture, OutcomeKind
+from assay.evalcore.outcomes.base import MOST_ALIKE, GuessModel, Mixture, OutcomeKind
 from assay.evalcore.outcomes.items import ByJoint, ByPrediction, ItemPool, Items, Places, joint_predictions
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats, Ints
@@ -28,7 +28,7 @@ class Classes(OutcomeKind):
     positive: str | None = None
 
     name: ClassVar[str] = "classes"
-    label_model: ClassVar[LabelModel] = Mixture()
+    label_model: ClassVar[GuessModel] = Mixture()
     one_of_parts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -86,7 +86,6 @@ class Classes(OutcomeKind):
         return np.asarray(np.eye(self.width + 1, self.width)[self._row(codes)])
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
-        """See OutcomeKind.at."""
         row = self._row(codes)
         picked = np.take_along_axis(phi, np.minimum(row, self.width - 1)[:, None], axis=1)[:, 0]
         return np.where(row < self.width, picked, 0.0)

@@ -75,7 +75,7 @@ class Items:
             yield piece, self.at(piece)
 
 
-def together(pieces: Sequence[Items]) -> Items:
+def joined_items(pieces: Sequence[Items]) -> Items:
     """The items of all pieces, in order; all have the same columns."""
     def column(name: str) -> Floats | None:
         found = [getattr(piece, name) for piece in pieces]
@@ -87,7 +87,7 @@ def together(pieces: Sequence[Items]) -> Items:
 
 def joined(pieces: Sequence[Items]) -> Items:
     """The same without scores and clusters."""
-    return replace(together(pieces), score=None, cluster=None)
+    return replace(joined_items(pieces), score=None, cluster=None)
 
 
 # The items of a pool, as far as a cut asks for them: in shards, one after the other or on several workers.
@@ -135,11 +135,9 @@ class OneShard:
 
     @property
     def none(self) -> Items:
-        """See ItemPool.none."""
         return self.items.at(slice(0, 0))
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        """See ItemPool.over."""
         yield work(self.items)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.base import LARGEST, LabelModel, Likely, OutcomeKind, Regression
+from assay.evalcore.outcomes.base import LARGEST, GuessModel, Likely, OutcomeKind, Regression
 from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places
 from assay.evalcore.types import Floats
 
@@ -26,7 +26,7 @@ class Numbers(OutcomeKind):
     high: float = inf
 
     name: ClassVar[str] = "number"
-    label_model: ClassVar[LabelModel] = Regression()
+    label_model: ClassVar[GuessModel] = Regression()
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
@@ -53,7 +53,6 @@ class Numbers(OutcomeKind):
         return {f"{end:g}": end for end in self.value_range} if np.isfinite(self.value_range).all() else {}
 
     def between(self, low: float, high: float) -> "Numbers":
-        """See OutcomeKind."""
         return Numbers(max(self.low, low), min(self.high, high))
 
     def encode(self, answers: list[str]) -> Floats:

@@ -61,7 +61,6 @@ class _KdTree:
     levels: Sequence[Mapping[int, tuple[int, Floats]]]
 
     def leaves(self, features: Floats) -> Ints:
-        """See FeatureCut."""
         features = self.scale.scaled(_finite(features))
         leaf: Ints = np.zeros(len(features), np.int64)
         for level in self.levels:
@@ -113,7 +112,6 @@ class _Clusters:
     means: Any         # scikit-learn's k-means that made them; None where they are all values there were
 
     def leaves(self, features: Floats) -> Ints:
-        """See FeatureCut."""
         features = self.scale.scaled(_finite(features))
         if self.means is not None:
             return np.asarray(self.leaf[self.means.predict(features)], np.int64)

@@ -59,29 +59,23 @@ class ScoresInMemory:
         self._ordered: Floats = scores if rising else np.sort(scores) + 0.0
 
     def __len__(self) -> int:
-        """See OrderedScores."""
         return len(self._ordered)
 
     @property
     def low(self) -> float:
-        """See OrderedScores.low."""
         return float(self._ordered[0])
 
     @property
     def high(self) -> float:
-        """See OrderedScores.high."""
         return float(self._ordered[-1])
 
     def at(self, ranks: Ints) -> Floats:
-        """See OrderedScores.at."""
         return self._ordered[ranks]
 
     def below(self, values: Floats) -> Ints:
-        """See OrderedScores.below."""
         return np.searchsorted(self._ordered, values)
 
     def histogram(self, bins: int) -> tuple[Ints, Floats]:
-        """See OrderedScores.histogram."""
         return histogram(self._ordered, bins, self.low, self.high)
 
 
@@ -99,7 +93,7 @@ def histogram(rising: Floats, bins: int, low: float, high: float) -> tuple[Ints,
     return np.diff(np.append(inner, np.searchsorted(rising, edges[-1], side="right"))), edges
 
 
-def quantiles(scores: OrderedScores, shares: Floats) -> Floats:
+def score_quantiles(scores: OrderedScores, shares: Floats) -> Floats:
     """The quantiles (k,) at these shares (k,) of the scores, linear between neighbouring ranks.
 
     Definition 7 of Hyndman & Fan (1996), rounded as numpy's `quantile` does.
@@ -206,7 +200,7 @@ def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -
 
 def freedman_diaconis(scores: OrderedScores) -> int:
     """Bins of width 2 IQR / N^(1/3); between 8 and 2**16, for scores that are tied or have heavy tails."""
-    q1, q3 = quantiles(scores, np.array([0.25, 0.75]))
+    q1, q3 = score_quantiles(scores, np.array([0.25, 0.75]))
     width = 2 * (q3 - q1) / len(scores) ** (1 / 3)
     spread = scores.high - scores.low
     if width <= spread * 2.0**-16:  # more than half of the scores tied, or one far away

@@ -139,7 +139,7 @@ NO_TRUST = 1e6           # variance of a design that has no estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counts:
+class GroupCounts:
     """Items of the pool by group, (R, G) each."""
 
     items: Floats        # all that can be decided
@@ -184,10 +184,10 @@ class Combined:
     gap: Floats          # squared difference over the sum of the variances
 
 
-def count(e: Evidence, post: Posterior, groups: CellGroups) -> Counts:
+def count(e: Evidence, post: Posterior, groups: CellGroups) -> GroupCounts:
     """The pool's items by group."""
     known = groups.sums(e.k)
-    return Counts(
+    return GroupCounts(
         items=groups.sums(e.n + e.left),
         labelled=groups.sums(e.n),
         known=known,
@@ -210,7 +210,7 @@ def by_posterior(values: Floats, weight: Floats) -> ByPosterior:
     )
 
 
-def by_design(estimand: Estimand, sums: RoundTotals, counts: Counts, median: Floats) -> ByDesign:
+def by_design(estimand: Estimand, sums: RoundTotals, counts: GroupCounts, median: Floats) -> ByDesign:
     """From the sums of the rounds; median (R,) of the posterior."""
     found, empirical, modelled = sums.combined()
     found = np.clip(found, counts.known, counts.known + counts.free)
@@ -226,7 +226,7 @@ def by_design(estimand: Estimand, sums: RoundTotals, counts: Counts, median: Flo
     )
 
 
-def combine(posterior: ByPosterior, design: ByDesign, counts: Counts, labels: Floats) -> Combined:
+def combine(posterior: ByPosterior, design: ByDesign, counts: GroupCounts, labels: Floats) -> Combined:
     """Weigh the two against each other; labels (R,): how many there are."""
     gap = (design.value - posterior.median) ** 2
     spread = posterior.variance + design.variance

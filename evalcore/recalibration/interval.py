@@ -11,7 +11,7 @@ from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
     Combined,
-    Counts,
+    GroupCounts,
     hull,
     logit_interval,
     stretched,
@@ -54,7 +54,7 @@ def main_interval(
     design: ByDesign,
     posterior: Quantiles,
     heavier: Quantiles,
-    counts: Counts,
+    counts: GroupCounts,
     z: float,
 ) -> Ends:
     """The hull of the four, narrowed to that of three as far as the labels allow; cut to the measure's range.
@@ -84,7 +84,8 @@ def _fading(three: Ends, own: Floats) -> Floats:
 
 
 def _hull_of_four(
-    estimand: Estimand, joined: Ends, design: Ends, posterior: Quantiles, heavier: Quantiles, counts: Counts
+    estimand: Estimand, joined: Ends, design: Ends, posterior: Quantiles, heavier: Quantiles,
+    counts: GroupCounts,
 ) -> Ends:
     # with no positive found the labels do not exclude that there is none to be found
     at_least = estimand.value(counts.known, counts.items)
@@ -92,7 +93,7 @@ def _hull_of_four(
     return hull([posterior.early, joined, heavier.early, design, (none_left, none_left)], estimand.bounds)
 
 
-def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, confidence: float) -> Ends:
+def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: GroupCounts, confidence: float) -> Ends:
     """Cut to what the labels leave possible, `certain`; all of that where the measure may well not exist."""
     nothing = counts.none_found & (posterior.undefined > (1 - confidence) / 2)
     lower, upper = (np.clip(end, *certain) for end in ends)
@@ -100,7 +101,7 @@ def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, co
 
 
 def reported_value(
-    estimand: Estimand, combined: Combined, posterior: ByPosterior, certain: Ends, counts: Counts
+    estimand: Estimand, combined: Combined, posterior: ByPosterior, certain: Ends, counts: GroupCounts
 ) -> Floats:
     """The combined value (R,), within what the labels leave possible.
 
@@ -121,12 +122,12 @@ def reported_value(
 ENOUGH = 20.0    # labelled items that raise the measure, and as many that lower it
 
 
-def earned_share(estimand: Estimand, counts: Counts) -> Floats:
+def earned_share(estimand: Estimand, counts: GroupCounts) -> Floats:
     """The share (R,) of the way from the widest interval to the narrowest: 0 to 1, at ENOUGH both ways."""
     return np.minimum(shown_both_ways(estimand, counts) / ENOUGH, 1.0)
 
 
-def shown_both_ways(estimand: Estimand, counts: Counts) -> Floats:
+def shown_both_ways(estimand: Estimand, counts: GroupCounts) -> Floats:
     """Labelled items that raise the measure, or those that lower it, whichever are fewer: (R,).
 
     An item counts by its pull, as a share of the strongest pull in the same direction: of balanced accuracy
@@ -165,12 +166,12 @@ def _weighed(found: Floats, pull: Floats) -> Floats:
 # predicted positive.  There some positives should have turned up.  On a rare class none does in any number of
 # labels that people pay for, and the wide interval stands beside the main one.
 #
-# docs/ideas.md has what it does.
+# docs/measured/ideas.md has what it does.
 
 FEW = 3     # positives found among the predicted negatives, from which on there is no guard
 
 
-def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: Counts) -> Ends:
+def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> Ends:
     """The interval (R,), out to the wide one where the guard is up."""
     up = guard_is_up(estimand, counts)
     return (
@@ -179,7 +180,7 @@ def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: Counts) -> Ends:
     )
 
 
-def guard_is_up(estimand: Estimand, counts: Counts) -> Bools:
+def guard_is_up(estimand: Estimand, counts: GroupCounts) -> Bools:
     """Whether (R,) few positives were found among the predicted negatives, and labels there are dense.
 
     Never where they have no part in the measure, or where it is not one of predictions.
@@ -212,7 +213,7 @@ def guard_is_up(estimand: Estimand, counts: Counts) -> Bools:
 #
 # The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  The
 # design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all looks is
-# measured and not proved (docs/stopping.md).
+# measured and not proved (docs/measured/stopping.md).
 #
 #     R repeats   S draws
 
@@ -240,20 +241,16 @@ def anytime_ends(
     posterior: ByPosterior,
     heavier: tuple[Floats, Floats],
     labels: Floats,
-    counts: Counts,
-    ends: Ends,
-    certain: Ends,
     confidence: float,
 ) -> Ends:
-    """The confidence sequence (R,), within what the labels leave possible, `certain`.
+    """The confidence sequence (R,), wherever the labels leave room for it (`anytime_within`).
 
-    heavier: draws of the measure with the heavier tail and their weight, (R, S) each; labels (R,).  With no
-    positive found, what the interval `ends` does not exclude is not excluded.
+    heavier: draws of the measure with the heavier tail and their weight, (R, S) each; labels (R,).
     """
     z = standard_errors(labels, confidence)
     one_sided = max(float(ndtri(confidence)), 0.0)
     reach = one_sided * np.sqrt(np.where(design.usable, design.empirical, np.nan))
-    lower, upper = hull(
+    return hull(
         [
             logit_interval(combined.value, np.sqrt(posterior.variance), z, estimand.bounds),
             tail_quantiles(*heavier, ndtr(-z)),
@@ -261,8 +258,15 @@ def anytime_ends(
         ],
         estimand.bounds,
     )
-    lower, upper = np.clip(lower, *certain), np.clip(upper, *certain)
+
+
+def anytime_within(always: Ends, usual: Ends, certain: Ends, counts: GroupCounts) -> Ends:
+    """The confidence sequence within what the labels leave possible, `certain`.
+
+    With no positive found, what the usual interval does not exclude is not excluded.
+    """
+    lower, upper = (np.clip(end, *certain) for end in always)
     return (
-        np.where(counts.none_found, np.fmin(lower, ends[0]), lower),
-        np.where(counts.none_found, np.fmax(upper, ends[1]), upper),
+        np.where(counts.none_found, np.fmin(lower, usual[0]), lower),
+        np.where(counts.none_found, np.fmax(upper, usual[1]), upper),
     )

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
+from assay.evalcore.recalibration.label_model import LabelModel, fit
 from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
 from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
 
 SEARCH_POWER = 4
@@ -67,21 +68,13 @@ def virtual_step(labels: Floats) -> Floats:
 
 
 def plan_batch(
-    model: LabelModel,
-    fitted: Fit,
-    quantities: Sequence[Quantity],
-    n: Floats,
-    k: Floats,
-    left: Floats,
-    size: Floats,
-    quadrature: Quadrature,
-    spread: float = 0.0,
+    known: Evidence, quantities: Sequence[Quantity], size: Floats, quadrature: Quadrature, spread: float = 0.0
 ) -> BatchPlan:
     """Inclusion probabilities for batches of `size` (R,), whole numbers not above what is left.
 
-    n, k, left (R, C): labelled items, positives among them, unlabelled items; spread: the share of the labels
-    that goes to every item alike of those an audit is about.
+    spread: the share of the labels that goes to every item alike of those an audit is about.
     """
+    model, fitted, n, k, left = known.model, known.fit, known.n, known.k, known.left
     labels = n.sum(axis=1)
     open_items = np.where(np.any([one.matters for one in quantities], axis=0), left, 0.0)
     audited = audited_cells(quantities, model.shape.predicted)
@@ -159,7 +152,7 @@ def _expected(
     """
     if not spread:
         return items * _inclusion(view, items, step, labels)
-    even = audited * waterfill((audited > 0).astype(np.float64), audited, step * spread)
+    even = audited * spread_labels((audited > 0).astype(np.float64), audited, step * spread)
     rest = items - even
     return np.asarray(even + rest * _inclusion(view, rest, step - even.sum(axis=1), labels))
 
@@ -174,15 +167,15 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     # every cell alike, whatever the model says of it: where a model is wrong, it is wrong without knowing
     reach = np.divide(view.pull > 0, items, out=np.zeros_like(items), where=items > 0)
     parts = [
-        waterfill(search, items, step * (1 - even)),
-        waterfill(neyman, items, step * even),
-        waterfill(reach, items, step * EXPLORE / (1 - EXPLORE)),
+        spread_labels(search, items, step * (1 - even)),
+        spread_labels(neyman, items, step * even),
+        spread_labels(reach, items, step * EXPLORE / (1 - EXPLORE)),
     ]
     if view.others:
         # one label set serves every measure asked for
-        others = [waterfill(pull * spread, items, step) for pull in view.others]
+        others = [spread_labels(pull * spread, items, step) for pull in view.others]
         parts.append(SECONDARY * np.mean(others, axis=0))
-    return waterfill(np.sum(parts, axis=0), items, step)
+    return spread_labels(np.sum(parts, axis=0), items, step)
 
 
 # How many labels each cell gets, in expectation.
@@ -195,7 +188,7 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
 # Search gives labels in proportion to red⁴, Neyman allocation in proportion to |g| s; both stop at an
 # inclusion probability of 1.
 
-def waterfill(weight: Floats, items: Floats, labels: Floats) -> Floats:
+def spread_labels(weight: Floats, items: Floats, labels: Floats) -> Floats:
     """π (R, C) = min(1, λ weight) with Σ_c items_c π_c = labels, or 1 everywhere if labels reach the items.
 
     weight, items (R, C) not negative; labels (R,).  A cell with items and without weight gets none, unless

@@ -14,7 +14,7 @@ from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
     Combined,
-    Counts,
+    GroupCounts,
     by_design,
     by_posterior,
     combine,
@@ -23,6 +23,7 @@ from assay.evalcore.recalibration.combine import (
 from assay.evalcore.recalibration.interval import (
     Ends,
     anytime_ends,
+    anytime_within,
     guarded,
     main_interval,
     quantiles,
@@ -46,7 +47,7 @@ class Outlooks:
     sums: RoundTotals
     posts: Sequence[Posterior]    # under the three beliefs
     values: Sequence[Floats]      # (R, S) the number at each draw of the pool, under each
-    counts: Counts
+    counts: GroupCounts
     guard: bool = False
 
     def estimate(self, confidence: float, anytime: bool = False) -> EstimateArrays:
@@ -70,9 +71,8 @@ class Outlooks:
         ends = main_interval(estimand, combined, design, main, narrow, counts, z)
         ends = within(ends, certain, posterior, counts, confidence)
         heavier = self.values[1], self.posts[1].weight
-        always = anytime_ends(
-            estimand, combined, design, posterior, heavier, labels, counts, ends, certain, confidence
-        )
+        always = anytime_ends(estimand, combined, design, posterior, heavier, labels, confidence)
+        always = anytime_within(always, ends, certain, counts)
         if anytime:
             ends = np.fmin(always[0], value), np.fmax(always[1], value)
         wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
@@ -88,14 +88,14 @@ class Outlooks:
                 **_agreement(e, self.posts[0], posterior, design, combined),
                 **_beside(ends, wide, always),
                 **not_excluded(e, self.posts[0], confidence),
-                "random_labels": random_labels(
+                "random_labels": random_sample_size(
                     estimand, counts.expected, counts.items, half_width, confidence
                 ),
             },
         )
 
 
-def report(
+def report_quantities(
     evidence: Evidence, quantities: Sequence[Quantity], draws: int, rng: np.random.Generator,
     guard: bool = False,
 ) -> list[Outlooks]:
@@ -104,7 +104,7 @@ def report(
     posts = _posts(evidence, draws, rng)
     if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
         posts = _posts(evidence, MORE_DRAWS * draws, rng)
-    drawn: dict[int, tuple[list[Floats], Counts]] = {}
+    drawn: dict[int, tuple[list[Floats], GroupCounts]] = {}
     found = []
     for one, sums in zip(quantities, evidence.sums.totals, strict=True):
         groups = one.groups
@@ -213,7 +213,7 @@ def broken_chance(e: Evidence, post: Posterior) -> Floats:
     """The posterior weight (R,) of a score that says nothing about the labels, or the opposite.
 
     This is the check that tells.  A posterior predictive one does not: a mixture that holds a configuration
-    for broken systems predicts their labels well (docs/ideas.md).
+    for broken systems predicts their labels well (docs/measured/ideas.md).
     """
     return np.asarray(post.by_configuration[:, e.model.broken].sum(axis=1))
 
@@ -244,7 +244,7 @@ def not_excluded(e: Evidence, post: Posterior, confidence: float) -> DiagnosticA
     }
 
 
-def random_labels(
+def random_sample_size(
     estimand: Estimand, positives: Floats, items: Floats, half_width: Floats, confidence: float
 ) -> Floats:
     """Labels (R,) that a random sample would need for the same half_width (R,), at the estimated shares.

@@ -12,6 +12,8 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel
 from assay.evalcore.recalibration.quantities import Quantity
 from assay.evalcore.types import Floats, Ints
 
+REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundTotals:
@@ -72,18 +74,18 @@ class RoundSums:
         self,
         quantities: Sequence[Quantity],
         labelled: Ints,
-        gone: Ints,
         design: Design,
         labels: RoundLabels,
         excluded: Ints,
     ) -> "RoundSums":
         """With one more round.
 
-        labelled (R, C, 2) and gone (R, C): labels and undecided items before it; excluded (R, C): items of
-        this round that stayed undecided.  A census is no sample and adds nothing.
+        labelled (R, C, 2): labels before it; excluded (R, C): items of this round that stayed undecided.  A
+        census is no sample and adds nothing.
         """
         sampled = ~design.census[:, None]
-        pi, m, left = design.unlabelled, design.model, design.left.astype(np.float64)
+        pi, left = design.unlabelled, design.left.astype(np.float64)
+        m = np.zeros_like(pi) if design.model is None else design.model
         inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
         told = inverse if design.stands_for is None else design.stands_for
         positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
@@ -92,7 +94,7 @@ class RoundSums:
         spread = np.where(pi > 0, left * (inverse - 1) * np.maximum(m * (1 - m), 1e-12), 0.0)
         seen = told * np.maximum(told - 1, 0.0) * (positive * (1 - m) ** 2 + negative * m**2)
         expected = labelled[..., 1] + left * m
-        items = (design.size - gone).astype(np.float64)
+        items = (design.left + labelled.sum(axis=2)).astype(np.float64)
         totals = []
         for one, before in zip(quantities, self.totals, strict=True):
             sums = one.groups.sums
@@ -140,3 +142,8 @@ class Evidence:
             left=self.left[part],
             sums=self.sums.rows(part),
         )
+
+    def parts(self) -> list[tuple[slice, "Evidence"]]:
+        """Which repeats, and what is known of them: a few at a time."""
+        starts = range(0, len(self.n), REPEATS_AT_ONCE)
+        return [(part, self.rows(part)) for part in (slice(at, at + REPEATS_AT_ONCE) for at in starts)]

@@ -24,7 +24,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.types import Floats, Ints, JsonObject
 
 # The row `oracle`: what a stratified sample needs whose designer knows the true rate of every cell.
@@ -116,7 +116,7 @@ def oracles(
     if pool.label_probability is not None:
         return []
     prediction = pool.prediction if system == 0 or pool.systems is None else pool.systems[:, system - 1]
-    cells, by_label = prepare(method(CELLS_OF), replace(pool, prediction=prediction, systems=None))
+    cells, by_label = prepared_cells(method(CELLS_OF), replace(pool, prediction=prediction, systems=None))
     return [oracle(measure, cells, by_label, confidence) for measure in measures]
 
 

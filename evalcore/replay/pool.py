@@ -1,6 +1,6 @@
 """Pools for a replay: every label is known, and the methods do not see it until they draw the item.
 
-`prepare` takes the columns; `prepared` puts the pool into the cells of one method: rounds draw from these.
+`prepared` puts the pool into the cells of one method: rounds draw from these.
 
 N   items;  C   cells;  S   further systems;  D   features;  Q   numbers asked for
 """
@@ -14,13 +14,14 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, simulate_labels
 from assay.evalcore.design.proposal import total_pull
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.errors import BadArgument
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
+from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
 from assay.evalcore.methods.two_classes.base import Method, MethodState
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -45,6 +46,24 @@ class OutcomePool:
             known = known + stack.known(piece).sum(axis=0)
         risk = np.concatenate([total, np.asarray(known)]) / len(self.items)
         return stack.value(risk, stack.known_sizes(self.items))
+
+    def of_class(self, part: int) -> "LabelledPool":
+        """As a pool of two classes, this class against the rest.
+
+        Raises BadInput for items in clusters, and for several systems or none.
+        """
+        items, given = self.items, self.items.probability
+        if items.cluster is not None:
+            raise BadInput("counts labels by cell, and a cell does not say which cluster its items are of")
+        if items.systems != 1:
+            raise BadInput(f"is of one prediction of each item, and these have {items.systems or 'none'}")
+        score, probability, prediction = against_the_rest(
+            part, items.prediction[:, 0], None if given is None else np.asarray(given[:, part])
+        )
+        return LabelledPool(
+            score=score, probability=probability, prediction=prediction,
+            label=(self.codes == part).astype(np.int64), scored=False, unsure=given is None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,7 +117,7 @@ class Annotators:
         return counts
 
 
-def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
+def prepared_cells(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2).
 
     Raises BadInput for an empty pool, and where the method cuts by features and the pool has none.
@@ -108,7 +127,7 @@ def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
 
 
-def annotators_of(method: Method, pool: LabelledPool, people: int) -> Annotators | None:
+def simulated_annotators(method: Method, pool: LabelledPool, people: int) -> Annotators | None:
     """Who answers about the items of a pool; None where every item has one label.
 
     Raises BadArgument for a number of people that can tie.
@@ -180,17 +199,15 @@ class CountedPool(Prepared):
 
     @property
     def n_items(self) -> int:
-        """See Prepared."""
         return self.cells.n_items
 
     def begin(self, method: Method, repeats: int) -> Any:
-        """See Prepared."""
         return method.start(self.cells, self.measures, repeats)
 
     def respondents(
         self, method: Method, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        """See Prepared. Raises BadArgument for several people where every draw asks anew."""
+        """Raises BadArgument for several people where every draw asks anew."""
         if method.asks_anew:
             return _Anew(self._rate())
         if self.annotators is None:
@@ -226,7 +243,6 @@ class _Truth:
     by_label: Ints   # (C, 2) items of each cell
 
     def answer(self, draws: Draws, state: MethodState, rng: np.random.Generator) -> RoundLabels:
-        """See Respondents."""
         return simulate_labels(draws, self.by_label - state.labelled, rng)
 
 
@@ -238,7 +254,6 @@ class _Answers:
     annotators: Annotators
 
     def answer(self, draws: Draws, state: MethodState, rng: np.random.Generator) -> RoundLabels:
-        """See Respondents."""
         labels, answered = simulate_answers(draws, self.unasked, self.annotators.share, rng)
         self.unasked = self.unasked - answered
         return labels
@@ -251,7 +266,6 @@ class _Anew:
     rate: Floats     # (C,) the chance that it is positive
 
     def answer(self, draws: Draws, state: MethodState, rng: np.random.Generator) -> RoundLabels:
-        """See Respondents."""
         return simulate_anew(draws, self.rate, rng)
 
 
@@ -265,17 +279,14 @@ class ItemizedPool(Prepared):
 
     @property
     def n_items(self) -> int:
-        """See Prepared."""
         return self.cut.cells.n_items
 
     def begin(self, method: OutcomeMethod, repeats: int) -> SampleState:
-        """See Prepared."""
         return method.start(self.stack, self.cut.cells, repeats, self.table)
 
     def respondents(
         self, method: OutcomeMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        """See Prepared."""
         cell = self.cut.cell
         return _Shuffled(
             item=np.stack([np.argsort(cell + rng.random(len(cell))) for _ in range(repeats)]),
@@ -291,7 +302,6 @@ class _Shuffled:
     start: Ints      # (C + 1,) where each cell begins
 
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
-        """See Respondents."""
         cell = draws.cell
         at = self.start[cell] + np.take_along_axis(state.labelled, cell, axis=1) + draws.ordinal
         return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell)
@@ -300,18 +310,22 @@ class _Shuffled:
 def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, people: int = 1) -> Prepared:
     """A pool as this method sees it.
 
-    measures: of two classes, or the `Stack` of a pool of any outcome; people: who answer about each item,
-    where they differ.  Raises BadInput where the pool lacks what a measure or the method needs, and
-    BadArgument for a number of people that can tie.
+    measures: of two classes, or the `Stack` of a pool of any outcome, of which a method of two classes takes
+    one class against the rest; people: who answer about each item, where they differ.  Raises BadInput where
+    the pool lacks what a measure or the method needs, and BadArgument for a number of people that can tie.
     """
+    if isinstance(pool, OutcomePool) and isinstance(method, Method):
+        asked = one_of_several(pool.kind, measures.measures)
+        return prepared(method, pool.of_class(asked.part), asked.measures)
     if isinstance(pool, OutcomePool):
         return ItemizedPool(
             stack=measures, cut=method.cut(measures, pool.items),
             table=loss_table(measures, pool.items, pool.codes),
         )
-    cells, by_label = prepare(method, pool)
+    cells, by_label = prepared_cells(method, pool)
     return CountedPool(
-        cells=cells, by_label=by_label, measures=measures, annotators=annotators_of(method, pool, people)
+        cells=cells, by_label=by_label, measures=measures,
+        annotators=simulated_annotators(method, pool, people),
     )
 
 
@@ -342,7 +356,7 @@ def best_proposal(measures: Sequence[Measure], cells: Cells, by_label: Ints) -> 
         return np.asarray(phi[0] / (by_label * phi[0]).sum())
 
 
-def divergence(best: Floats, design: Design, by_label: Ints, labelled: Ints) -> Floats:
+def divergence(best: Floats, design: CountedDesign, by_label: Ints, labelled: Ints) -> Floats:
     """KL(q* ‖ q) (R,) in nats; best (C, 2): q*; labelled (R, C, 2): items labelled before the round.
 
     NaN for a design without replacement, which has no q.

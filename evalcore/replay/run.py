@@ -68,12 +68,25 @@ def join(parts: Sequence[Trace]) -> Trace:
 BLOCK = 50  # repeats that share a random stream
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """How every repeat goes, and when it is looked at."""
+
+    budgets: Sequence[int]       # rising numbers of distinct labelled items, or of answers where every draw
+                                 # asks anew; a batch is cut short to meet a budget exactly
+    batch_size: int = 25
+    confidence: float = 0.95
+    seed: int = 1
+    divergences: bool = False    # tell how far the next round's proposal is from the best one at each budget
+                                 # (`evalcore.replay.pool`), where labels do not vary
+
+
 def blocks(repeats: int) -> list[tuple[int, int]]:
     """(index, size) of the blocks that make up so many repeats."""
     return [(i, min(BLOCK, repeats - start)) for i, start in enumerate(range(0, repeats, BLOCK))]
 
 
-def replay(
+def simulate(
     method: AnyMethod,
     pool: LabelledPool | OutcomePool,
     measures: Any,
@@ -91,16 +104,16 @@ def replay(
 
     measures: of two classes, or the `Stack` of a pool of any outcome.
     people: how many annotators answer about each item, where the pool has a `label_probability`.
-    The other arguments, the traces and the errors are those of `run_block`.
+    The other arguments are those of `ReplayPlan`; traces and errors are those of `run_block`.
     """
     ready = prepared(method, pool, measures, people)
+    plan = ReplayPlan(
+        budgets=budgets, batch_size=batch_size, confidence=confidence, seed=seed, divergences=divergences
+    )
     parts: list[list[Trace]] = []
     done = 0
     for block, size in blocks(repeats):
-        parts.append(run_block(
-            method, ready, budgets, repeats=size, batch_size=batch_size, confidence=confidence, seed=seed,
-            block=block, divergences=divergences,
-        ))
+        parts.append(run_block(method, ready, plan, repeats=size, block=block))
         done += size
         if progress:
             progress(done)
@@ -108,28 +121,16 @@ def replay(
 
 
 def run_block(
-    method: AnyMethod,
-    ready: Prepared,
-    budgets: Sequence[int],
-    *,
-    repeats: int,
-    batch_size: int,
-    confidence: float,
-    seed: int,
-    block: int = 0,
-    divergences: bool = False,
+    method: AnyMethod, ready: Prepared, plan: ReplayPlan, *, repeats: int, block: int = 0
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
-
-    budgets: rising numbers of distinct labelled items, or of answers where every draw asks anew; a batch is
-    cut short to meet a budget exactly.  divergences: tell how far the next round's proposal is from the best
-    one at each budget (`evalcore.replay.pool`), where labels do not vary.
 
     Returns a trace for each number that is asked for; then, from a method of two classes that judges several
     systems, for each measure of each further one.  Raises BadArgument for budgets that do not rise or exceed
     N, and for empty batches.
     """
-    check_budgets(budgets, batch_size, ready.n_items)
+    check_budgets(plan.budgets, plan.batch_size, ready.n_items)
+    seed, confidence = plan.seed, plan.confidence
     purpose = f"replay/{method.name}"
     rng = stream(seed, purpose, block, "draws")
     people = ready.respondents(method, repeats, rng, stream(seed, purpose, block, "answers"))
@@ -137,13 +138,13 @@ def run_block(
     looks: list[list[EstimateArrays]] = []
     counts: list[Ints] = []
     distances: list[Floats] = []
-    for budget in budgets:
+    for budget in plan.budgets:
         missing = budget - (counts[-1] if counts else np.zeros(repeats, np.int64))
-        state = _label(method, state, missing, batch_size, people, rng)
+        state = _label(method, state, missing, plan.batch_size, people, rng)
         counts.append(state.bought)
         found = method.numbers(state, confidence, stream(seed, purpose, block, f"at {budget}"))
         looks.append([*found, *ready.further(method, state, confidence)])
-        distance = ready.distance(method, state, batch_size) if divergences else None
+        distance = ready.distance(method, state, plan.batch_size) if plan.divergences else None
         distances += [] if distance is None else [distance]
     return traces_of(looks, np.stack(counts, axis=1), np.stack(distances, axis=1) if distances else None)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
@@ -14,7 +14,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import Labelled, linearised, weighted_estimates
+from assay.evalcore.weighted.estimate import Labelled, Linearised, linearised, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
 # How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
@@ -33,6 +33,17 @@ from assay.evalcore.weighted.sample import WeightedSample
 # S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
 # With a judge that never errs there is no residual, and only the labels that a stop needs are left.  An
 # evaluation that bought fewer never came to its target: it would have bought them with that judge too.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedPool:
+    """A pool, and the labels by which its judges are judged."""
+
+    kind: OutcomeKind
+    sample: WeightedSample   # the n labelled items
+    items: Items             # what is known of them
+    size: int                # items of the pool
+    positive: str | None     # the class that measures count, if there is one
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judge:
@@ -80,60 +91,58 @@ class Judges:
 
 
 def figures_of_judges(
-    kind: OutcomeKind, sample: WeightedSample, items: Items, judges: Sequence[Judge], *,
-    first: OutcomeMeasure, variance: float | None, random_labels: int | None, pool_size: int,
-    positive: str | None, confidence: float,
+    pool: JudgedPool, judges: Sequence[Judge], *, first: OutcomeMeasure, variance: float | None,
+    random_labels: int | None, confidence: float,
 ) -> Judges:
     """The figures of every judge, and what the evaluation saved.
 
     first: the leading measure, whose first number is looked at; variance: of the evaluation's own estimate of
-    it, 0 where it is exact and None where it has none; random_labels: n_r where it is known already;
-    positive: the class that measures count, if there is one.
+    it, 0 where it is exact and None where it has none; random_labels: n_r where it is known already.
     """
-    of = Labelled(items=items, among=np.ones(len(sample), np.bool_))
+    labels = len(pool.sample)
     reports = tuple(
         JudgeReport(
-            name=judge.name, figures=judge_figures(kind, sample, judge, pool_size, positive, confidence),
-            explains=_explained(kind, sample, of, first, judge),
+            name=judge.name, figures=judge_figures(pool, judge, confidence),
+            explains=_explained(pool, first, judge),
         )
         for judge in judges
     )
     nothing = Judges(
-        judges=reports, measure=first.name, labels=len(sample), random_labels=None, saved=None,
+        judges=reports, measure=first.name, labels=labels, random_labels=None, saved=None,
         saved_at_most=None, reason=None,
     )
-    if sample.exact or variance == 0:
+    if pool.sample.exact or variance == 0:
         return replace(nothing, reason="every label that matters is known")
-    needed = random_labels or _random_labels(kind, sample, of, first, variance, pool_size)
+    needed = random_labels or _random_labels(pool, first, variance)
     if needed is None:
         return replace(nothing, reason="the labels do not tell the variance of the first measure")
     return replace(
-        nothing, random_labels=needed, saved=1 - len(sample) / needed,
-        saved_at_most=max(1 - min(len(sample), MIN_LABELS) / needed, 0.0),
+        nothing, random_labels=needed, saved=1 - labels / needed,
+        saved_at_most=max(1 - min(labels, MIN_LABELS) / needed, 0.0),
     )
 
 
 def judge_figures(
-    kind: OutcomeKind, sample: WeightedSample, judge: Judge, pool_size: int, positive: str | None,
-    confidence: float, *, offset: bool = False,
+    pool: JudgedPool, judge: Judge, confidence: float, *, offset: bool = False
 ) -> tuple[JudgeFigure, ...]:
     """What the labels say of one judge; offset: by how much it is off on average too, where outcomes have a
     value: what recalibration takes off."""
+    kind, sample = pool.kind, pool.sample
     of = Labelled(items=Items(prediction=judge.codes[:, None]), among=np.ones(len(sample), np.bool_))
     found = []
-    asked = _ASKED.get(kind.name, _of_classes)(kind, positive)
+    asked = _ASKED.get(kind.name, _of_classes)(kind, pool.positive)
     if offset and (kind.grades is not None or not kind.parts):
         asked = [*asked, ("offset", "bias", {}, False)]
     for figure, name, options, turned in asked:
         if (kind.name, name) not in MEASURES_BY_KIND:
             continue   # not every kind of outcome has every figure
-        measure = outcome_measure(name, kind, pool_size, options=options)
+        measure = outcome_measure(name, kind, pool.size, options=options)
         (e,) = weighted_estimates(kind, [measure], sample, of, confidence)
         found.append(_figure(figure, e, turned=turned))
     return tuple(found)
 
 
-def _figure(figure: str, e: Estimate, *, turned: bool) -> JudgeFigure:
+def _figure(figure: str, e: MeasureEstimate, *, turned: bool) -> JudgeFigure:
     """turned: the figure is 1 minus the measure."""
     value, lower, upper = (
         (None if x is None else 1 - x for x in (e.value, e.upper, e.lower)) if turned
@@ -166,17 +175,21 @@ _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
 }
 
 
-def _explained(
-    kind: OutcomeKind, sample: WeightedSample, of: Labelled, first: OutcomeMeasure, judge: Judge
-) -> float | None:
+def _linearised(pool: JudgedPool, first: OutcomeMeasure) -> Linearised:
+    everything = Labelled(items=pool.items, among=np.ones(len(pool.sample), np.bool_))
+    return linearised(Stack(kind=pool.kind, measures=(first,)), first, pool.sample, everything)
+
+
+def _explained(pool: JudgedPool, first: OutcomeMeasure, judge: Judge) -> float | None:
     """R²; 0 for a judge that expects the same of all items, None where the measure has no value or the pull
     of the labelled items does not vary."""
-    stack = Stack(kind=kind, measures=(first,))
-    found = linearised(stack, first, sample, of)
+    stack, sample, found = Stack(kind=pool.kind, measures=(first,)), pool.sample, _linearised(pool, first)
     if not np.isfinite(found.value[0]):
         return None
     slope = found.slopes[0]
-    pull, expected = (stack.of(of.items, phi) @ slope for phi in (kind.phi(sample.label), judge.phi))
+    pull, expected = (
+        stack.of(pool.items, phi) @ slope for phi in (pool.kind.phi(sample.label), judge.phi)
+    )
     share = sample.weight / sample.weight.sum()
     pull, expected = pull - share @ pull, expected - share @ expected
     scatter, told = float(share @ pull**2), float(share @ expected**2)
@@ -185,15 +198,12 @@ def _explained(
     return float((share @ (pull * expected)) ** 2 / (scatter * told)) if told > 1e-18 else 0.0
 
 
-def _random_labels(
-    kind: OutcomeKind, sample: WeightedSample, of: Labelled, first: OutcomeMeasure, variance: float | None,
-    pool_size: int,
-) -> int | None:
+def _random_labels(pool: JudgedPool, first: OutcomeMeasure, variance: float | None) -> int | None:
     """n_r; None where the variance, or that of the pulls, is not known."""
-    scatter = linearised(Stack(kind=kind, measures=(first,)), first, sample, of).scatter[0]
+    scatter = _linearised(pool, first).scatter[0]
     if variance is None or not np.isfinite(scatter) or scatter <= 0:
         return None
-    return min(max(round(float(scatter / (variance + scatter / pool_size))), 1), pool_size)
+    return min(max(round(float(scatter / (variance + scatter / pool.size))), 1), pool.size)
 
 
 # Whether the pool's probabilities hold: the share of positives among items of about one probability.

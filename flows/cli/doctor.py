@@ -21,7 +21,9 @@ from assay.tasks.doctor.told import Told
 if TYPE_CHECKING:
     from assay.flows.doctor.spec import ExaminationWatch
     from assay.tasks.doctor.examination import Examination
-    from assay.tasks.doctor.roles import Question
+    from assay.tasks.doctor.roles import OpenChoice
+    from assay.tasks.ledger.stores.protocol import Store
+    from assay.tasks.spec.evaluation import Spec
 
 _OPTIONS = {
     "id": "The column that names each item.",
@@ -72,7 +74,7 @@ def with_answers(
     return found if answered == told else examine(answered)
 
 
-def _asked(told: Told, questions: Sequence["Question"]) -> Told:
+def _asked(told: Told, questions: Sequence["OpenChoice"]) -> Told:
     """With answers from the terminal."""
     said: dict[str, Any] = {}
     for question in questions:
@@ -93,12 +95,6 @@ def watched(tell: Tell) -> "ExaminationWatch":
         worlds=lambda done, at_most: tell("simulating worlds for the forecast", done, at_most),
     )
 
-
-if TYPE_CHECKING:
-    from assay.flows.doctor.spec import ExaminationWatch
-    from assay.tasks.doctor.examination import Examination
-    from assay.tasks.ledger.stores.protocol import Store
-    from assay.tasks.spec.evaluation import Spec
 
 _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 

@@ -69,14 +69,14 @@ def run(
       assay run restaurant.yaml --name restaurant-$GITHUB_SHA --wait 0
     """
     from assay.flows.evaluation.advance import Patience, drive
-    from assay.flows.evaluation.begin import begin
+    from assay.flows.evaluation.begin import begin_evaluation
 
     spec = spec_to_run(spec, told, can_ask(as_json))
     asked = load_spec(spec, name)
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
-        opened = begin(store, asked, progress=progress.frozen)
+        opened = begin_evaluation(store, asked, progress=progress.frozen)
         ahead = _outlook(opened, progress)
         for line in before_it_starts(opened, ahead):
             progress.note(line)
@@ -113,14 +113,14 @@ def begin_command(spec: Path, name: str | None, where: str | None, as_json: bool
     Example:
       assay begin restaurant.yaml && assay advance restaurant-dedup
     """
-    from assay.flows.evaluation.begin import begin
+    from assay.flows.evaluation.begin import begin_evaluation
 
     asked = load_spec(spec, name)
     store = store_for(where, asked)
     before = store.exists(manifest(asked.name))
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
-        opened = begin(store, asked, progress=progress.frozen)
+        opened = begin_evaluation(store, asked, progress=progress.frozen)
         ahead = _outlook(opened, progress)
     standing = with_outlook(current_standing(opened), ahead)
     if as_json:
@@ -167,8 +167,8 @@ def advance_command(
     with ProgressDisplay(opened.rule.budget).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(
-            store, name, on_round=progress.round, look_again=look_again, close_round=close_round,
-            round=round,
+            store, name, on_round=progress.round, look_again=look_again,
+            close_round=(round or "open") if close_round else None,
         )
         ahead = _outlook(opened, progress)
     return _say(opened, standing, as_json, ahead)

@@ -56,7 +56,7 @@ def export(
     return 0
 
 
-@click.command()
+@click.command("estimate")
 @click.argument("name")
 @click.option("--measure", "measures", required=True, metavar="M[,M]",
               help="Measures, such as f1,recall,fbeta(2); with classes also recall(cat), macro_f1.")
@@ -68,7 +68,7 @@ def export(
               help="By the method's own estimate and interval, every draw weighted by its chance.")
 @store_option
 @json_option
-def estimate(
+def estimate_command(
     name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
     reuse: bool, where: str | None, as_json: bool,
 ) -> int:

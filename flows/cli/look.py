@@ -137,7 +137,7 @@ def _all(store: Store, as_json: bool) -> int:
     return 1 if damaged else 0
 
 
-@click.command()
+@click.command("report")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
               help="Where to write the files [default: ./assay-report-NAME].")
@@ -145,7 +145,9 @@ def _all(store: Store, as_json: bool) -> int:
               help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
 @store_option
 @json_option
-def report(names: tuple[str, ...], out: Path | None, evidence: bool, where: str | None, as_json: bool) -> int:
+def report_command(
+    names: tuple[str, ...], out: Path | None, evidence: bool, where: str | None, as_json: bool
+) -> int:
     """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
 
     Several NAMES make one page with a table of all, their intervals on one scale for each measure, and a link

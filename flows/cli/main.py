@@ -76,7 +76,7 @@ COMMANDS = {
         "Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.",
     ),
     "report": CommandPlace(
-        "look", "report",
+        "look", "report_command",
         "Write an evaluation's report: HTML for people, JSON and Parquet for programs.",
     ),
     "check": CommandPlace(
@@ -88,11 +88,11 @@ COMMANDS = {
         "Write the labelled items of an evaluation with their weights, for scikit-learn and others.",
     ),
     "publish": CommandPlace(
-        "other_tools", "publish",
+        "other_tools", "publish_command",
         "Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.",
     ),
     "estimate": CommandPlace(
-        "labels", "estimate",
+        "labels", "estimate_command",
         "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",
     ),
     "compare": CommandPlace(
@@ -100,11 +100,11 @@ COMMANDS = {
         "Systems side by side: every measure, the differences from the baseline, and which is better.",
     ),
     "verify": CommandPlace(
-        "verify", "verify",
+        "verify", "verify_command",
         "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",
     ),
     "replay": CommandPlace(
-        "replay", "replay",
+        "replay", "replay_command",
         "Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.",
     ),
     "init": CommandPlace(
@@ -124,7 +124,7 @@ COMMANDS = {
         "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
     ),
     "monitor": CommandPlace(
-        "monitor", "monitor",
+        "monitor", "monitor_command",
         "Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.",
     ),
     "history": CommandPlace(
@@ -132,15 +132,15 @@ COMMANDS = {
         "A monitor's windows: the measure with its interval, the verdicts, and what they cost.",
     ),
     "amend": CommandPlace(
-        "monitor", "amend",
+        "monitor", "amend_command",
         "Make SPEC the newest version of its monitor.",
     ),
     "mute": CommandPlace(
-        "monitor", "mute",
+        "monitor", "mute_command",
         "Deliver no alert of the monitor NAME until a date.",
     ),
     "unmute": CommandPlace(
-        "monitor", "unmute",
+        "monitor", "unmute_command",
         "End the mute of the monitor NAME, and sum up what was muted.",
     ),
 }

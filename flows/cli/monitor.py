@@ -24,7 +24,13 @@ from assay.flows.cli.output import (
 )
 from assay.flows.monitor import mute as muting
 from assay.flows.monitor import versions as amending
-from assay.flows.monitor.history import figures_of, publish, read_monitor_history, with_judges, write_pages
+from assay.flows.monitor.history import (
+    figures_of,
+    publish_history,
+    read_monitor_history,
+    with_judges,
+    write_pages,
+)
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -41,7 +47,7 @@ from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.telemetry import exporters
 
 
-@click.command()
+@click.command("monitor")
 @click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
 @store_option
 @click.option("--once", is_flag=True, help="Do what is due now, here, without a Prefect server.")
@@ -50,7 +56,7 @@ from assay.tasks.telemetry import exporters
 @click.option("--pages", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
               help="With --once: also write the pages of the monitor to FOLDER/NAME [default: ASSAY_PAGES].")
 @json_option
-def monitor(
+def monitor_command(
     spec: Path, where: str | None, once: bool, window: str | None, pages: Path | None, as_json: bool
 ) -> int:
     """Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.
@@ -93,8 +99,8 @@ def monitor(
         done = tick(store, asked.name, now=now, only=window)
     settings = Settings() if pages is None else Settings(pages=pages)
     history = read_monitor_history(store, asked.name)
-    problems = publish(store, asked.name, settings, now, history)
-    told = deliver(store, [layout.monitor(asked.name)])
+    problems = publish_history(store, asked.name, settings, now, history)
+    told = deliver(store, [layout.monitor_ledger(asked.name)])
     if as_json:
         print_json(_tick_json(history, done, told))
     else:
@@ -258,14 +264,14 @@ def _exit_code(done: Tick, told: MonitorHistory, window: str | None, failed: boo
 
 # Changing a monitor that runs.
 
-@click.command()
+@click.command("amend")
 @click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
 @click.option("--from", "first", default=None, metavar="WINDOW",
               help="The first window it applies to [default: the first that is not due].")
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in the ledger.")
 @store_option
 @json_option
-def amend(spec: Path, first: str | None, reason: str, where: str | None, as_json: bool) -> int:
+def amend_command(spec: Path, first: str | None, reason: str, where: str | None, as_json: bool) -> int:
     """Make SPEC the newest version of its monitor.
 
     It applies from the first window that is not due yet; windows before that are judged by the version of
@@ -301,14 +307,14 @@ def amend(spec: Path, first: str | None, reason: str, where: str | None, as_json
     return 0
 
 
-@click.command()
+@click.command("mute")
 @click.argument("name")
 @click.option("--until", required=True, metavar="DATE",
               help="The moment it ends, in UTC: 2026-12-01 or 2026-12-01T09:00.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; kept in the ledger.")
 @store_option
 @json_option
-def mute(name: str, until: str, reason: str, where: str | None, as_json: bool) -> int:
+def mute_command(name: str, until: str, reason: str, where: str | None, as_json: bool) -> int:
     """Deliver no alert of the monitor NAME until a date.
 
     Windows are opened and judged as ever. Alerts are kept in the ledger, marked as muted. When the mute ends,
@@ -329,11 +335,11 @@ def mute(name: str, until: str, reason: str, where: str | None, as_json: bool) -
     return 0
 
 
-@click.command()
+@click.command("unmute")
 @click.argument("name")
 @store_option
 @json_option
-def unmute(name: str, where: str | None, as_json: bool) -> int:
+def unmute_command(name: str, where: str | None, as_json: bool) -> int:
     """End the mute of the monitor NAME, and sum up what was muted.
 
     \b

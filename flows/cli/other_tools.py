@@ -83,7 +83,7 @@ def _print(found: "BroughtIn", spec: Path | None) -> None:
         click.echo("\n" + written.spec.rstrip())
 
 
-@click.command()
+@click.command("publish")
 @click.argument("name")
 @click.option("--mlflow", "tracking", required=True, metavar="ADDRESS",
               help="Where MLflow is, such as http://127.0.0.1:5000 or sqlite:///mlflow.db; env: where "
@@ -94,7 +94,7 @@ def _print(found: "BroughtIn", spec: Path | None) -> None:
               help="Write into this run [default: the one of NAME, made if there is none].")
 @store_option
 @json_option
-def publish(
+def publish_command(
     name: str, tracking: str, experiment: str | None, run_id: str | None, where: str | None, as_json: bool
 ) -> int:
     """Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.

@@ -17,7 +17,7 @@ _FLAGS = {
 }
 
 
-@click.command()
+@click.command("replay")
 @click.argument("pool", metavar="POOL")
 @click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
               help="Measures; the first drives the sampling (dirichlet-* and static-is: all). F-beta is "
@@ -72,7 +72,7 @@ _FLAGS = {
 @click.option("--cluster", default=None, metavar="COLUMN",
               help="A column that names what items come together in; intervals are then over clusters.")
 @json_option
-def replay(
+def replay_command(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
@@ -86,7 +86,7 @@ def replay(
     A method sees the labels of the items it draws and no others.
 
     With --outcome, labels are classes, grades, tags joined by bars, numbers, or which of two answers is
-    better (first, second, tie): see docs/outcomes.md.
+    better (first, second, tie): see docs/reference/outcomes.md.
 
     \b
     Example:
@@ -109,7 +109,7 @@ def replay(
         _refuse_idle({**of_two, **of_others})
     else:
         _refuse_idle(of_others)
-    from assay.tasks.replay.presentation import as_text, check_plot_path, write_convergence_plot
+    from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
     from assay.tasks.replay.records import ReplayRequest
     from assay.tasks.replay.run import run_replay
 
@@ -146,7 +146,7 @@ def replay(
     if as_json:
         print_json(result.to_json())
     else:
-        click.echo(as_text(result))
+        click.echo(replay_as_text(result))
     return 0
 
 

@@ -1,7 +1,5 @@
 """The JSON Schemas by name: of what every command prints, of files, and of specs; and every key of that JSON
-on one page, `docs/json.md`.
-
-    python -m assay.flows.cli.schemas > docs/json.md
+on one page of the documentation.
 """
 
 import json
@@ -64,8 +62,8 @@ FORMS: dict[str, Form] = dict([
     ("error", _of(of.FailedJson, "What every command prints with `--json` where it fails.")),
     ("report.json", _of(ReportJson, "The file that `assay report` writes.")),
     ("history.json", _of(HistoryJson, "The file that `assay history --out` writes.")),
-    ("spec", Form("The spec of an evaluation: docs/spec.md.", spec_schema)),
-    ("monitor-spec", Form("The spec of a monitor: docs/spec.md.", lambda: spec_schema(monitor=True))),
+    ("spec", Form("The spec of an evaluation.", spec_schema)),
+    ("monitor-spec", Form("The spec of a monitor.", lambda: spec_schema(monitor=True))),
 ])
 
 
@@ -81,23 +79,13 @@ def schema_named(name: str) -> JsonObject:
 
 # The page of all keys.
 
-_TITLE = """\
-# JSON reference
-
-With `--json` a command prints one JSON object on standard output, and a command that fails prints
-[an error](#json-error). `assay schema NAME` prints the JSON Schema of each of them, for programs that check
-or generate code: `assay schema status > status.schema.json`. No object has other keys than those on this
-page. A number that is not known is null, never NaN, and where `value` is null, `undefined_reason` says why.
-
-This page is made from the types of the code.
-"""
-_ELSEWHERE = ("spec", "monitor-spec")     # docs/spec.md
+_ELSEWHERE = ("spec", "monitor-spec")     # a page of their own
 
 
 def json_page() -> str:
-    """Markdown: a table for every form, and for every part that forms have in common."""
+    """Markdown: a table for every form, and for every part in common; docs/conf.py puts it on the site."""
     parts: dict[str, Any] = {}
-    lines = [_TITLE]
+    lines: list[str] = []
     for names, schema in _together():
         parts |= schema.pop("$defs", {})
         heading = ", ".join(f"`{name}`" for name in names)
@@ -152,7 +140,3 @@ def _link(reference: str) -> str:
 def _target(part: str) -> str:
     """Not that of a command of the same name."""
     return f"json-part-{part.lower()}"
-
-
-if __name__ == "__main__":
-    print(json_page(), end="")  # noqa: T201

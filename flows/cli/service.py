@@ -42,7 +42,7 @@ def listen(
     Example:
       ASSAY_WEBHOOK_SECRET=... assay listen --register http://127.0.0.1:8300
     """
-    from assay.flows.listen.receiver import SECRET_VARIABLE, checked_secret, serve
+    from assay.flows.listen.receiver import SECRET_VARIABLE, Receiver, checked_secret, serve
     from assay.tasks import events
     from assay.tasks.telemetry.exporters import content_type
 
@@ -60,8 +60,10 @@ def listen(
     if os.environ.get("PREFECT_API_URL"):
         events.tell_from_anywhere()
     serve(
-        store, secret, host=host, port=port, workers=workers, register=register, health_port=health_port,
-        metrics=metrics,
+        store, secret,
+        Receiver(
+            host=host, port=port, workers=workers, register=register, health_port=health_port, metrics=metrics
+        ),
         ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {store.url}", err=True),
     )
     return 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def init(file: Path, monitor: bool, as_json: bool) -> int:
     """Write a commented spec to start from [default: assay.yaml]. An existing file is not overwritten.
 
-    All keys are in docs/spec.md.
+    All keys: `assay schema spec`.
 
     \b
     Example:
@@ -40,7 +40,7 @@ def init(file: Path, monitor: bool, as_json: bool) -> int:
 def schema(name: str | None) -> int:
     """Print the JSON Schema of what a command prints with --json, of a file, or of a spec.
 
-    Without a NAME, list what there is. All keys are in docs/json.md, those of specs in docs/spec.md.
+    Without a NAME, list what there is. All keys are on the site, under "JSON" and "Every key of a spec".
 
     \b
     Example:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.flows.verify.ledger import Verification
 
 
-@click.command()
+@click.command("verify")
 @click.argument("name")
 @click.option("--seal", default=None, metavar="DIGEST",
               help="Check that the newest seal has this digest, which you noted earlier.")
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
               help="Check that one of the seals has this digest, which you noted when it was the newest.")
 @store_option
 @json_option
-def verify(name: str, seal: str | None, contains: str | None, where: str | None, as_json: bool) -> int:
+def verify_command(
+    name: str, seal: str | None, contains: str | None, where: str | None, as_json: bool
+) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
     For a monitor (NAME, or monitors/NAME if an evaluation has the same name), recompute its verdicts.

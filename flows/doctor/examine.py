@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.forecast.prognosis import prognosis
+from assay.evalcore.forecast.prognosis import Wanted, prognosis
 from assay.evalcore.methods.two_classes.registry import auto
 from assay.flows.doctor.spec import (
     QUICK_WORLDS,
@@ -89,7 +89,8 @@ def examine_file(
     if examined is not None and usable and forecast:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
         ahead = of_all_rows(prognosis(
-            supplied, auto(), TARGETS, worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds
+            supplied, auto(), Wanted(half_widths=TARGETS),
+            worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds,
         ), found.times)
     text = None if roles.open else suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,

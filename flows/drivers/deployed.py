@@ -21,8 +21,8 @@ from assay.evalcore.errors import BadInput
 from assay.flows.alerts import deliver
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
-from assay.flows.monitor.history import publish, read_monitor_history
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.monitor.history import publish_history, read_monitor_history
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import utc_now
@@ -35,7 +35,7 @@ from assay.tasks.spec.evaluation import load_spec
 
 
 @flow(name="assay-evaluate", flow_run_name="{evaluation}{spec_file}", persist_result=False)
-def evaluate(
+def evaluate_deployed(
     evaluation: str = "", spec_file: str = "", store: str = "", wait_minutes: float = 60.0
 ) -> State:
     """Drive one evaluation until it stops, or until nobody has answered for long enough.
@@ -51,7 +51,7 @@ def evaluate(
     if spec_file:
         spec = load_spec(Path(spec_file))
         opened_store = open_store(store or spec.store or Settings().store)
-        evaluation = begin(opened_store, spec).name
+        evaluation = begin_evaluation(opened_store, spec).name
     standing = drive(opened_store, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
     deliver(opened_store, [evaluation])   # what does not arrive now, a sweep sends again
     first = standing.known.estimates[0] if standing.known else None
@@ -105,7 +105,7 @@ def deliver_alerts(store: str = "", owner: str = "") -> State:
 
 
 @flow(name="assay-monitor", flow_run_name="{name}", persist_result=False)
-def monitor(name: str, store: str = "") -> State:
+def monitor_deployed(name: str, store: str = "") -> State:
     """Do everything that is due for a monitor, and tell people of its verdicts.
 
     name    of a monitor that `assay monitor SPEC` registered
@@ -115,8 +115,8 @@ def monitor(name: str, store: str = "") -> State:
     done = tick(opened_store, name, now=utc_now())
     history = read_monitor_history(opened_store, name)
     events.monitor_ticked(opened_store.url, history, [news_of(verdict) for verdict in done.verdicts])
-    problems = publish(opened_store, name, Settings(), utc_now(), history)
-    told = deliver(opened_store, [layout.monitor(name)])
+    problems = publish_history(opened_store, name, Settings(), utc_now(), history)
+    told = deliver(opened_store, [layout.monitor_ledger(name)])
     message = "; ".join(filter(None, [done.summary(), deliveries_in_words(told), *problems]))
     if done.failed:
         first = sorted(done.failed)[0]

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
 
 from assay.evalcore.errors import BadInput, plural
 from assay.flows.alerts import raise_verdicts
@@ -56,6 +57,33 @@ from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 from assay.tasks.settings import Settings
 
 _log = logging.getLogger("assay.advance")
+Closing: TypeAlias = int | Literal["open"]   # a round that is to be closed early: its number, or the open one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What time it is, and how long a post may be on its way."""
+
+    now: Callable[[], datetime] = utc_now
+    repost_after: timedelta | None = None   # when items that are not on the desk are posted again; None: as
+                                            # the desk needs (flows.people.ask)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Call:
+    """What `advance` was called with."""
+
+    evaluation: str
+    desk: Desk | None
+    timing: Timing
+    on_round: OnRound | None
+    look_again: bool
+    close_round: Closing | None
+
+    @property
+    def named(self) -> int | None:
+        """The round to close; None: the open one, or none."""
+        return None if self.close_round == "open" else self.close_round
 
 
 def advance(
@@ -63,36 +91,34 @@ def advance(
     evaluation: str,
     desk: Desk | None = None,
     *,
-    now: Callable[[], datetime] = utc_now,
-    repost_after: timedelta | None = None,
+    timing: Timing = Timing(),
     on_round: OnRound | None = None,
     look_again: bool = False,
-    close_round: bool = False,
-    round: int | None = None,
+    close_round: Closing | None = None,
 ) -> Standing:
     """Do whatever is due and return where the evaluation stands: finished, or waiting and for what.
 
     desk           where people label; the one of the spec unless given
-    repost_after   when items that are not on the desk are posted again; see flows.people.ask
     on_round       told of every round this call closed
     look_again     read the batches of all closed rounds too, finished evaluation or not: answers that changed
                    become a revision (flows.revisions.revise)
-    close_round    close the round that is open with what is answered (evalcore.evaluation.nonresponse), if
-                   anything is
-    round          the round to close: nothing more is closed if that one is closed already, so the same call
-                   made twice, or by two at once, closes one round
+    close_round    close this round, or the "open" one, with what is answered
+                   (evalcore.evaluation.nonresponse), if anything is. Nothing more is closed if a round that
+                   is named is closed already, so the same call made twice, or by two at once, closes one
 
     Raises UnknownEvaluation, NoRoundToClose, NothingToStandFor, and whatever store and desk raise when they
     cannot be reached or refuse.
     """
     layout.check_name(evaluation)
     entries = retried(find_checkpoint)(Ledger(store, evaluation))
+    call = _Call(
+        evaluation=evaluation, desk=desk, timing=timing, on_round=on_round, look_again=look_again,
+        close_round=close_round,
+    )
 
     def run(entries: Entries) -> Standing:
         return _advance(
-            Remembering(store, entries.newest.records if entries.newest else None), evaluation, desk, entries,
-            now=now, repost_after=repost_after, on_round=on_round, look_again=look_again,
-            close_round=close_round, round=round,
+            Remembering(store, entries.newest.records if entries.newest else None), entries, call
         )
 
     try:
@@ -102,12 +128,8 @@ def advance(
         return run(replace(entries, newest=None))
 
 
-def _advance(
-    store: Remembering, evaluation: str, desk: Desk | None, entries: Entries, *,
-    now: Callable[[], datetime], repost_after: timedelta | None, on_round: OnRound | None, look_again: bool,
-    close_round: bool, round: int | None,
-) -> Standing:
-    newest = entries.newest
+def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
+    newest, evaluation = entries.newest, call.evaluation
     # later ones follow an ending, after rounds that the checkpoint has not seen closed
     kept = None if newest is None else extensions_in(newest.records)
     opened = open_evaluation(store, evaluation, kept)
@@ -116,15 +138,16 @@ def _advance(
     def people() -> People:
         return People(
             opened=opened,
-            desk=desk if desk is not None else desk_of(store, opened.spec),
-            now=now,
-            repost_after=repost_delay(opened) if repost_after is None else repost_after,
+            desk=call.desk if call.desk is not None else desk_of(store, opened.spec),
+            now=call.timing.now,
+            repost_after=repost_delay(opened) if call.timing.repost_after is None else
+            call.timing.repost_after,
         )
 
     def come_back(ending: Ending) -> Standing:
-        if close_round:
-            refuse_unless_closed(evaluation, ending, round)
-        finish_again(opened, ending, people if look_again else None, now)
+        if call.close_round:
+            refuse_unless_closed(evaluation, ending, call.named)
+        finish_again(opened, ending, people if call.look_again else None, call.timing.now)
         return current_standing(opened)
 
     if ending is not None:
@@ -139,7 +162,7 @@ def _advance(
     if newest is None or folded.state.round > newest.round:
         opened = opened.extended(retried(read_extensions)(opened.ledger))   # before any of these rounds
     # an evaluation whose round is open has not ended; a look must be sure of it
-    looks = look_again or close_round or folded.state.nonresponse.unanswered
+    looks = call.look_again or call.close_round or folded.state.nonresponse.unanswered
     if newest is not None and (looks or folded.open_round is None):
         ending = _read_ending(opened)
         if ending is not None:
@@ -149,8 +172,8 @@ def _advance(
         annotating=Annotating(
             opened, known=known.answered if known else (), people=known.people if known else ()
         ),
-        on_round=on_round, look_again=look_again,
-        to_close=round_to_close(evaluation, folded, round) if close_round else None,
+        on_round=call.on_round, look_again=call.look_again,
+        to_close=round_to_close(evaluation, folded, call.named) if call.close_round else None,
     ).go(folded)
 
 
@@ -307,6 +330,8 @@ class Patience:
     first: float              # after something has changed
     longest: float            # after nothing has for a while
     in_all: float | None      # give up waiting (not the evaluation) after this; None: never
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
 
     @staticmethod
     def from_settings(in_all: float | None = None) -> "Patience":
@@ -325,13 +350,12 @@ def drive(
     patience: Patience,
     on_round: OnRound | None = None,
     on_wait: Callable[[Standing], None] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Standing:
     """Advance until the evaluation is finished or the waiting time is over; returns where it then stands.
 
     If a store or desk cannot be reached, wait and try again; after ten minutes raise its error.
     """
+    clock = patience.clock
     started = last_reached = clock()
     wait = patience.first
     before: tuple[object, ...] | None = None
@@ -353,5 +377,5 @@ def drive(
             now = (standing.rounds, standing.waiting_for)
             if now != before:
                 wait, before = patience.first, now
-        sleep(wait)
+        patience.sleep(wait)
         wait = min(wait * _GROWTH, patience.longest)

@@ -53,7 +53,7 @@ class NameTaken(BadInput):
     """Another evaluation has this name; the message says what differs."""
 
 
-def begin(
+def begin_evaluation(
     store: Store,
     spec: Spec,
     desk: Desk | None = None,
@@ -157,5 +157,3 @@ def _claim(store: Store, spec: Spec) -> None:
     ))
     _refuse_if_taken(store, spec)
     enter_index(Ledger(store, spec.name))
-
-

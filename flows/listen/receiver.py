@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -113,7 +114,7 @@ def advance_and_tell(store: Store, name: str) -> Standing | None:
         return None
     standing = advance(store, name)
     done = judge_window_of(store, name) if standing.state == "finished" else None
-    deliver(store, [name] if done is None else [name, layout.monitor(done.monitor)])
+    deliver(store, [name] if done is None else [name, layout.monitor_ledger(done.monitor)])
     return standing
 
 
@@ -202,27 +203,28 @@ def _open(store: Store) -> list[str]:
     return open_evaluations(store)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receiver:
+    """Where a receiver listens, and what it does."""
+
+    host: str
+    port: int
+    workers: int = 2                 # evaluations advanced at the same time
+    register: str | None = None      # the address under which desks reach us; None: nothing is registered
+    health_port: int | None = None   # a second port, for /health alone; None: there is none
+    look_every: float = 60.0         # seconds between two looks for evaluations to register
+    metrics: bool = False            # answer GET /metrics
+
+
 def serve(
-    store: Store,
-    secret: str,
-    *,
-    host: str,
-    port: int,
-    workers: int = 2,
-    register: str | None = None,
-    health_port: int | None = None,
-    look_every: float = 60.0,
-    metrics: bool = False,
-    ready: Callable[[int], None] | None = None,
+    store: Store, secret: str, receiver: Receiver, *, ready: Callable[[int], None] | None = None,
     stop: threading.Event | None = None,
 ) -> None:
     """Listen until the process is told to end (SIGINT, SIGTERM), or `stop` is set.
 
-    health_port   a second port, for /health alone; None: there is none
-    metrics       answer GET /metrics
-    register      the address under which desks reach us; None: nothing is registered
-    ready         told the port, once requests are answered
+    ready: told the port, once requests are answered
     """
+    host, port = receiver.host, receiver.port
     with needs("service", "receivers of webhooks"):
         import fastapi  # noqa: F401
         import uvicorn
@@ -233,21 +235,21 @@ def serve(
     ended = stop or threading.Event()
     pulse = Pulse()
     with ExitStack() as open_until_the_end:
-        if health_port is not None:
-            open_until_the_end.enter_context(health_server(pulse, host, health_port))
+        if receiver.health_port is not None:
+            open_until_the_end.enter_context(health_server(pulse, host, receiver.health_port))
         wakes = open_until_the_end.enter_context(
-            Wakes(lambda name: advance_and_tell(store, name), workers=workers)
+            Wakes(lambda name: advance_and_tell(store, name), workers=receiver.workers)
         )
-        app = receiver_app(wakes, checked, Figures(store) if metrics else None)
+        app = receiver_app(wakes, checked, Figures(store) if receiver.metrics else None)
         server = uvicorn.Server(uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False,
             timeout_keep_alive=5, server_header=False, lifespan="off",
             http=PunctualProtocol, ws="none", callback_notify=pulse.beat, timeout_notify=BEAT_SECONDS,
         ))
-        registrar = Registrar(store, register, secret) if register else None
+        registrar = Registrar(store, receiver.register, secret) if receiver.register else None
         helper = threading.Thread(
-            target=_look_until_ended, args=(server, registrar, ended, look_every, ready), name="register",
-            daemon=True,
+            target=_look_until_ended, args=(server, registrar, ended, receiver.look_every, ready),
+            name="register", daemon=True,
         )
         helper.start()
         failed = False

@@ -1,10 +1,8 @@
 """A monitor as a scheduled deployment of a Prefect server: one command creates it, and updates it.
 
-The deployment runs `flows.drivers.deployed.monitor` on the work pool `assay`, in the folder the command was
-run in,
-so that relative paths of the spec mean to the worker what they meant here. What the monitor is lives in its
-ledger; the deployment only says when to look.
-"""
+The deployment runs `flows.drivers.deployed.monitor_deployed` on the work pool `assay`, in the folder the
+command was run in, so that relative paths of the spec mean to the worker what they meant here. What the
+monitor is lives in its ledger; the deployment only says when to look."""
 
 import os
 from typing import Any
@@ -49,7 +47,7 @@ def deploy_monitor(spec: MonitorSpec, store: str) -> str:
             client.create_deployment(
                 flow_id=client.create_flow_from_name(FLOW),
                 name=spec.name,
-                entrypoint="assay.flows.drivers.deployed.monitor",
+                entrypoint="assay.flows.drivers.deployed.monitor_deployed",
                 description=f"Watch {spec.leading_measure} of {spec.pool.source}.",
                 parameters={"name": spec.name, "store": store},
                 schedules=[DeploymentScheduleCreate(schedule=schedule)],

@@ -8,7 +8,7 @@ from datetime import UTC, timedelta
 from assay.evalcore.errors import plural
 from assay.evalcore.monitoring.calendar import Window
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.judging import is_finished, judge, read_evidence_part, revision_of
 from assay.flows.monitor.opening import (
     NothingToJudge,
@@ -164,7 +164,7 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     if is_finished(run.of_evaluation(name)):
         return True
     spec = _spec_of(run, opening)
-    begin(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
+    begin_evaluation(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
     standing = advance(run.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for

@@ -127,7 +127,7 @@ def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
 _log = logging.getLogger("assay.monitor")
 
 
-def publish(
+def publish_history(
     store: Store, name: str, settings: Settings, now: datetime, known: MonitorHistory | None = None
 ) -> list[str]:
     """Write and send what the settings ask for; returns what could not be done, in words.

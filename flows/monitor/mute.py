@@ -35,7 +35,7 @@ def mute(store: Store, name: str, *, until: datetime, reason: str, now: datetime
 def unmute(store: Store, name: str, *, now: datetime, reason: str = "") -> bool:
     """End a mute; False if there is none. What was muted is summed up. Raises UnknownMonitor."""
     open_monitor(store, name)
-    ledger = Ledger(store, layout.monitor(name))
+    ledger = Ledger(store, layout.monitor_ledger(name))
     ended = mute_at(retried(read_mutes)(ledger), now) is not None
     if ended:
         _change(store, name, None, reason, now)
@@ -84,7 +84,7 @@ def _still_in_breach(run: MonitorRun, muted: set[str]) -> list[Alert]:
 
 def _change(store: Store, name: str, until: datetime | None, reason: str, now: datetime) -> Mute:
     open_monitor(store, name)
-    ledger = Ledger(store, layout.monitor(name))
+    ledger = Ledger(store, layout.monitor_ledger(name))
     before = retried(read_mutes)(ledger)
     if before and (before[-1].until, before[-1].reason) == (until, reason.strip()):
         return before[-1]   # said twice, or a command that was cut off and is run again

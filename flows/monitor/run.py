@@ -239,7 +239,7 @@ def read_known(
     store: Store, name: str, versions: Versions, now: datetime, also: Iterable[str] = ()
 ) -> KnownKeys:
     """The keys of a monitor; also: windows that are looked at, settled or not."""
-    ledger = Ledger(store, layout.monitor(name))
+    ledger = Ledger(store, layout.monitor_ledger(name))
     entries = find_kept(ledger)
     kept = entries.newest
     if kept is None:

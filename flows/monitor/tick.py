@@ -21,7 +21,7 @@ from functools import partial
 
 from assay.evalcore.errors import AssayError, Unreachable
 from assay.flows.monitor.due import go_on, keep_settled, leave_out_again, take_on
-from assay.flows.monitor.history import publish
+from assay.flows.monitor.history import publish_history
 from assay.flows.monitor.mute import end_mutes
 from assay.flows.monitor.run import Found, Tick, due_windows, read_run, with_workers
 from assay.flows.monitor.states import tell_states, write_states
@@ -29,10 +29,9 @@ from assay.flows.monitor.telling import news_of
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import forget_kept
-from assay.tasks.ledger.monitors import Opening
-from assay.tasks.ledger.record import Ledger, read_records
+from assay.tasks.ledger.monitors import window_of
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.settings import Settings
 
@@ -104,13 +103,13 @@ def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] =
 
     Raises whatever the store raises; a window that fails is named in the tick.
     """
-    found = window_of(store, evaluation)
+    found = retried(window_of)(store, evaluation)
     if found is None:
         return None
     monitor, window = found
     done = go_on_with(store, monitor, window, now=now())
     if done.verdicts:
-        publish(store, monitor, Settings(), now())
+        publish_history(store, monitor, Settings(), now())
     events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
     return done
 
@@ -120,7 +119,7 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, now: dat
 
     Nothing is noted of a store or a desk that cannot be reached: sweeps try again.
     """
-    found = window_of(store, evaluation)
+    found = retried(window_of)(store, evaluation)
     if found is None:
         return False
     if not isinstance(error, Unreachable):
@@ -130,19 +129,3 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, now: dat
         write_states(run, [window])
         tell_states(run)
     return True
-
-
-@retried
-def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
-    """The monitor that opened an evaluation, and for which window.
-
-    Others may have such a name too, so the openings decide.
-    """
-    for owner, window in layout.windows_of(evaluation):
-        ledger = Ledger(store, owner)
-        if not ledger.exists(layout.spec(owner)):
-            continue
-        openings = read_records(ledger, layout.monitor_window(owner, window), layout.monitor_opening, Opening)
-        if any(opening.evaluation == evaluation for opening in openings):
-            return owner.removeprefix(layout.MONITORS_PREFIX), window
-    return None

@@ -184,7 +184,7 @@ class UnknownMonitor(BadInput):
 def register(store: Store, spec: MonitorSpec) -> None:
     """Put a monitor into the ledger, or find it there. Raises MonitorNameTaken for another of its name."""
     retried(store.check)()
-    ledger = Ledger(store, layout.monitor(spec.name))
+    ledger = Ledger(store, layout.monitor_ledger(spec.name))
     recorded = retried(find_spec)(ledger)
     if recorded is None:
         recorded = _put_spec(ledger, RecordedSpec(spec=spec.to_json(), versions=versions()))
@@ -206,7 +206,7 @@ def _put_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
 @retried
 def open_monitor(store: Store, name: str) -> Versions:
     """A registered monitor. Raises UnknownMonitor."""
-    ledger = Ledger(store, layout.monitor(layout.check_name(name)))
+    ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     recorded = find_spec(ledger)
     if recorded is None:
         known = monitors(store)
@@ -236,7 +236,7 @@ def amend(
     if spec.to_json() == versions.all[-1].asked.to_json():
         return None
     check_amendment(versions.all[-1].asked, spec)
-    ledger = Ledger(store, layout.monitor(spec.name))
+    ledger = Ledger(store, layout.monitor_ledger(spec.name))
     opened = retried(read_openings)(ledger)
     window = _first(versions.all[-1], spec, max(opened, default=None), now, first)
     wanted = amendment_of(versions, spec, window.name, reason, now)

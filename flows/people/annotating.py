@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from assay.evalcore.annotators.adjudication import Annotation, Place
-from assay.evalcore.annotators.checking import gold_of_round, stands_for
+from assay.evalcore.annotators.checking import gold_in_round, gold_in_turn, items_behind_draws
 from assay.evalcore.annotators.people import AnsweredRound, classes_of, numbered
 from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
 from assay.evalcore.annotators.rules import Rule, company
@@ -99,7 +99,10 @@ class Annotating:
             annotators=self._opened.spec.desk.annotators_per_item,
             kind=kind,
             number=planned.number,
-            again={item_id: tuple(map(kind.text, labels)) for item_id, labels in planned.again.items()},
+            again={
+                item_id: tuple(text for code in labels for text in kind.texts(code))
+                for item_id, labels in planned.again.items()
+            },
             again_alone=planned.again_alone,
             gold=self.truth([*before, planned]),
             earlier=lambda: self.earlier(folded, planned.number),
@@ -120,16 +123,18 @@ class Annotating:
 
     def choose(self, folded: Fold, asked: Sequence[str]) -> tuple[str, ...]:
         """The gold to mix into the next round; `asked`: the ids it asks."""
-        gold = self._opened.spec.desk.gold
-        if gold is None:
+        spec, name = self._opened.spec, self._opened.name
+        gold = spec.desk.gold
+        if gold is None or not asked:
             return ()
         closed = [r.planned for r in folded.closed]
         taken = {*asked, *(r.item_id[t] for r in closed for t in r.asked())}
-        return gold_of_round(
-            list(self.gold), rate=gold.rate, asked=len(asked), used=sum(len(r.gold) for r in closed),
-            taken=taken, seed=self._opened.spec.seed, evaluation=self._opened.name,
-            number=folded.state.round + 1,
+        used = sum(len(r.gold) for r in closed)
+        in_turn = gold_in_turn(list(self.gold), used, taken, seed=spec.seed, evaluation=name)
+        size = gold_in_round(
+            gold.rate, len(asked), seed=spec.seed, evaluation=name, number=folded.state.round + 1
         )
+        return tuple(in_turn[:size])
 
     def surprises(self, folded: Fold, planned: PlannedRound) -> dict[str, tuple[int, ...]]:
         """Item -> answers that are to be asked again; unless it is asked for, of two classes alone."""
@@ -213,7 +218,7 @@ def _answered(
         prediction=classes_of(None if predicted is None else predicted[asked], len(asked)),
         label=numbered(labels, numbers),
         positive=statistics.chance_of_positive(planned.plan)[asked],
-        stands_for=stands_for(planned.plan)[asked],
+        stands_for=items_behind_draws(planned.plan)[asked],
         again=planned.again,
         again_alone=planned.again_alone,
         answers=answers,

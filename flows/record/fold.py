@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from assay.evalcore.evaluation.rounds import Segments, close_round
-from assay.evalcore.evaluation.state import State, begin, in_brief, with_last, with_one_more
+from assay.evalcore.evaluation.state import State, before_any_label, in_brief, with_last, with_one_more
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
 from assay.flows.record.opened import AsIf, Statistics
 from assay.tasks.effects.calls import retried
@@ -87,7 +87,7 @@ class Fold:
 def not_begun(statistics: Statistics) -> Fold:
     """Before the first round."""
     return Fold(
-        state=begin(statistics.question), labelled=(0,) * len(statistics.kind.parts),
+        state=before_any_label(statistics.question), labelled=(0,) * len(statistics.kind.parts),
         ways=len(statistics.kind.decided_alike),
     )
 

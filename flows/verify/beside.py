@@ -15,10 +15,10 @@ from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import plural
 from assay.flows.alerts import verdict_changes
 from assay.flows.record.opened import Opened
-from assay.flows.verify.checking import UNREADABLE, unreadable
+from assay.flows.verify.checking import UNREADABLE, unreadable_key
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.tries import Settled, TryClaim
-from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.beginning import Begun, Closed, Identity
 from assay.tasks.ledger.findings import Integrity
@@ -172,7 +172,7 @@ def _check_round(found: Integrity, planned: PlannedRound | None, keys: list[str]
         except StoreUnreachable:
             raise
         except UNREADABLE as error:
-            found.add(key, unreadable(key, error).difference)
+            found.add(key, unreadable_key(key, error).difference)
     answered = any(layout.annotation.match(key) for key in keys)
     first = layout.post(name, number, 1)
     if answered and first not in found.keys:
@@ -213,7 +213,7 @@ def _note_times(found: Integrity) -> None:
                 get_record(found.ledger, key, Closed).closed if number
                 else get_record(found.ledger, key, Begun).begun
             )
-        except record.DamagedRecord:
+        except codec.DamagedRecord:
             continue   # reported by flows.verify.beside
         if before is not None and at < before[1]:
             found.notes.append(

@@ -23,7 +23,7 @@ Record = TypeVar("Record", bound="DataclassInstance")
 UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
 
 
-def unreadable(key: str, error: Exception) -> Difference:
+def unreadable_key(key: str, error: Exception) -> Difference:
     """The difference of a key that cannot be read."""
     return Difference(key=key, difference=f"cannot be read: {type(error).__name__}: {error}")
 
@@ -35,7 +35,7 @@ def read_or_say(ledger: Ledger, key: str, kind: type[Record]) -> Record | Differ
     except StoreUnreachable:
         raise
     except UNREADABLE as error:
-        return unreadable(key, error)
+        return unreadable_key(key, error)
 
 
 class Checking:

@@ -34,7 +34,7 @@ from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again
 from assay.tasks.pool.mapping import MapOver
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.settings import Settings
 
 CHANGED = (
@@ -223,7 +223,7 @@ def _of_manifest(opened: Opened, map_over: MapOver) -> Iterator[str]:
 
 def _of_spec(opened: Opened) -> Iterator[str]:
     entry = opened.manifest.partition
-    if not is_auto(opened.spec.method) and predictions_of(opened.spec).method != entry.method:
+    if not is_auto(opened.spec.method) and prediction_kind(opened.spec).method != entry.method:
         yield f"partition.method is {entry.method!r}, the spec asks for {opened.spec.method!r}"
     if entry.cells != opened.cut.cells.n_cells:
         yield f"partition.cells is {entry.cells}, the partition has {opened.cut.cells.n_cells}"

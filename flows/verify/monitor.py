@@ -26,10 +26,10 @@ from assay.evalcore.monitoring.calendar import ended
 from assay.flows.monitor.judging import judge, read_evidence_part, revision_of, size_for
 from assay.flows.monitor.versions import UnknownMonitor, Versions, consequences, open_monitor
 from assay.flows.verify.beside import check_alerts
-from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable
+from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable_key
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.integrity import check_monitor_seals
@@ -48,7 +48,7 @@ def verify_monitor(
 
     Raises UnknownMonitor, and StoreError if the store is away.
     """
-    ledger = Ledger(store, layout.monitor(layout.check_name(name)))
+    ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     there = frozenset(retried(_keys)(ledger))
     found, notes, recomputed = list(_strangers(there)), [], 0
     try:
@@ -57,7 +57,7 @@ def verify_monitor(
         raise
     except UNREADABLE as error:
         damaged = list(unreadable_versions(ledger, there))
-        found += damaged or [unreadable(layout.spec(ledger.name), error)]
+        found += damaged or [unreadable_key(layout.spec(ledger.name), error)]
         notes.append("nothing was recomputed: the spec cannot be read")
     else:
         found += amendment_differences(ledger, versions, there)
@@ -158,7 +158,7 @@ class _Verdicts:
         parts = [read_evidence_part(Ledger(self._ledger.store, part.evaluation)) for part in verdict.parts]
         computed = judge(self._versions, verdict.window, parts, before)
         self.recomputed += 1
-        wrong = list(value_differences(record.plain(verdict), record.plain(computed)))
+        wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))
         if wrong:
             yield Difference(key=key, difference=in_one_sentence(wrong))
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
-from assay.evalcore.weighted.judges import JudgeFigure, Judges, figures_of_judges, judge_figures
+from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.evalcore.weighted.sample import predictions_unreached
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
@@ -81,6 +81,8 @@ def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> N
         raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
                        "--system and --segment")
     measures = [measure_of_two_classes(written) for written in asked.measures]
+    for one in measures:
+        _refuse_of_all_classes(opened, found.kind, one.name.partition("(")[0])
     several = reuse(opened.question, found.folded.state, measures)
     return NewAnswer(rows=[_row(found, None, asked, e) for e in several])
 
@@ -92,11 +94,20 @@ def measure_of(
     if of_scores(name):
         raise BadInput(f"{name!r} is made of all scores of the pool, and old labels do not answer for it so "
                        "far; `--measure precision,recall --threshold T` is the curve at one threshold")
+    _refuse_of_all_classes(opened, kind, name)
     family, positive = MEASURES_BY_KIND.get((kind.name, name)), opened.spec.labels.positive_name
     of_class: dict[str, Setting] = {}
     if positive is not None and family and "class" in family.options:
         of_class = {"class": positive}
     return outcome_measure(name, kind, opened.manifest.rows, options={**of_class, **options})
+
+
+def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:
+    """Raises BadInput for a measure of every class, where a label says of one alone whether it is the one."""
+    one, family = opened.spec.labels.one_class, MEASURES_BY_KIND.get((kind.name, name))
+    if one is not None and family is not None and "class" not in family.options:
+        raise BadInput(f"{name!r} is of all classes, and the labels of this evaluation say whether an item "
+                       f"is {one!r}, and no more; ask for a measure that has a class, such as f1")
 
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
@@ -156,13 +167,13 @@ def _cannot_be_drawn(
             "none could be drawn")
 
 
-def _withheld(e: Estimate, reason: str) -> Estimate:
+def _withheld(e: MeasureEstimate, reason: str) -> MeasureEstimate:
     return replace(
         e, value=None, lower=None, upper=None, variance=None, interval=NONE, undefined_reason=reason
     )
 
 
-def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: Estimate) -> EstimateRow:
+def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEstimate) -> EstimateRow:
     return EstimateRow(
         measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
         interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, revision=found.revision,
@@ -202,12 +213,11 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
         return None
     leading = standing.known.estimates[0]
     told = figures_of_judges(
-        found.kind, found.sample, found.items, judges,
+        _judged(opened, found), judges,
         first=measure_of(opened, found.kind, first.name, first.settings),
         variance=0.0 if leading.interval == "exact" else leading.variance,
         random_labels=leading.price_tag.random_labels if leading.price_tag else None,
-        pool_size=opened.manifest.rows,
-        positive=opened.spec.labels.positive_name, confidence=opened.confidence,
+        confidence=opened.confidence,
     )
     price = leading.price_tag
     if told.random_labels is None or price is None or price.random_labels is not None:
@@ -215,6 +225,13 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
     # what a random sample needs is said once: where the price cannot be said, nor can what was saved
     return replace(
         told, random_labels=None, saved=None, saved_at_most=None, reason=price.random_labels_reason
+    )
+
+
+def _judged(opened: Opened, found: PoolSample) -> JudgedPool:
+    return JudgedPool(
+        kind=found.kind, sample=found.sample, items=found.items, size=opened.manifest.rows,
+        positive=opened.spec.labels.positive_name,
     )
 
 
@@ -226,9 +243,6 @@ def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
         return {}
     found = read_sample(opened)
     return {
-        judge.name: judge_figures(
-            found.kind, found.sample, judge, opened.manifest.rows, spec.labels.positive_name,
-            spec.target.confidence, offset=True,
-        )
+        judge.name: judge_figures(_judged(opened, found), judge, spec.target.confidence, offset=True)
         for judge in judges_of_pool(spec, found.rows, found.items, found.kind)
     }

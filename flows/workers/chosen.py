@@ -32,7 +32,6 @@ class Threads(Kind):
 
     @contextmanager
     def started(self) -> Iterator[Started]:
-        """See Workers.started."""
         pool = ThreadPoolExecutor(self._number, thread_name_prefix="freeze")
         try:
             yield Started(pool.submit, ())
@@ -41,7 +40,6 @@ class Threads(Kind):
 
     @contextmanager
     def task_runner(self) -> Iterator[TaskRunner]:
-        """See Kind.task_runner."""
         from prefect.task_runners import ThreadPoolTaskRunner
 
         runner: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(self._number)
@@ -59,7 +57,6 @@ class Processes(Kind):
 
     @contextmanager
     def started(self) -> Iterator[Started]:
-        """See Workers.started."""
         # fork would copy threads that hold locks: those of Arrow, and of boto3
         pool = ProcessPoolExecutor(
             self._number, mp_context=get_context("spawn"), initializer=_in_worker
@@ -71,7 +68,6 @@ class Processes(Kind):
 
     @contextmanager
     def task_runner(self) -> Iterator[TaskRunner]:
-        """See Kind.task_runner."""
         from prefect.task_runners import ProcessPoolTaskRunner
 
         with ProcessPoolTaskRunner(self._number, initializer=_in_worker) as runner:
@@ -105,7 +101,7 @@ def _until_alone() -> None:
 # token.
 
 class Prefect(Workers):
-    """See the top of this module."""
+    """Every shard is a task of Prefect."""
 
     word = "prefect"
 
@@ -115,7 +111,6 @@ class Prefect(Workers):
 
     @contextmanager
     def started(self) -> Iterator[Started]:
-        """See Workers.started."""
         with needs("service", f"{SETTING}: tasks of Prefect"):
             from prefect import task
             from prefect.cache_policies import NO_CACHE
@@ -160,11 +155,9 @@ class _Future:
         self._future, self._runner = future, runner
 
     def result(self) -> Any:
-        """See Promised.result."""
         return self._future.result()
 
     def done(self) -> bool:
-        """See Promised.done."""
         return self._runner.done(self._future)
 
 

@@ -32,7 +32,7 @@ _log = logging.getLogger("assay.workers")
 
 
 class Dask(Kind):
-    """See the top of this module."""
+    """Workers of a Dask cluster."""
 
     word = "dask"
 
@@ -41,7 +41,6 @@ class Dask(Kind):
 
     @contextmanager
     def started(self) -> Iterator[Started]:
-        """See Workers.started."""
         with self._cluster() as (client, lost):
             futures: WeakSet[Any] = WeakSet()    # a result that was fetched is not to be made again
 
@@ -58,7 +57,6 @@ class Dask(Kind):
 
     @contextmanager
     def task_runner(self) -> Iterator[TaskRunner]:
-        """See Kind.task_runner."""
         with needs(self.word, DASK_NEED):
             from prefect_dask.task_runners import DaskTaskRunner
         with (
@@ -102,11 +100,10 @@ class _Awaited:
     client: Any
 
     def done(self) -> bool:
-        """See Promised.done."""
         return bool(self.future.done())
 
     def result(self) -> Any:
-        """See Promised.result. Raises Unreachable where there is nobody to do the work."""
+        """Raises Unreachable where there is nobody to do the work."""
         alone = 0.0    # since when there has been no worker
         while True:
             try:
@@ -132,7 +129,7 @@ _RAY_PATIENCE = 15    # seconds until the head node has to answer
 
 
 class Ray(Kind):
-    """See the top of this module."""
+    """Workers of a Ray cluster."""
 
     word = "ray"
 
@@ -141,7 +138,6 @@ class Ray(Kind):
 
     @contextmanager
     def started(self) -> Iterator[Started]:
-        """See Workers.started."""
         with self._cluster() as (ray, lost):
             refs: list[Any] = []
 
@@ -158,7 +154,6 @@ class Ray(Kind):
 
     @contextmanager
     def task_runner(self) -> Iterator[TaskRunner]:
-        """See Kind.task_runner."""
         with needs(self.word, RAY_NEED):
             from prefect_ray import RayTaskRunner
         with self._cluster() as (_, lost), RayTaskRunner() as runner:    # it uses the cluster that is there

@@ -70,33 +70,28 @@ class MeasureReading:
     row: EstimateRow
 
 
-def verdict_alert(
-    *,
-    key: str,
-    kind: Kind,
-    severity: Severity,
-    about: str,
-    now: MeasureReading,
-    before: MeasureReading | None,
-    minimum: float | None,
-    maximum: float | None,
-    notes: Sequence[str] = (),
-    links: Sequence[str] = (),
-    group: str = "",
-) -> Alert:
-    """The alert of a verdict that changed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictNews:
+    """A verdict that changed."""
 
-    about              the evaluation or monitor, as people know it
-    before             the reading it is compared with; None for a first one
-    minimum, maximum   the limits that the measure must meet
-    notes              further lines: the pool, why it stopped, what would decide
-    """
-    allowed = wording.allowed(minimum, maximum) or "not limited"
-    name = _name(now.row)
+    now: MeasureReading
+    before: MeasureReading | None = None   # the reading it is compared with; None for a first one
+    minimum: float | None                  # the limits that the measure must meet
+    maximum: float | None
+    notes: Sequence[str] = ()              # further lines: the pool, why it stopped, what would decide
+
+
+def verdict_alert(
+    *, key: str, kind: Kind, severity: Severity, about: str, news: VerdictNews, links: Sequence[str] = ()
+) -> Alert:
+    """The alert of a verdict that changed; about: the evaluation, as people know it."""
+    allowed = wording.allowed(news.minimum, news.maximum) or "not limited"
+    row = news.now.row
+    name = _name(row)
     what = {
-        "breach": f"{name} in breach: {_short(now.row)}, must be {allowed}",
-        "recovery": f"{name} recovered: {_short(now.row)}, must be {allowed}",
-        "inconclusive": f"{name} inconclusive: {_short(now.row)}, must be {allowed}",
+        "breach": f"{name} in breach: {_short(row)}, must be {allowed}",
+        "recovery": f"{name} recovered: {_short(row)}, must be {allowed}",
+        "inconclusive": f"{name} inconclusive: {_short(row)}, must be {allowed}",
         "failure": f"{name} could not be judged",
     }[kind]
     meaning = {
@@ -105,10 +100,10 @@ def verdict_alert(
         "inconclusive": "The interval is partly outside this range.",
         "failure": "",
     }[kind]
-    lines = _moved(now, before, f" It must be {allowed}. {meaning}".rstrip())
+    lines = _moved(news.now, news.before, f" It must be {allowed}. {meaning}".rstrip())
     return Alert(
         key=key, kind=kind, severity=severity, subject=f"{about}: {what}",
-        body="\n".join([*lines, *notes]), links=tuple(links), group=group,
+        body="\n".join([*lines, *news.notes]), links=tuple(links),
     )
 
 

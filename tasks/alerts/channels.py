@@ -93,7 +93,6 @@ class AddressChannel:
         return f"AddressChannel({self.name!r})"
 
     def send(self, alert: Alert, owner: str) -> None:
-        """See Channel.send."""
         with quiet():
             why = self._send(alert, owner)
         if why:   # raised here, outside of any handler: an exception would carry its cause along
@@ -123,7 +122,6 @@ class BlockChannel:
         self.name, self.min_severity, self.block = name, min_severity, block
 
     def send(self, alert: Alert, owner: str) -> None:
-        """See Channel.send."""
         with quiet():
             why = self._send(alert, owner)
         if why:

@@ -17,7 +17,7 @@ from typing import ClassVar, TypeVar
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.records import Layout, Notes, Response, Written
+from assay.tasks.connectors.records import Layout, Notes, SystemResponse, Written
 from assay.tasks.connectors.responses.write import write_responses
 from assay.tasks.connectors.tables import write_table
 from assay.tasks.secrets import refuse_secrets
@@ -146,7 +146,7 @@ class LogImporter(Importer):
     """A format that holds responses of systems."""
 
     @abstractmethod
-    def responses(self, place: Place, notes: Notes) -> Iterator[Response]:
+    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         """Every response of one place, in its order; as few as possible at a time in memory.
 
         Raises BadInput naming the file, the line or entry, and what is wrong with it.

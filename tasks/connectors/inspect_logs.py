@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter, Place, read_as
-from assay.tasks.connectors.log_text import as_text, content_text, sound_json
-from assay.tasks.connectors.records import Notes, Plain, Response, Verdict
+from assay.tasks.connectors.log_text import content_text, sound_json, text_of_messages
+from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
 
 # Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
 # Zstandard, which the standard library cannot read before Python 3.14; Arrow can.
@@ -83,7 +83,7 @@ _SHORT = 40      # characters of an extracted answer that is one of a few choice
 
 
 class InspectLogs(LogImporter):
-    """See the top of this module."""
+    """Logs of Inspect."""
 
     name = "inspect"
     reads = "logs of Inspect, .eval or .json"
@@ -95,7 +95,7 @@ class InspectLogs(LogImporter):
                 return any(name in archive.names for name in _HEADERS)
         return _JSON_LOG.match(place.start) is not None
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[Response]:
+    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         """Of every sample that has a response."""
         if not place.start.startswith(b"PK"):
             log = _parsed(place, place.path.name, place.path.read_bytes())
@@ -111,7 +111,7 @@ class InspectLogs(LogImporter):
 
 def _responses(
     log: dict[str, Any], samples: Iterable[dict[str, Any]], letters: set[str], place: Place, notes: Notes
-) -> Iterator[Response]:
+) -> Iterator[SystemResponse]:
     about: Any = log.get("eval") or {}
     if log.get("status", "success") != "success":
         notes.tell(f"{place.given}: the run did not finish; what it has is imported")
@@ -124,7 +124,7 @@ def _responses(
 
 def _response(
     about: dict[str, Any], sample: dict[str, Any], letters: set[str], notes: Notes
-) -> Response | None:
+) -> SystemResponse | None:
     output: Any = sample.get("output") or {}
     if sample.get("error") or not output.get("choices"):
         notes.leave_out("samples that ended in an error, or without a response")
@@ -133,7 +133,7 @@ def _response(
     message: Any = output["choices"][0]["message"]
     _note_what_is_left(sample, output, notes)
     judged, reasons = _judged(sample, letters, notes)
-    return Response(
+    return SystemResponse(
         question_id=str(sample["id"]), repeat=int(sample.get("epoch", 1)), task=str(about.get("task", "")),
         system=str(about.get("model", "")), run=str(about.get("eval_id") or about.get("run_id") or ""),
         question=_attached(_question(sample, notes), attached),
@@ -145,7 +145,7 @@ def _response(
 
 
 def _question(sample: dict[str, Any], notes: Notes) -> str | None:
-    asked = as_text(sample.get("input"), notes)
+    asked = text_of_messages(sample.get("input"), notes)
     choices: Any = sample.get("choices")
     if not choices or asked is None:
         return asked

@@ -16,8 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.tasks.connectors.importer import LogImporter, Place, read_as
-from assay.tasks.connectors.log_text import as_text, json_line, json_lines, parsed_object, short_values
-from assay.tasks.connectors.records import Notes, Response, Verdict
+from assay.tasks.connectors.log_text import (
+    json_line,
+    json_lines,
+    parsed_object,
+    short_values,
+    text_of_messages,
+)
+from assay.tasks.connectors.records import Notes, SystemResponse, Verdict
 
 _SAMPLE = re.compile(rb'\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:')
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\{')
@@ -30,7 +36,7 @@ _SAID = ("question", "response", "reference", "answer", "target", "text", "label
 
 
 class LmEvalSamples(LogImporter):
-    """See the top of this module."""
+    """Samples of lm-evaluation-harness."""
 
     name = "lm-eval"
     reads = "samples of lm-evaluation-harness, samples_*.jsonl (lm_eval --log_samples)"
@@ -39,7 +45,7 @@ class LmEvalSamples(LogImporter):
         """A first line that is a sample, or a file of results."""
         return _SAMPLE.match(place.start) is not None or _is_results(place)
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[Response]:
+    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         """Of each document; none of a file of results."""
         if _is_results(place):
             if not list(place.path.parent.glob("samples_*.jsonl")):
@@ -75,7 +81,7 @@ def _model(path: Path, date: str) -> str:
 
 def _response(
     samples: Sequence[dict[str, Any]], task: str, system: str, date: str, notes: Notes
-) -> Response | None:
+) -> SystemResponse | None:
     first = samples[0]
     asked = _arguments(first["arguments"])
     found = _chosen(first, asked) or _generated(first, asked, notes)
@@ -85,7 +91,7 @@ def _response(
     response, reference, chosen = found
     question = _prompt(asked[0][0], notes)
     judged = {name: value for sample in samples for name, value in _metrics(sample, len(samples) > 1, notes)}
-    return Response(
+    return SystemResponse(
         question_id=str(first["doc_id"]), system=system, task=task, run=date, question=question,
         response=response, choice=response if chosen else None, reference=reference, judged=judged,
         about=short_values(first["doc"], _SAID) if isinstance(first["doc"], dict) else {},
@@ -132,10 +138,10 @@ def _prompt(context: Any, notes: Notes) -> str | None:
     """The prompt as text; a chat is kept as JSON in it."""
     if isinstance(context, str) and context.startswith('[{"role"'):
         try:
-            return as_text(json.loads(context), notes)
+            return text_of_messages(json.loads(context), notes)
         except ValueError:
             return context
-    return as_text(context, notes)
+    return text_of_messages(context, notes)
 
 
 def _metrics(sample: dict[str, Any], several: bool, notes: Notes) -> Iterator[tuple[str, Verdict]]:

@@ -75,7 +75,7 @@ SHORT = 40
 
 # Messages.
 
-def as_text(messages: Any, notes: Notes) -> str | None:
+def text_of_messages(messages: Any, notes: Notes) -> str | None:
     """A text, a message, or a list of messages with `role` and `content`."""
     if messages is None or isinstance(messages, str):
         return messages

@@ -22,8 +22,8 @@ from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter, Place, read_as
-from assay.tasks.connectors.log_text import as_text
-from assay.tasks.connectors.records import Notes, Plain, Response, Verdict
+from assay.tasks.connectors.log_text import text_of_messages
+from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
 from assay.tasks.mlflow.tracking import FROM_ENVIRONMENT, connected, refusals, tracking_address
 
 _ID = rb'"(?:trace_id|request_id)"\s*:'
@@ -32,7 +32,7 @@ _TABLE_START = re.compile(rb'\s*\{\s*"columns"\s*:\s*\[[^\]]*\]\s*,\s*"data"\s*:
 
 
 class MlflowLogs(LogImporter):
-    """See the top of this module."""
+    """Traces and evaluation tables of MLflow."""
 
     name = "mlflow"
     reads = "traces and evaluation tables of MLflow (.json, .jsonl, mlflow:experiment/NAME, mlflow:run/ID)"
@@ -43,7 +43,7 @@ class MlflowLogs(LogImporter):
             return place.given.startswith(SCHEME)
         return bool(_TRACE_START.match(place.start) or _TABLE_START.match(place.start))
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[Response]:
+    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         """Of every trace, or row, that has a response."""
         asked: dict[tuple[str, str], int] = {}
         entries = entries_at(place.given) if place.is_address else _of_file(place)
@@ -149,7 +149,9 @@ def _traces(client: Any, experiment: str, run_id: str | None) -> Iterator[dict[s
 _OF_EVALUATION, _MODEL, _SESSION = "mlflow.sourceRun", "mlflow.modelId", "mlflow.trace.session"
 
 
-def response_of(trace: Mapping[str, Any], asked: dict[tuple[str, str], int], notes: Notes) -> Response | None:
+def response_of(
+    trace: Mapping[str, Any], asked: dict[tuple[str, str], int], notes: Notes
+) -> SystemResponse | None:
     """None for a trace that has no response.
 
     asked   (system and run, question) -> how often it came so far; counted on
@@ -177,7 +179,7 @@ def response_of(trace: Mapping[str, Any], asked: dict[tuple[str, str], int], not
     said = said_of(info.get("assessments") or [], notes)
     if len(spans) > 1:
         notes.leave_out("the inner spans of traces")
-    return Response(
+    return SystemResponse(
         question_id=question_id, system=system, task=name, run=run, repeat=repeat, question=question,
         response=response, reference=said.reference, judged=said.judged, reasons=said.reasons,
         people=said.people, about=_tags_of_trace(tags, about),
@@ -216,7 +218,7 @@ def is_table(content: Any) -> bool:
     return isinstance(content, Mapping) and {"columns", "data"} == set(content)
 
 
-def responses_of_table(table: Mapping[str, Any], place: str, notes: Notes) -> Iterator[Response]:
+def responses_of_table(table: Mapping[str, Any], place: str, notes: Notes) -> Iterator[SystemResponse]:
     """Of every row that has a response. Raises BadInput naming the place and the columns."""
     columns: Sequence[str] = table["columns"]
     answer, asked, expected = (_first(names, columns) for names in (_RESPONSE, _QUESTION, _REFERENCE))
@@ -233,7 +235,7 @@ def responses_of_table(table: Mapping[str, Any], place: str, notes: Notes) -> It
             notes.leave_out("rows without a response")
             continue
         judged, reasons = _judged(row, notes)
-        yield Response(
+        yield SystemResponse(
             question_id=str(number), system="model", question=text_of(row.get(asked or ""), notes),
             response=response, reference=text_of(row.get(expected or ""), notes), judged=judged,
             reasons=reasons, about=_other_columns(row, taken, notes),
@@ -250,7 +252,7 @@ def _judged(row: Mapping[str, Any], notes: Notes) -> tuple[dict[str, Verdict | N
     for column, value in row.items():
         if column.endswith(_SCORE):
             try:
-                judged[column.removesuffix(_SCORE)] = verdict_of(value)
+                judged[column.removesuffix(_SCORE)] = rating_as_boolean(value)
             except ValueError:
                 notes.leave_out(f"scores that are lists or mappings, of {column}")
         elif column.endswith(_WHY) and isinstance(value, str):
@@ -309,7 +311,7 @@ def said_of(assessments: Sequence[Mapping[str, Any]], notes: Notes) -> Said:
     return said
 
 
-def verdict_of(value: Any) -> Verdict | None:
+def rating_as_boolean(value: Any) -> Verdict | None:
     """MLflow's ratings `yes` and `no` are true and false. Raises ValueError for a list or a mapping."""
     if isinstance(value, str):
         return _RATINGS.get(value.strip().lower(), value)
@@ -320,7 +322,7 @@ def verdict_of(value: Any) -> Verdict | None:
 
 def _take(said: Said, one: Mapping[str, Any], name: str, notes: Notes) -> None:
     try:
-        verdict = verdict_of(one["feedback"].get("value"))
+        verdict = rating_as_boolean(one["feedback"].get("value"))
     except ValueError:
         notes.leave_out(f"assessments that are lists or mappings, of {name}")
         return
@@ -350,18 +352,18 @@ def text_of(value: Any, notes: Notes) -> str | None:
     if isinstance(value, Mapping):
         return _of_mapping(value, notes)
     if _are_messages(value):
-        return as_text(value, notes)
+        return text_of_messages(value, notes)
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _of_mapping(value: Mapping[str, Any], notes: Notes) -> str | None:
     choices = value.get("choices")
     if isinstance(choices, Sequence) and choices and isinstance(choices[0], Mapping):
-        return as_text(choices[0].get("message"), notes)
+        return text_of_messages(choices[0].get("message"), notes)
     if _are_messages(value.get("messages")):
-        return as_text(value["messages"], notes)
+        return text_of_messages(value["messages"], notes)
     if _are_messages([value]):
-        return as_text(value, notes)
+        return text_of_messages(value, notes)
     if len(value) == 1:
         return text_of(next(iter(value.values())), notes)
     return json.dumps(value, ensure_ascii=False, indent=2)

@@ -14,8 +14,8 @@ from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter, Place
-from assay.tasks.connectors.log_text import SHORT, as_text, json_lines, parsed_object, short_values
-from assay.tasks.connectors.records import Notes, Response, Verdict
+from assay.tasks.connectors.log_text import SHORT, json_lines, parsed_object, short_values, text_of_messages
+from assay.tasks.connectors.records import Notes, SystemResponse, Verdict
 
 _OUTPUT = re.compile(rb'\s*\{\s*("evalId"\s*:|"results"\s*:\s*\{\s*"version"\s*:)')
 _COMPARE = ("equals", "contains", "icontains", "similar", "factuality", "model-graded-factuality")
@@ -23,7 +23,7 @@ _ERROR = 2       # a result's `failureReason`: no response
 
 
 class PromptfooOutput(LogImporter):
-    """See the top of this module."""
+    """Output of promptfoo."""
 
     name = "promptfoo"
     reads = "output of promptfoo (promptfoo eval -o out.json, or out.jsonl)"
@@ -34,7 +34,7 @@ class PromptfooOutput(LogImporter):
         result = line.startswith(b"{") and b'"promptIdx"' in line and b'"testIdx"' in line
         return _OUTPUT.match(place.start) is not None or result
 
-    def responses(self, place: Place, notes: Notes) -> Iterator[Response]:
+    def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         """Of every result that has a response."""
         run, results = _results(place)
         try:
@@ -56,14 +56,16 @@ def _results(place: Place) -> tuple[str, Callable[[], Iterator[dict[str, Any]]]]
     return str(output.get("evalId") or ""), lambda: iter(found)
 
 
-def _response(result: dict[str, Any], run: str, prompts: Sequence[str], notes: Notes) -> Response | None:
+def _response(
+    result: dict[str, Any], run: str, prompts: Sequence[str], notes: Notes
+) -> SystemResponse | None:
     output = (result.get("response") or {}).get("output")
     if output is None or result.get("failureReason") == _ERROR:
         notes.leave_out("results that ended in an error, or without a response")
         return None
     graded = result.get("gradingResult") or {}
     told = {**((result.get("testCase") or {}).get("metadata") or {}), **(result.get("vars") or {})}
-    return Response(
+    return SystemResponse(
         question_id=str(result["testIdx"]), system=_system(result, prompts), run=run,
         question=_prompt(result.get("prompt") or {}, notes),
         response=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
@@ -92,10 +94,10 @@ def _prompt(prompt: dict[str, Any], notes: Notes) -> str | None:
     raw = prompt.get("raw")
     if isinstance(raw, str) and raw.lstrip().startswith("[") and '"role"' in raw:
         try:
-            return as_text(json.loads(raw), notes)
+            return text_of_messages(json.loads(raw), notes)
         except ValueError:
             return raw
-    return as_text(raw, notes)
+    return text_of_messages(raw, notes)
 
 
 def _reference(graded: dict[str, Any]) -> str | None:

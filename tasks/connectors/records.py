@@ -12,7 +12,7 @@ Plain = bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class SystemResponse:
     """What one system answered to one question, and what was said of it.
 
     Texts are None where a log has none.  Columns of the pool are named after these fields.

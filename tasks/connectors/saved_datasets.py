@@ -21,7 +21,7 @@ _MEDIA = ("Image", "Audio", "Video", "Pdf")
 
 
 class SavedDatasets(TableImporter):
-    """See the top of this module."""
+    """Data sets that were saved by `datasets`."""
 
     name = "datasets"
     reads = "a folder that Hugging Face datasets saved (save_to_disk)"

@@ -55,7 +55,7 @@ def _aligned(
 
 # The file of a pool, there as a whole or not at all.
 
-def refuse_to_replace(to: Path) -> None:
+def refuse_existing_pool(to: Path) -> None:
     """Raises BadInput where something is there already, and for a name that no pool has."""
     if to.suffix != ".parquet":
         raise BadInput(f"--to {to}: a pool is written as Parquet; give it a name that ends in .parquet")

@@ -61,33 +61,28 @@ class BlindDesk:
         self.desk, self._pair = desk, pair
 
     def prepare(self) -> None:
-        """See Desk.prepare."""
         self.desk.prepare()
 
     def missing(self, batch: Batch) -> list[Item]:
-        """See Desk.missing."""
         gone = {item.item_id for item in self.desk.missing(self._shown(batch))}
         return [item for item in batch.items if item.item_id in gone]
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
-        """See Desk.post."""
         self.desk.post(self._shown(batch), [self._pair.shown(item) for item in items])
 
     def collect(self, batch: Batch) -> Collected:
-        """See Desk.collect."""
         collected = self.desk.collect(self._shown(batch))
         return replace(collected, annotations=[self._pair.meant(one) for one in collected.annotations])
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-        """See Desk.request_more."""
         self.desk.request_more(self._shown(batch), item_ids, annotators)
 
     def place(self) -> str:
-        """See HasPlace.place; empty where the desk has none."""
+        """Empty where the desk has none."""
         return self.desk.place() if isinstance(self.desk, HasPlace) else ""
 
     def send_hints_to(self, url: str, secret: str) -> bool:
-        """See SendsHints.send_hints_to: only of a desk that can (`DeskKind.sends_hints`)."""
+        """Only of a desk that can (`DeskKind.sends_hints`)."""
         if not isinstance(self.desk, SendsHints):
             raise TypeError(f"{type(self.desk).__name__} sends no hints")
         return self.desk.send_hints_to(url, secret)

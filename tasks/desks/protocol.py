@@ -119,31 +119,31 @@ class SendsHints(Desk, Protocol):
 
 @effect("prepare-desk")
 def prepare_desk(desk: Desk) -> None:
-    """See Desk.prepare."""
+    """`Desk.prepare`, tried again."""
     desk.prepare()
 
 
 @effect("post-items", retries=0)
 def post_items(desk: Desk, batch: Batch, items: Sequence[Item]) -> None:
-    """See Desk.post. One attempt: its reply may be lost, and a second one could make copies."""
+    """One attempt: its reply may be lost, and a second one could make copies."""
     desk.post(batch, items)
 
 
 @effect("collect-answers")
 def collect_answers(desk: Desk, batch: Batch) -> Collected:
-    """See Desk.collect."""
+    """`Desk.collect`, tried again."""
     return desk.collect(batch)
 
 
 @effect("request-more-answers")
 def request_more(desk: Desk, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-    """See Desk.request_more."""
+    """`Desk.request_more`, tried again."""
     desk.request_more(batch, item_ids, annotators)
 
 
 @retried
 def missing_items(desk: Desk, batch: Batch) -> list[Item]:
-    """See Desk.missing."""
+    """`Desk.missing`, tried again."""
     return desk.missing(batch)
 
 

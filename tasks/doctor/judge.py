@@ -7,7 +7,7 @@ from math import isfinite
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.examination import Finding, ok, problem, warning
 from assay.tasks.doctor.numbers import UsableRows, class_names, threshold_of
-from assay.tasks.doctor.roles import Question, Roles, gives_away
+from assay.tasks.doctor.roles import OpenChoice, Roles, gives_away
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
 from assay.tasks.report import wording
@@ -109,7 +109,7 @@ def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
     )
 
 
-def _asked(question: Question) -> Finding:
+def _asked(question: OpenChoice) -> Finding:
     if question.decides:
         or_else = " or ".join(f"{question.option} {shlex.quote(name)}" for name in question.choices)
         listed = ", ".join(map(repr, question.choices))

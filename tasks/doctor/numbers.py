@@ -11,7 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import PoolColumns
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats, Ints
-from assay.tasks.doctor.roles import Question, Roles
+from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 
 # The positive class: as told, else by names, else by what goes with it.
@@ -28,7 +28,7 @@ class ClassNames:
 
     predicted: tuple[str, str]           # (positive, negative)
     labelled: tuple[str, str]            # the same of labels; as predicted, where there are none
-    question: Question | None            # where the positive class was guessed
+    question: OpenChoice | None            # where the positive class was guessed
 
     @property
     def words(self) -> tuple[str, str]:
@@ -72,7 +72,7 @@ def _named_by(scale: str | None, found: Scan) -> str | None:
 
 def _ordered(
     names: Sequence[str], told: tuple[str | None, str | None], means: Mapping[str, float], by: str
-) -> tuple[tuple[str, str], Question | None]:
+) -> tuple[tuple[str, str], OpenChoice | None]:
     """(positive, negative), and a question where nothing but `means` says which is which."""
     positive = told[0] if told[0] in names or told[1] in names or len(names) == 1 else None
     positive = positive or next((name for name in sorted(names) if name.lower() in _POSITIVE), None)
@@ -92,7 +92,7 @@ def _ordered(
     choices = tuple(sorted(names))
     why = f" ({first!r} has the higher {by})" if means else ""
     asks = f"which class is the positive one?{why}"
-    question = Question(option="--positive", asks=asks, taken=first, choices=choices)
+    question = OpenChoice(option="--positive", asks=asks, taken=first, choices=choices)
     return pair, question if len(choices) > 1 else None
 
 

@@ -111,7 +111,7 @@ def _has(column: LookedAtColumn, words: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class OpenChoice:
     """A choice that the file leaves open."""
 
     option: str                          # of the command line that settles it: --label
@@ -142,7 +142,7 @@ class Roles:
     perhaps_labels: tuple[str, ...] = ()  # hold what labels may be, and no column is called a label
     numbers: tuple[str, ...] = ()         # columns of numbers that were taken for nothing
     commas: tuple[str, ...] = ()          # called a score and the like, with decimal commas
-    questions: tuple[Question, ...] = ()
+    questions: tuple[OpenChoice, ...] = ()
 
     @property
     def numbered(self) -> bool:
@@ -181,7 +181,7 @@ class _Pick:
         self.by_name = {column.name: column for column in columns}
         named = (told.id, told.score, told.probability, told.prediction, told.label)
         self.taken = {name for name in named if name not in (None, ROW_NUMBER)}
-        self.questions: list[Question] = []
+        self.questions: list[OpenChoice] = []
         for name in sorted(self.taken | set(told.display)):
             if name not in self.by_name:
                 there = ", ".join(self.by_name)
@@ -201,7 +201,7 @@ class _Pick:
             return None
         self.taken.add(found[0])
         if option is not None and len(found) > 1:
-            self.questions.append(Question(
+            self.questions.append(OpenChoice(
                 option=option, asks=asks, taken=found[0], choices=tuple(found), decides=decides
             ))
         return found[0]
@@ -327,7 +327,7 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
         return None
     pick.taken.add(fitting[0])
     has = f"{fitting[0]!r} has" if len(fitting) == 1 else f"{' and '.join(map(repr, fitting))} have"
-    pick.questions.append(Question(
+    pick.questions.append(OpenChoice(
         option="--prediction", taken=fitting[0], choices=tuple(fitting), decides=len(fitting) > 1,
         asks=f"{_WHICH_PREDICTION} ({has} the same values as {label!r})",
     ))

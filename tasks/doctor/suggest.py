@@ -8,7 +8,7 @@ import yaml
 
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.doctor.numbers import ClassNames
-from assay.tasks.doctor.roles import Question, Roles
+from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.names import trial_name
 from assay.tasks.spec.goals import target_within
@@ -152,7 +152,7 @@ def _head(roles: Roles, known: bool, row: str) -> str:
     return "".join(f"# {line}\n" for line in lines)
 
 
-def _asked(question: Question) -> str:
+def _asked(question: OpenChoice) -> str:
     others = [repr(choice) for choice in question.choices if choice != question.taken]
     instead = f"; else {' or '.join(others)}" if others else ""
     return f"{question.asks} Taken: {question.taken!r}{instead} ({question.option})"

@@ -6,8 +6,8 @@
 
 Keys of an evaluation begin with its name, those of a monitor with `monitors/` and its name; both are called
 the owner. Rounds are written with four digits (or more, from round 10,000 on), so keys sort by round. What is
-below `index/` is no evidence: it can be removed, and is made again (docs/ledger-cost.md). `desks/` is none
-either, but the memory of desks that have no server of their own.
+below `index/` is no evidence: it can be removed, and is made again (docs/measured/ledger-cost.md). `desks/`
+is none either, but the memory of desks that have no server of their own.
 """
 
 import re
@@ -285,7 +285,7 @@ def natural_order(name: str) -> list[tuple[int, str]]:
     return [(int(piece), piece) if piece.isdecimal() else (-1, piece) for piece in pieces]
 
 
-def monitor(name: str) -> str:
+def monitor_ledger(name: str) -> str:
     """A monitor as the owner of its keys: the name of its ledger."""
     return MONITORS_PREFIX + name
 
@@ -298,7 +298,7 @@ def windows_of(evaluation: str) -> Iterator[tuple[str, str]]:
     for dash in re.finditer("-", evaluation):
         window = re.sub(r"(-r\d+)?(-more\d+)?$", "", evaluation[dash.end():])
         if re.fullmatch(NAME, evaluation[:dash.start()]) and re.fullmatch(NAME, window):
-            yield monitor(evaluation[:dash.start()]), window
+            yield monitor_ledger(evaluation[:dash.start()]), window
 
 
 def ending_after(evaluation: str, extensions: int) -> str:

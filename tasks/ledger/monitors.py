@@ -79,7 +79,7 @@ class WindowVerdict:
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
-    dependent: bool = False             # its estimates rest on a label model that took earlier labels
+    dependent: bool = False             # its estimates took earlier labels, or are over clusters
     recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property
@@ -134,7 +134,7 @@ def means_monitor(store: Store, name: str) -> bool:
     if name.startswith(layout.MONITORS_PREFIX):
         return True
     layout.check_name(name)
-    return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor(name)))
+    return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor_ledger(name)))
 
 
 def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
@@ -153,7 +153,7 @@ def monitors(store: Store) -> list[str]:
 
 def is_monitor(store: Store, name: str) -> bool:
     """Whether there is a monitor of this name."""
-    key = layout.spec(layout.monitor(name))
+    key = layout.spec(layout.monitor_ledger(name))
     return layout.spec.match(key) is not None and store.exists(key)
 
 

@@ -35,19 +35,16 @@ class Ledger:
     name: str     # of an evaluation, or of a monitor as `layout.monitor` spells it
 
     def get(self, key: str) -> bytes:
-        """See Store.get. Keys are in full, here and below."""
+        """Keys are in full, here and below."""
         return self.store.get(key)
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """See Store.put."""
         return self.store.put(key, blob)
 
     def exists(self, key: str) -> bool:
-        """See Store.exists."""
         return self.store.exists(key)
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """See Store.keys."""
         return self.store.keys(prefix)
 
 

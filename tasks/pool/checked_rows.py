@@ -23,7 +23,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger.manifest import CLUSTER
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
@@ -122,7 +122,7 @@ class RowChecker:
         pool = spec.pool
         self._pool, self._paths, self._desk = pool, paths, spec.desk
         self._show_check = spec.desk.show_check(spec.labelling)
-        self._predictions = predictions_of(spec)
+        self._predictions = prediction_kind(spec)
         self._schema = frozen_schema(spec)
         self._codes = self._predictions.codes
         self.kinds = ColumnKinds(paths)
@@ -278,28 +278,25 @@ class RowChecker:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """One batch while its predictions are read: a `Reading`."""
+    """One batch while its predictions are read: a `PredictionReader`."""
 
     checker: RowChecker
     batch: SourceBatch
     given: dict[str, pa.Array]
 
     def numbers(self, name: str) -> Floats:
-        """See Reading."""
         return self.checker.numbers(self.batch, name, self.given)
 
     def codes(self, name: str) -> Array:
-        """See Reading."""
         return self.checker.codes(self.batch, name, self.given)
 
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
-        """See Reading."""
         self.checker.refuse(self.batch, name, self.given[name], bad, what, remedy)
 
 
 def frozen_schema(spec: Spec) -> pa.Schema:
     """The columns of every part."""
-    predictions = predictions_of(spec)
+    predictions = prediction_kind(spec)
     return pa.schema([
         ("item_id", pa.string()),
         *predictions.fields,

@@ -11,7 +11,7 @@ from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.frozen import checked_digest, pool_digest, read_part, shards_of
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.predictions.protocol import PredictionCounts
 from assay.tasks.spec.evaluation import Spec
 
@@ -54,7 +54,7 @@ class _CountParts:
 
     def __call__(self, parts: _Parts) -> _Counted:
         """Raises DamagedRecord naming the first part that has changed."""
-        predictions = predictions_of(self.spec)
+        predictions = prediction_kind(self.spec)
         values: list[str] = []
         found: list[PredictionCounts] = []
         segments: dict[str, Counter[str]] = {name: Counter() for name in self.segments}

@@ -10,7 +10,7 @@ from assay.tasks.pool.cutting.scores import StoredRun
 from assay.tasks.pool.frozen import shards_of
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import read_outcomes
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.predictions.protocol import FrozenCut
 from assay.tasks.spec.evaluation import Spec
 
@@ -30,7 +30,7 @@ def cut_pool(
     does the shards; score_runs: the scores of all rows, where the freeze kept them in order. The result does
     not depend on these two.
     """
-    predictions, shards = predictions_of(spec), shards_of(part_keys, part_rows)
+    predictions, shards = prediction_kind(spec), shards_of(part_keys, part_rows)
     cut, rows = predictions.cut(predictions.method, PoolToCut(
         evaluation=spec.name, store=store, shards=shards, segments=spec.pool.segments, outcomes=outcomes,
         map_over=map_over if len(shards) > 1 else one_after_the_other, kept=True,
@@ -49,7 +49,7 @@ def cut_again(
     spec: Spec, store: Store, manifest: Manifest, map_over: MapOver = one_after_the_other
 ) -> tuple[FrozenCut, CellRows]:
     """The frozen pool cut once more, from its parts; nothing is put."""
-    return predictions_of(spec).cut(manifest.partition.method, PoolToCut(
+    return prediction_kind(spec).cut(manifest.partition.method, PoolToCut(
         evaluation=manifest.evaluation, store=store,
         shards=shards_of(manifest.part_keys, [part.rows for part in manifest.parts]),
         segments=manifest.segment_names, outcomes=read_outcomes(store, manifest.outcomes_key),
@@ -62,6 +62,6 @@ def load_partition(spec: Spec, store: Store, manifest: Manifest) -> FrozenCut:
     key = layout.partition(manifest.evaluation, manifest.partition.digest)
     data = record.from_json(store.get(key), key)
     try:
-        return predictions_of(spec).cut_from_json(data)
+        return prediction_kind(spec).cut_from_json(data)
     except (KeyError, TypeError, ValueError) as error:
         raise record.damaged(key, f"not a partition ({type(error).__name__})") from None

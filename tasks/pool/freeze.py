@@ -14,8 +14,8 @@ parts already written stay and do no harm: a part's name holds the digest of its
 says which parts count. Two processes that freeze the same source write the same keys and bytes. If the source
 changed between them, the first manifest counts, and the other process goes on with it.
 
-Memory does not grow with the pool where it has two classes and is cut by score; docs/large-pools.md says what
-the other kinds of predictions and cuts hold of a row.
+Memory does not grow with the pool where it has two classes and is cut by score; docs/how-to/large-pools.md
+says what the other kinds of predictions and cuts hold of a row.
 """
 
 import logging

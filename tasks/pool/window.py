@@ -37,7 +37,7 @@ from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.checked_rows import ColumnKind, ColumnKinds, RowChecker
 from assay.tasks.pool.frozen import in_parts, part_digests, pool_digest
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.predictions.protocol import Tallying
 from assay.tasks.pool.shards.cutting import Shard, shards_of_source
 from assay.tasks.sources.reader import Slice, Source, column_kinds, open_source
@@ -249,7 +249,7 @@ def read_traffic(
     Raises NoFile, NoRows, or BadInput as freezing would.
     """
     source = open_source(spec.pool.source)
-    files, tallying = _digest_of(source), predictions_of(spec).tallying()
+    files, tallying = _digest_of(source), prediction_kind(spec).tallying()
     shards = [] if tallying is None else shards_of_source(source, spec.pool.id, map_over)
     if tallying is None or len(shards) == 1:
         profile, digests = _profile_in_one_place(spec, source, like)
@@ -261,7 +261,7 @@ def read_traffic(
 def _profile_in_one_place(spec: Spec, source: Source, like: Profile | None) -> tuple[Profile, list[str]]:
     """The profile, and the digest of each part."""
     features = feature_columns(spec.pool.features)
-    watching = predictions_of(spec).watching()
+    watching = prediction_kind(spec).watching()
     numbers: dict[str, list[Array]] = {name: [] for name in features}
     seen = WindowRows(spec, source, [Slice(file=index) for index in range(len(source.files))])
     for part in seen.parts():

@@ -67,7 +67,7 @@ def read_labelled_pool(
     score, probability = scored or (alone, np.asarray(expit(alone)))
     chance = None
     if "label" not in columns:
-        chance = chances(path, "label_probability", columns["label_probability"])
+        chance = probability_column(path, "label_probability", columns["label_probability"])
     further = [classes[name] for name in systems]
     table = [numbers(path, name, columns[name]) for name in features]
     return LabelledPool(
@@ -118,7 +118,7 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
     if "probability" not in columns:
         score = numbers(path, "score", columns["score"])
         return score, np.asarray(expit(score))
-    probability = chances(path, "probability", columns["probability"])
+    probability = probability_column(path, "probability", columns["probability"])
     if "score" in columns:
         return numbers(path, "score", columns["score"]), probability
     return np.asarray(logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
@@ -198,7 +198,7 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
     return found
 
 
-def chances(path: str, name: str, values: pa.Array) -> Floats:
+def probability_column(path: str, name: str, values: pa.Array) -> Floats:
     """A column of numbers between 0 and 1."""
     chance = numbers(path, name, values)
     outside = ~((chance >= 0) & (chance <= 1))

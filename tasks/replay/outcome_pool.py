@@ -30,7 +30,7 @@ from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.types import Floats, Texts
-from assay.tasks.replay.labelled_pool import chances, numbers, one_array, words
+from assay.tasks.replay.labelled_pool import numbers, one_array, probability_column, words
 from assay.tasks.sources.files.listing import is_local
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.spec.labels.classes import MOST_CLASSES, TIE
@@ -84,7 +84,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     prediction = np.stack([codes[c] for c in predicted], axis=1) if predicted else np.zeros((n, 0))
     table = None
     if probabilities:
-        values = {c: chances(path, c, found[c]) for c in probabilities}
+        values = {c: probability_column(path, c, found[c]) for c in probabilities}
         table = _confidence(values[probabilities[0]], prediction, kind) if single and kind.parts else \
             _table(values, prefix or "", kind)
     judge = np.stack([codes[c] for c in columns.judges], axis=1) if columns.judges else None

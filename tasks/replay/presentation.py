@@ -19,7 +19,7 @@ _NOTE = (
 )
 
 
-def as_text(result: ReplayResult) -> str:
+def replay_as_text(result: ReplayResult) -> str:
     """What `assay replay` prints."""
     repeats = plural(result.repeats, "evaluation")
     largest = result.methods[0].budgets[-1].labels

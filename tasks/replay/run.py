@@ -18,7 +18,7 @@ import numpy as np
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.replay.labels_to import LabelsTo, labels_to
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, prepared
-from assay.evalcore.replay.run import BudgetSummary, Trace, blocks, join, run_block, summarise
+from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, Trace, blocks, join, run_block, summarise
 from assay.tasks.operating_system import available_processors, interrupts_held
 from assay.tasks.replay.records import MethodResult, OracleResult, ReplayRequest, ReplayResult
 from assay.tasks.replay.simulated import Simulated, Simulation, simulation_of
@@ -61,12 +61,14 @@ class _Runner:
         method = simulation.find_method(block.method)
         if block.method not in self._ready:
             self._ready[block.method] = prepared(method, self._pool, simulation.measures, request.people)
+        plan = ReplayPlan(
+            budgets=request.budgets, batch_size=request.batch_size, confidence=request.confidence,
+            seed=request.seed, divergences=request.divergence,
+        )
         with threadpool_limits(limits=1):
             start = time.perf_counter()
             traces = run_block(
-                method, self._ready[block.method], request.budgets, repeats=block.repeats,
-                batch_size=request.batch_size, confidence=request.confidence, seed=request.seed,
-                block=block.index, divergences=request.divergence,
+                method, self._ready[block.method], plan, repeats=block.repeats, block=block.index
             )
             return BlockRun(traces=traces, seconds=time.perf_counter() - start)
 

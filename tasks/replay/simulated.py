@@ -15,11 +15,12 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import AnyMethod
 from assay.evalcore.methods.any_outcome.registry import outcome_method_for
+from assay.evalcore.methods.one_of_several import of_two_classes_alone, one_of_several
 from assay.evalcore.methods.two_classes.base import Method
 from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
-from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepare
+from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared_cells
 from assay.evalcore.types import Floats
 from assay.tasks.replay.records import (
     OracleBudget,
@@ -129,7 +130,7 @@ def _refuse_idle(
         raise BadArgument("divergence", "needs one label an item, and the annotators of this pool differ")
     size = np.array([request.batch_size])
     if not any(
-        one.propose(one.start(prepare(one, pool)[0], measures, 1), size).replacement for one in chosen
+        one.propose(one.start(prepared_cells(one, pool)[0], measures, 1), size).replacement for one in chosen
     ):
         raise BadArgument("divergence", "is told of methods that draw with replacement, as dirichlet-tree, "
                                         f"and not of {methods}")
@@ -174,6 +175,14 @@ class _OfAnyOutcome(Simulation):
         for name in request.methods:
             self.find_method(name)
         self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()))
+        for name in filter(of_two_classes_alone, request.methods):
+            try:
+                pool.of_class(one_of_several(pool.kind, self.measures.measures).part)
+            except BadInput as error:
+                raise BadInput(f"method {name!r} {error}") from None
+        if pool.items.judge is not None and all(map(of_two_classes_alone, request.methods)):
+            raise BadArgument("judge", "guesses labels for methods of any outcome, and those of two classes "
+                                       "look at probabilities alone; leave it out")
 
     @property
     def numbers(self) -> list[Simulated]:
@@ -195,9 +204,11 @@ class _OfAnyOutcome(Simulation):
         return self.request.systems[system] if system is not None and self.request.systems else None
 
     def find_method(self, name: str) -> AnyMethod:
-        return outcome_method_for(name, self._pool.kind)
+        return method(name) if of_two_classes_alone(name) else outcome_method_for(name, self._pool.kind)
 
     def named(self, name: str) -> str:
+        if of_two_classes_alone(name):
+            return method(name).name
         return outcome_method_for(name, self._pool.kind).written
 
     def _measures(self) -> Iterator[OutcomeMeasure]:

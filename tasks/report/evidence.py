@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.tasks.desks.folder.csv_cells import to_cell, write_table
+from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger import record
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)    # the first a zip archive can say
@@ -169,4 +169,4 @@ def _cell(value: float | str | None) -> float | str | None:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """Text that came from outside has gone through `to_cell`; numbers stay numbers, None is empty."""
-    return write_table(columns, rows).encode()
+    return write_csv(columns, rows).encode()

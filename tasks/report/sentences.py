@@ -209,7 +209,7 @@ def _rests_on_few(row: EstimateRow) -> bool:
 
 
 def _few_labels(rows: Sequence[EstimateRow]) -> str:
-    """What was measured: docs/concepts.md."""
+    """What was measured: docs/explanation/concepts.md."""
     labels = wording.plural(min(row.labels for row in rows), "label", "labels")
     named = wording.percent(rows[0].confidence)
     said = f"With {labels}, intervals are less sure than the {named} they are named for"

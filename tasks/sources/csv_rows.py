@@ -188,7 +188,7 @@ def _batches(
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
 
 
-def count_rows(file: SourceFile, column: str) -> CountedRows:
+def count_csv_rows(file: SourceFile, column: str) -> CountedRows:
     """How many rows the file has, by a column, or by its first where that one is not its own. Raises
     BadInput where it cannot be read.
 

@@ -58,7 +58,7 @@ def first_keys(file: SourceFile) -> list[str]:
         return list(dict.fromkeys(key for row in next(batches, []) for key in row))
 
 
-def count_rows(file: SourceFile) -> CountedRows:
+def count_jsonl_rows(file: SourceFile) -> CountedRows:
     """How many rows the file has, and marks where batches begin; the objects themselves are not looked at."""
     rows = here = held = 0      # of the file, of the batch; bytes of its lines
     marks = []

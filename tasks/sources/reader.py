@@ -28,7 +28,7 @@ from assay.tasks.sources.files.protocol import SourceFile, changed_while_read, u
 from assay.tasks.sources.jsonl_rows import first_keys, jsonl_batches
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet.picked import picked_batches, sliced_batches
-from assay.tasks.sources.parquet.rows import leaves
+from assay.tasks.sources.parquet.rows import leaf_columns
 from assay.tasks.sources.values import Kind, as_text, kind
 
 # The columns that a file itself has, without reading it all.
@@ -37,7 +37,7 @@ def file_columns(file: SourceFile, format: Format) -> list[str]:
     """In the file's own order; of JSON Lines, the keys of the first rows; of Parquet, a structure's fields
     as `structure.field`. Raises BadInput if it cannot be read."""
     if format == "parquet":
-        return leaves(parquet_schema(file))
+        return leaf_columns(parquet_schema(file))
     return header(file) if format == "csv" else first_keys(file)
 
 

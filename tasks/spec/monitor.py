@@ -158,7 +158,7 @@ class MonitorSpec(Spec):
     @field_validator("method")
     @classmethod
     def _auto_for_monitors(cls, name: str) -> str:
-        """What `auto` means in a monitor was measured there (docs/monitoring.md)."""
+        """What `auto` means in a monitor was measured there (docs/how-to/monitoring.md)."""
         return auto_in_monitors(name) if is_auto(name) else name
 
     @field_validator("name")

@@ -1,7 +1,4 @@
-"""Every key of a spec on one page, `docs/spec.md`, from the models that check specs; and their JSON Schema.
-
-    python -m assay.tasks.spec.reference > docs/spec.md
-"""
+"""Every key of a spec, from the models that check specs: JSON Schema, and tables for the documentation."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -14,17 +11,7 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
-_TITLE = """\
-# Every key of a spec
-
-A spec is a YAML file. `assay init` writes one with comments, `assay init --monitor` that of a monitor, and
-`assay doctor FILE --write` one for your file. `assay doctor SPEC` checks it. A key that is not on this page
-is refused. This page is made from the models that check specs; `assay schema spec` prints them as JSON
-Schema, for editors that complete and check YAML.
-
-`monitor` and `model_version` belong to the spec of a [monitor](monitoring.md).
-"""
-_REPEATED = {"ComparedClasses", "ScoredClasses"}     # written as other forms of `labels` are
+_REPEATED = {"ComparedClasses", "ScoredClasses", "OneOfSeveral"}     # written as other forms of `labels` are
 _WORDS = {
     "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
     "object": "mapping", "null": "nothing",
@@ -46,10 +33,10 @@ class _AnyForm(GenerateJsonSchema):
 
 
 def reference_page() -> str:
-    """Markdown: a table of keys for the spec itself, and for every part of it."""
+    """Markdown for the site (docs/conf.py): a table of keys for the spec itself, and for every part of it."""
     schema = spec_schema(monitor=True)
     defined: Mapping[str, Any] = schema["$defs"]  # type: ignore[assignment]
-    lines = [_TITLE, "## The spec", "", *_table(schema, defined)]
+    lines = ["## The spec", "", *_table(schema, defined)]
     for name, where in _places(schema, defined).items():
         part = defined[name]
         lines += ["", f"## {where}", "", part.get("description", "").split("\n\n")[0].replace("\n", " "), ""]
@@ -138,7 +125,3 @@ def _limits(value: Mapping[str, Any]) -> str:
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     told = [f"{sign} {value[key]:g}" for key, sign in signs.items() if key in value]
     return f" ({', '.join(told)})" if told else ""
-
-
-if __name__ == "__main__":
-    print(reference_page(), end="")  # noqa: T201

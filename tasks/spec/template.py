@@ -23,7 +23,7 @@ pool:
   prediction: prediction         # class names as below, 0/1 or true/false; or instead of it:
   # threshold: 0.0               # a score above it is positive (a probability: at least it)
   # thresholds: [0.3, 0.5, 0.7]  # instead of both: compare thresholds of the score; or compare models with
-  # systems: {old: {prediction: p1}, new: {prediction: p2}}, without score and prediction (docs/outcomes.md)
+  # systems: {old: {prediction: p1}, new: {prediction: p2}}, in place of both (docs/reference/systems.md)
   # baseline: old                # whom the others are compared with; pairs: all compares every two
   display: [name_a, name_b]      # the only columns people see
   # show_as: {photo: image}      # text (default), image (a URL), html or markdown
@@ -34,19 +34,19 @@ pool:
 
 labels: {positive: match, negative: "no match"}
 # or more than two classes: {classes: [cat, dog, owl]}, or {grades: [1, 2, 3]}; then no score, and in the pool
-# probability: {prefix: p_}, {class: column} or one column, the confidence; or none (docs/outcomes.md)
+# probability: {prefix: p_}, {class: column} or one column, the confidence; or none
 # or {number: {min: 0, max: 100}}, {tags: [red, round]} or {prefer: [column_a, column_b], tie: tie}
 
 @MEASURES@
-# or a list of them. The first drives the choice of items (with some methods all do: docs/price.md), or those
+# or a list of them. The first drives the choice of items (with some methods all do), or those
 # under `drive: [recall]`; the others are estimated from the same labels.
-# Curves: {name: pr_curve, at: [0.2, 0.5]}, roc_auc (docs/outcomes.md).
+# Curves: {name: pr_curve, at: [0.2, 0.5]}, roc_auc (docs/reference/curves.md).
 measure: f1
 # drive: [f1]
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,
 budget: {labels: 500}                            # and never ask for more items than this;
-#                                                  audit: 50 spreads so many of them evenly (docs/price.md)
+#                                                  audit: 50 spreads so many of them evenly
 batch_size: 25                                   # items asked in a round
 method: auto
 
@@ -57,7 +57,7 @@ method: auto
 # Where people label. The token of Label Studio comes from the environment.
 <desks>
 # A desk also takes gold: {labels: known.csv, rate: 0.05}, items with a known answer that look like all
-# others, and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
+# others, and ask_again: true or false, surprising answers given to a second person.
 # adjudication: {rule: majority}                 # or dawid-skene, with annotators_per_item of 2 or more
 
 # deadline: {round_hours: 72, then: close}       # or wait; how long a round waits for people
@@ -121,12 +121,12 @@ measure: f1                      # or a list; the first is watched
 target: {half_width: 0.05, confidence: 0.95}     # of one window: stop when it is met,
 budget: {labels: 200}                            # and never ask for more items than this in one batch
 batch_size: 25
-method: auto                     # recalibrated; docs/monitoring.md says which methods a monitor can use
+method: auto                     # recalibrated, unless said otherwise (docs/how-to/monitoring.md)
 
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # desk: {kind: simulated, labels: "labels/dt={date}.csv"}
 
-# Labels that come by themselves, after a delay (docs/monitoring.md); an item without one is then "no match".
+# Labels that come by themselves, after a delay; an item without one is then "no match".
 # outcomes: {source: chargebacks.csv, id: item_id, label: label, complete_after_days: 30, otherwise: no match}
 
 # store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given

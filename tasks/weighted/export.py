@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.folder.csv_cells import to_cell, write_table
+from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 
 Columns = Mapping[str, Sequence[Any]]   # of one length; a column holds text, or numbers, and None
 
 
 def as_csv(columns: Columns) -> bytes:
     """A file with a heading line."""
-    return write_table([to_cell(name) for name in columns], (
+    return write_csv([to_cell(name) for name in columns], (
         [to_cell(v) if isinstance(v, str) else v for v in row] for row in zip(*columns.values(), strict=True)
     )).encode()
 

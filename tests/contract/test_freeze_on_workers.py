@@ -10,7 +10,7 @@ from doubles.dying import DyingWork
 from doubles.specs import a_spec
 
 from assay.evalcore.errors import Unreachable
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.flows.workers.chosen import Processes, Threads
 from assay.flows.workers.clusters import Dask
@@ -93,7 +93,7 @@ def test_the_spec_says_who_freezes_and_another_goes_on_where_a_freeze_ended(
     data["desk"]["labels"] = str(tmp_path / "labels.csv")
 
     def frozen_by(runner):
-        return begin(store, type(spec).from_json(data | {"freeze_runner": runner}))
+        return begin_evaluation(store, type(spec).from_json(data | {"freeze_runner": runner}))
 
     with monkeypatch.context() as ended:
         ended.setattr(freeze, "cut_pool", interrupted)

@@ -15,8 +15,15 @@ from doubles.world import World
 from assay.evalcore.errors import AssayError
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
-from assay.flows.listen.receiver import MOST_BYTES, NoSecret, advance_and_tell, checked_secret, serve
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.listen.receiver import (
+    MOST_BYTES,
+    NoSecret,
+    Receiver,
+    advance_and_tell,
+    checked_secret,
+    serve,
+)
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
@@ -41,7 +48,7 @@ def receiving(store, **more):
         ready.set()
 
     thread = threading.Thread(target=lambda: serve(
-        store, SECRET, host="127.0.0.1", port=0, ready=take, stop=stop, **more
+        store, SECRET, Receiver(host="127.0.0.1", port=0, **more), ready=take, stop=stop
     ))
     thread.start()
     try:
@@ -215,14 +222,14 @@ def test_a_port_that_is_taken_is_an_error_and_no_traceback():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(AssayError, match="free --port"):
-            serve(MemoryStore(), SECRET, host="127.0.0.1", port=taken.getsockname()[1])
+            serve(MemoryStore(), SECRET, Receiver(host="127.0.0.1", port=taken.getsockname()[1]))
 
 
 def test_a_hint_advances_the_evaluation_and_sends_its_alert(tmp_path, monkeypatch):
     from services.receivers import webhook_receiver
 
     world = World(tmp_path, n=40, budget={"labels": 40}, batch_size=20, threshold={"min": 0.99})
-    begin(world.store, world.spec)   # the desk of the spec is simulated: it answers at once
+    begin_evaluation(world.store, world.spec)   # the desk of the spec is simulated: it answers at once
     with webhook_receiver() as told, receiving(world.store) as url:
         monkeypatch.setenv("ASSAY_ALERTS", told.url())
         assert httpx.post(f"{url}/label-studio/small", headers=SIGNED).status_code == 202
@@ -241,7 +248,7 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
     with (tmp_path / "labels.csv").open(newline="") as opened:
         truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
     store = open_store(f"{tmp_path}/ledger")
-    begin(store, spec)
+    begin_evaluation(store, spec)
     api = LabelStudioApi(label_studio.url, label_studio.token)
     person = SimulatedPerson(api, "awake", truth)
     advance(store, "awake")
@@ -252,7 +259,7 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
             person.answer(read_plan(Ledger(store, "awake"), round))
             answered = time.monotonic()
             until(lambda round=round: store.exists(layout.arrived("awake", round + 1, 1)), "no next batch")
-            # 5 s is the aim on an idle machine (docs/wake-up.md has what was measured)
+            # 5 s is the aim on an idle machine (docs/measured/wake-up.md has what was measured)
             assert time.monotonic() - answered < 60
         person.answer(read_plan(Ledger(store, "awake"), 3))
         until(lambda: read_ending(Ledger(store, "awake")), "it did not finish")
@@ -282,7 +289,7 @@ def free_port():
 def receiving_on(store, port, **more):
     stop = threading.Event()
     thread = threading.Thread(target=lambda: serve(
-        store, SECRET, host="127.0.0.1", port=port, stop=stop, look_every=0.5, **more
+        store, SECRET, Receiver(host="127.0.0.1", port=port, look_every=0.5, **more), stop=stop
     ))
     thread.start()
     try:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, RoundPlan
+from assay.evalcore.design.round import CountedDesign, RoundPlan
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
 def design(p=0.1 + 0.2):
-    return Design(
+    return CountedDesign(
         replacement=True,
         size=np.array([[5, 3]]), left=np.array([[4, 3]]),
         unlabelled=np.array([[p, 1 / 3]]), labelled=np.array([[[0.0, 1e-300], [0.1, 0.2]]]),

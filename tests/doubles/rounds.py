@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, RoundPlan
+from assay.evalcore.design.round import CountedDesign, RoundPlan
 from assay.evalcore.evaluation.rounds import LabelledRound
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
@@ -32,7 +32,7 @@ def a_question(name="dirichlet-tree", measures=("accuracy",), by_segment=None):
 
 def nothing_labelled(question):
     """The state before the first round."""
-    return begin(question)
+    return before_any_label(question)
 
 
 def a_round(
@@ -42,7 +42,7 @@ def a_round(
     """One closed round; probability: one for all draws, or one for each; region: 0 north, 1 south."""
     cell = np.array(cell)
     chances = np.full(2, 0.25) if unlabelled is None else np.array(unlabelled)
-    design = Design(
+    design = CountedDesign(
         replacement=replacement, size=np.array([[2, 2]]), left=np.array([[2, 2]]), unlabelled=chances[None],
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.ones((1, 2)),
         census=np.array([census]), stands_for=np.ones((1, 2)) if one_at_a_time else None,

@@ -2,16 +2,18 @@
 
 import csv
 import json
+from collections.abc import Callable
 from copy import copy
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from doubles.fuses import Fuse, Fused
 from doubles.small_pool import small_spec
 
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import Timing, advance
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.record.opened import utc_now
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -46,11 +48,14 @@ class World:
         """Begin and advance, with the fuse around every effect."""
         store: Any = self.store if fuse is None else Fused(self.store, fuse)
         desk: Any = self.desk if fuse is None else Fused(self.desk, fuse)
-        begin(store, self.spec, desk)
-        return advance(store, self.spec.name, desk, repost_after=repost_after)
+        begin_evaluation(store, self.spec, desk)
+        return advance(store, self.spec.name, desk, timing=Timing(repost_after=repost_after))
 
-    def advance(self, repost_after: timedelta = timedelta(0), **more: Any) -> Standing:
-        return advance(self.store, self.spec.name, self.desk, repost_after=repost_after, **more)
+    def advance(
+        self, repost_after: timedelta = timedelta(0), now: Callable[[], datetime] = utc_now, **more: Any
+    ) -> Standing:
+        timing = Timing(now=now, repost_after=repost_after)
+        return advance(self.store, self.spec.name, self.desk, timing=timing, **more)
 
     def record(self) -> dict[str, bytes]:
         """The ledger without random words; that there are times, not which; of the index what is open."""

@@ -11,7 +11,7 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import begin
+from assay.evalcore.evaluation.state import before_any_label
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import open_store
@@ -56,7 +56,7 @@ def test_a_spec_with_an_audit_runs_verifies_and_reports_its_price(assay):
     # the audit is in what verify recomputes: without it other items would have been drawn
     without = replace(opened.question, method=opened.question.method.audited(0.0))
     first = read_design(Ledger(store, "small"), 1).unlabelled
-    assert (plan(without, begin(without), 20).design.unlabelled != first).any()
+    assert (plan(without, before_any_label(without), 20).design.unlabelled != first).any()
 
     assert assay("report", "small", "--out", "report")[0] == 0
     page = unescape(re.sub(r"\s+", " ", Path("report/report.html").read_text()))

@@ -307,7 +307,7 @@ def test_every_command_has_help_with_an_example_and_is_in_the_docs(command, caps
     text = capsys.readouterr().out
     assert "Example" in text
     assert f"assay {command}" in text
-    pages = [ROOT / "README.md", ROOT / "docs" / "day-to-day.md"]
+    pages = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "day-to-day.md"]
     assert any(f"assay {command}" in page.read_text(encoding="utf-8") for page in pages)
 
 

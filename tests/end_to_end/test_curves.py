@@ -10,7 +10,7 @@ from sklearn import metrics
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.standing import print_standing
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
@@ -41,7 +41,7 @@ def truth(folder):
 
 def run(spec):
     store = MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return store, advance(store, spec.name)
 
 

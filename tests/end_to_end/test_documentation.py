@@ -2,6 +2,7 @@
 
 import doctest
 import html
+import json
 import posixpath
 import re
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from services.logs import LOGS
+from sphinx.search.en import SearchEnglish
 from sphinx.util.inventory import InventoryFile
 
 import assay
@@ -43,9 +45,9 @@ def test_the_tutorial_works_as_it_is_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     codes = {}
-    for language, text in blocks("tutorial.md"):
+    for language, text in blocks("tutorial/ten-minutes.md"):
         if language == "python":
-            exec(compile(text, "tutorial.md", "exec"), {})
+            exec(compile(text, "ten-minutes.md", "exec"), {})
         elif language == "yaml":
             Path("november.yaml").write_text(text, encoding="utf-8")
         else:
@@ -97,6 +99,35 @@ def site(tmp_path_factory):
     return folder
 
 
+def test_tables_made_from_the_code_end_their_pages(site):
+    made = {"spec": "complete_after_days", "json": "undefined_reason", "methods": "stratified-neyman"}
+    for page, row in made.items():
+        assert f'">{row}</span>' in (site / f"reference/{page}.html").read_text(encoding="utf-8"), page
+
+
+@pytest.mark.parametrize(("query", "page"), [
+    ("LLM judge", "how-to/language-model-judge"), ("confidence interval", "explanation/concepts"),
+    ("drift", "how-to/monitoring"), ("F1", "reference/methods"),
+])
+def test_the_search_finds_what_people_call_it(site, query, page):
+    """All of its words, stemmed as the index stems them, are on the page or in its headings."""
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(")[:-1])
+    number = index["docnames"].index(page)
+    stem = SearchEnglish({}).stem
+    for word in map(stem, query.lower().split()):
+        found = [index[where].get(word, []) for where in ("terms", "titleterms")]
+        assert any(number in (one if isinstance(one, list) else [one]) for one in found), word
+
+
+def test_what_people_read_is_short():
+    pages = [page for page in DOCS.rglob("*.md") if "measured" not in page.parts]
+    pages.append(DOCS.parent / "deployments" / "README.md")      # how-to/team.md includes it
+    words = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
+    assert max(words.values()) <= 3_000, max(words, key=words.__getitem__)
+    assert sum(words.values()) <= 40_000
+
+
 def test_every_public_name_has_its_place_in_the_reference(site):
     with (site / "objects.inv").open("rb") as opened:
         held = InventoryFile.load(opened, "", posixpath.join)
@@ -113,7 +144,7 @@ def test_every_public_name_has_its_place_in_the_reference(site):
 
 
 def test_every_example_of_the_reference_is_a_block_of_code(site):
-    page = (site / "api.html").read_text(encoding="utf-8")
+    page = (site / "reference/api.html").read_text(encoding="utf-8")
     code = html.unescape(re.sub(r"<[^>]+>", "", "\n".join(re.findall(r"<pre>.*?</pre>", page, re.DOTALL))))
     beside = re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
     assert "&gt;&gt;&gt;" not in beside
@@ -127,9 +158,6 @@ def test_every_example_of_the_reference_is_a_block_of_code(site):
 
 
 def test_the_site_builds_and_a_warning_is_an_error(site):
-    tmp_path = site
-    for page in ("index", "tutorial", "concepts", "spec", "cli", "api", "papers/errata"):
-        assert (tmp_path / f"{page}.html").exists(), page
-    assert "<img" in (tmp_path / "concepts.html").read_text(encoding="utf-8")     # the picture was made
+    assert "<img" in (site / "explanation/concepts.html").read_text(encoding="utf-8")
     listed = {path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md")}
-    assert {path for path in listed if not (tmp_path / path).with_suffix(".html").exists()} == set()
+    assert {path for path in listed if not (site / path).with_suffix(".html").exists()} == set()

@@ -8,7 +8,7 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
@@ -85,7 +85,7 @@ def test_an_effect_in_a_flow_is_one_task_that_is_retried_and_shows_no_arguments(
 
 
 def test_evaluate_stops_waiting_for_people_without_failing(in_prefect, tmp_path):
-    from assay.flows.drivers.deployed import evaluate
+    from assay.flows.drivers.deployed import evaluate_deployed
 
     predictions, labels = write_small_pool(tmp_path)
     spec = spec_json(
@@ -93,16 +93,16 @@ def test_evaluate_stops_waiting_for_people_without_failing(in_prefect, tmp_path)
         desk={"kind": "folder", "path": str(tmp_path / "desk")},
     )
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
-    state = evaluate(spec_file=str(tmp_path / "spec.yaml"), wait_minutes=0, return_state=True)
+    state = evaluate_deployed(spec_file=str(tmp_path / "spec.yaml"), wait_minutes=0, return_state=True)
     assert (state.type.value, state.name) == ("COMPLETED", "Waiting")
     assert (tmp_path / "desk" / "patient" / "round-0001.csv").exists()
 
 
 def test_evaluate_needs_exactly_one_of_its_two_ways_to_name_an_evaluation(in_prefect):
-    from assay.flows.drivers.deployed import evaluate
+    from assay.flows.drivers.deployed import evaluate_deployed
 
     for both in ({}, {"evaluation": "a", "spec_file": "b"}):
-        assert evaluate(**both, return_state=True).is_failed()
+        assert evaluate_deployed(**both, return_state=True).is_failed()
 
 
 def test_a_sweep_names_what_failed_and_advances_the_rest(in_prefect, tmp_path):
@@ -111,7 +111,7 @@ def test_a_sweep_names_what_failed_and_advances_the_rest(in_prefect, tmp_path):
     store = open_store(f"{tmp_path}/ledger")
     for name in ("good-1", "bad", "good-2"):
         world = World(tmp_path / name, store, n=60, name=name, budget={"labels": 2}, batch_size=2)
-        begin(store, world.spec)
+        begin_evaluation(store, world.spec)
     (tmp_path / "bad" / "labels.csv").unlink()
     state = sweep(store=store.url, return_state=True)
     assert state.is_failed()
@@ -131,5 +131,5 @@ def test_an_evaluation_survives_losing_prefect(in_prefect, tmp_path, monkeypatch
     monkeypatch.setattr("prefect.events.emit_event", away)
     store = open_store(f"{tmp_path}/ledger")
     world = World(tmp_path, store, n=60, name="lonely", budget={"labels": 2}, batch_size=2)
-    begin(store, world.spec)
+    begin_evaluation(store, world.spec)
     assert sweep(store=store.url, return_state=True).message == "1 finished"

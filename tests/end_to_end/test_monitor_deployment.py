@@ -18,7 +18,7 @@ pytestmark = pytest.mark.services
 
 
 def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
-    from assay.flows.drivers.deployed import monitor
+    from assay.flows.drivers.deployed import monitor_deployed
 
     write_stream(tmp_path, 2, drop_from=1, worse=0.45)
     store = open_store(str(tmp_path / "ledger"))
@@ -37,10 +37,10 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     found = in_prefect.get("deployments/name/assay-monitor/deployed-stream")
     try:
         assert found["parameters"] == {"name": "deployed-stream", "store": store.url}
-        assert found["entrypoint"] == "assay.flows.drivers.deployed.monitor"
+        assert found["entrypoint"] == "assay.flows.drivers.deployed.monitor_deployed"
         assert [s["schedule"]["interval"] for s in found["schedules"]] == [300.0]
 
-        state = monitor("deployed-stream", store.url, return_state=True)
+        state = monitor_deployed("deployed-stream", store.url, return_state=True)
         assert state.is_completed()
         assert "2 verdicts" in state.message
     finally:
@@ -60,7 +60,7 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
 def test_a_run_that_failed_is_told_by_the_name_of_its_monitor(in_prefect, tmp_path):
     from prefect.blocks.notifications import CustomWebhookNotificationBlock
 
-    from assay.flows.drivers.deployed import monitor
+    from assay.flows.drivers.deployed import monitor_deployed
 
     data = monitor_data(tmp_path, last="2026-11-01") | {"name": "nightly"}
     spec = MonitorSpec.from_data(data, "watch.yaml")
@@ -76,7 +76,7 @@ def test_a_run_that_failed_is_told_by_the_name_of_its_monitor(in_prefect, tmp_pa
         wanted = every["assay: a monitor failed"]
         automations.save(wanted)
         try:
-            state = monitor("nightly", store.url, return_state=True)
+            state = monitor_deployed("nightly", store.url, return_state=True)
             assert state.is_failed()
             assert ops.arrived.wait(150)
         finally:

@@ -11,7 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.alerts import deliver
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.mute import mute, unmute
 from assay.flows.monitor.opening import open_window
@@ -27,7 +27,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 
-MONITOR = layout.monitor("stream")
+MONITOR = layout.monitor_ledger("stream")
 
 
 def watched(spec, days):
@@ -291,7 +291,7 @@ def test_a_sweep_that_fails_on_a_window_tells_of_it_as_the_monitor(tmp_path):
     register(store, spec)
     window = spec.window("2026-11-01")
     opening = open_window(read_run(store, "stream", after(1)), window)
-    begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+    begin_evaluation(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
     labels = tmp_path / "labels-2026-11-01.csv"
     kept = labels.read_text()
     labels.unlink()
@@ -312,7 +312,7 @@ def test_an_error_that_is_none_of_ours_is_told_as_the_monitor_and_stops_no_other
     register(store, spec)
     window = spec.window("2026-11-01")
     opening = open_window(read_run(store, "stream", after(1)), window)
-    begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+    begin_evaluation(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
 
     def broken(*_arguments, **_options):
         raise TypeError("a reply of another shape")

@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import window_named
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.opening import open_window
 from assay.flows.monitor.run import read_run
@@ -42,7 +42,7 @@ def _watched(spec, days, store=None):
 
 def monitors_ledger(store):
     """What the store holds of the monitor."""
-    return Ledger(store, layout.monitor("stream"))
+    return Ledger(store, layout.monitor_ledger("stream"))
 
 
 def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp_path):
@@ -389,7 +389,7 @@ def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_pat
     # the schedule opens the window; its evaluation is left where people would be asked
     opening = open_window(read_run(store, "stream", after(1)), window_named("2026-11-01", spec.kind))
     window = window_named("2026-11-01", spec.kind)
-    begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+    begin_evaluation(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
     assert window_of(store, opening.evaluation) == ("stream", "2026-11-01")
     assert list(sweep_store(store).finished) == [opening.evaluation]
     judged = read_verdicts(monitors_ledger(store))
@@ -406,7 +406,7 @@ def test_windows_that_waited_for_the_reference_are_judged_with_it(tmp_path):
     for day in ("2026-11-02", "2026-11-01"):
         window = window_named(day, spec.kind)
         opening = open_window(read_run(store, "stream", after(2)), window)
-        begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+        begin_evaluation(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
         sweep_store(store, only=[opening.evaluation])
         judged = {verdict.window for verdict in read_verdicts(monitors_ledger(store))}
         assert judged == (set() if day == "2026-11-02" else {"2026-11-01", "2026-11-02"})

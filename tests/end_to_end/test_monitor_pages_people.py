@@ -43,7 +43,7 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     store = open_store(f"{tmp_path}/ledger")
     api = LabelStudioApi(label_studio.url, label_studio.token)
     register(store, spec)
-    monitors_ledger = Ledger(store, layout.monitor("paged"))
+    monitors_ledger = Ledger(store, layout.monitor_ledger("paged"))
     with webhook_receiver() as ops, mail_server() as mail:
         environment = {"OPS": ops.url(), "MAIL": mail.address()}
         for day in range(2):

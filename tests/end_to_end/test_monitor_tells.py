@@ -12,7 +12,7 @@ from doubles.world import World
 from services.receivers import mail_server, webhook_receiver
 
 from assay.flows.cli.main import run_command_line
-from assay.flows.listen.receiver import serve
+from assay.flows.listen.receiver import Receiver, serve
 from assay.tasks.ledger import open_store
 
 
@@ -134,8 +134,8 @@ def test_the_receiver_answers_prometheus_on_this_machine_only(watch, tmp_path):
         ready.set()
 
     thread = threading.Thread(target=lambda: serve(
-        open_store(str(tmp_path / "ledger")), "s" * 16, host="127.0.0.1", port=0, metrics=True, ready=take,
-        stop=stop,
+        open_store(str(tmp_path / "ledger")), "s" * 16, Receiver(host="127.0.0.1", port=0, metrics=True),
+        ready=take, stop=stop,
     ))
     thread.start()
     try:

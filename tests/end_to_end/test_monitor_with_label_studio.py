@@ -43,6 +43,6 @@ def test_people_are_asked_window_by_window_and_a_bad_window_is_told(label_studio
 
     done = tick(store, "by-people-daily", now=after(1))
     assert [(v.window, v.verdict) for v in done.verdicts] == [("2026-11-01", "breach")]
-    told = list(store.keys(layout.alerts(layout.monitor("by-people-daily"))))
+    told = list(store.keys(layout.alerts(layout.monitor_ledger("by-people-daily"))))
     assert told == ["monitors/by-people-daily/alerts/verdict-000001.json"]
     assert read_monitor_history(store, "by-people-daily").rows[0].bought == 12

@@ -8,7 +8,7 @@ import pytest
 from doubles.small_pool import small_spec
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
@@ -45,7 +45,7 @@ def evaluation(folder, adjudication=None, gold=None, **desk):
             writer.writeheader()
             writer.writerows(listed)
     store = MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     standing = advance(store, spec.name)
     while standing.state != "finished":   # somebody else was asked, and has answered by now
         standing = advance(store, spec.name)

@@ -10,7 +10,7 @@ from doubles.stream import FIRST, after, monitor_data, write_stream
 
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -54,7 +54,7 @@ def evaluated(folder, chosen, *, otherwise=None, n=400, **changes):
     if otherwise is not None:
         data["outcomes"]["otherwise"] = otherwise
     spec, store = Spec.from_json(data), MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return store, spec, advance(store, spec.name), predictions, {r["item_id"]: r["label"] for r in truth}
 
 
@@ -137,7 +137,7 @@ def test_two_outcomes_of_one_item_are_refused(tmp_path):
     data["pool"]["segments"] = []
     data["outcomes"] = {"source": str(tmp_path / "outcomes.csv")}
     with pytest.raises(BadInput, match="two different outcomes"):
-        begin(MemoryStore(), Spec.from_json(data))
+        begin_evaluation(MemoryStore(), Spec.from_json(data))
 
 
 @pytest.mark.parametrize(("outcomes", "pool", "message"), [
@@ -175,7 +175,7 @@ def test_a_window_is_judged_again_by_its_outcomes_once_they_are_complete(tmp_pat
     spec, store = with_outcomes(tmp_path, complete_after_days=30.0, otherwise="no"), MemoryStore()
     register(store, spec)
     assert not tick(store, "stream", now=after(2)).failed
-    openings = read_openings(Ledger(store, layout.monitor("stream")))
+    openings = read_openings(Ledger(store, layout.monitor_ledger("stream")))
     assert [(o.why, o.outcomes) for several in openings.values() for o in several] == [
         ("first", "arrived"), ("quiet", "arrived")
     ]
@@ -203,7 +203,7 @@ def test_an_outcome_holds_against_what_people_said_and_is_recorded(tmp_path):
     spec, store = with_outcomes(tmp_path, complete_after_days=30.0, otherwise="no"), MemoryStore()
     register(store, spec)
     tick(store, "stream", now=after(1))   # no file of outcomes is there yet: it is waited for
-    opening = read_openings(Ledger(store, layout.monitor("stream")))["2026-11-01"][0]
+    opening = read_openings(Ledger(store, layout.monitor_ledger("stream")))["2026-11-01"][0]
     assert opening.outcomes is None
     said = read_labels(Ledger(store, opening.evaluation), 1)
     turned = said[0]

@@ -8,8 +8,8 @@ import pytest
 from doubles.small_pool import small_spec
 
 from assay.evalcore.annotators.answers import class_answers
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import Timing, advance
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
@@ -109,12 +109,14 @@ def world(request, tmp_path):
     with (tmp_path / "labels.csv").open(newline="") as opened:
         made.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
     made.store, made.spec = MemoryStore(), spec
-    begin(made.store, spec, made.desk)
+    begin_evaluation(made.store, spec, made.desk)
     return made
 
 
 def step(world, **more):
-    return advance(world.store, world.name, world.desk, repost_after=timedelta(hours=1), **more)
+    return advance(
+        world.store, world.name, world.desk, timing=Timing(repost_after=timedelta(hours=1)), **more
+    )
 
 
 def the_round(world, number):
@@ -160,7 +162,7 @@ def test_skips_edits_deletions_and_late_answers_come_to_what_the_policy_says(wor
     for item in items:
         if item != late:
             world.answer(planned, item, world.truth[item])
-    closed = step(world, close_round=True)
+    closed = step(world, close_round="open")
     assert closed.to_json()["estimates"][0]["nonresponse"]["unanswered"] == 1
     world.answer(planned, late, world.truth[late])
     done = step(world, look_again=True)

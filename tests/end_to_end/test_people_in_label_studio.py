@@ -8,7 +8,7 @@ import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import layout
@@ -47,7 +47,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
         adjudication={"rule": "dawid-skene"},
     ))
     store = MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     assert advance(store, spec.name).state == "waiting"
     # 6 asked at a rate of 40%: 4 gold of 10
     planned = read_plan(Ledger(store, spec.name), 1)

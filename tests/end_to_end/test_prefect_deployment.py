@@ -12,7 +12,7 @@ import yaml
 from doubles.small_pool import small_spec, spec_json, write_small_pool
 from services.prefect_server import ROOT, PrefectServer, process_worker
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import open_store
@@ -39,7 +39,7 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
         yaml.safe_dump(spec_json(predictions, labels, name="Deployed_1", store=store.url))
     )
     swept = small_spec(server.folder / "pool", name="swept", budget={"labels": 20})
-    begin(store, swept)
+    begin_evaluation(store, swept)
 
     deployed = {d["name"]: d for d in server.post("deployments/filter")}
     assert {"evaluate", "sweep", "deliver"} <= set(deployed)

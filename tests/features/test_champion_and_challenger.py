@@ -36,7 +36,7 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
     assert last.overall.measured.upper < -0.05
     assert verify_monitor(store, "models").differences == ()
     assert verify(store, "models-2026-11-04").verified
-    breach = next(row.alert for row in outbox_rows(Ledger(store, layout.monitor("models"))))
+    breach = next(row.alert for row in outbox_rows(Ledger(store, layout.monitor_ledger("models"))))
     assert breach.subject.startswith("models: Accuracy of v2 minus v1 in breach: −0.")
     assert "must be at least −0.05" in breach.subject
     where = ["--store", str(tmp_path / "ledger"), "--json", "--out", str(tmp_path / "pages")]

@@ -13,8 +13,8 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precisio
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.flows.cli.main import run_command_line
-from assay.flows.evaluation.advance import Patience, advance, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import Patience, Timing, advance, drive
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
@@ -33,7 +33,7 @@ AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 
 def begun(store, folder: Path, /, **changes) -> Spec:
     spec = Spec.from_json(spec_of_classes(folder, **changes))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return spec
 
 
@@ -145,7 +145,7 @@ def test_ask_and_tell_revisions_skips_and_an_early_end(tmp_path):
     # of the second round three items stay without an answer when it is closed
     second = [question.item.item_id for question in desk.ask()]
     desk.tell({item: truth[item] for item in second[3:]})
-    standing = advance(store, "classes", close_round=True, repost_after=timedelta(0))
+    standing = advance(store, "classes", close_round="open", timing=Timing(repost_after=timedelta(0)))
     assert (standing.undecided, standing.known.unanswered, standing.labels) == (1, 3, 36)
     # a changed answer becomes a revision
     other = next(name for name in NAMES if name != truth[asked[1]])

@@ -8,8 +8,8 @@ from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.flows.evaluation.advance import NoRoundToClose, advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import NoRoundToClose, Timing, advance
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger
@@ -34,7 +34,7 @@ class Clock:
 def begun(folder, **changes):
     world = World(folder, **SMALL | changes)
     world.clock = Clock()
-    begin(world.store, world.spec, world.desk, now=world.clock)
+    begin_evaluation(world.store, world.spec, world.desk, now=world.clock)
     world.desk.answers = {}
     return world
 
@@ -75,7 +75,7 @@ def test_a_round_closed_on_request_records_who_did_not_answer_and_says_so(tmp_pa
     step(world)
     silent = answer_all_but(world, 4)
     assert step(world).waiting_for.answered == 8
-    standing = step(world, close_round=True)
+    standing = step(world, close_round="open")
     assert (standing.rounds, standing.labels, standing.state) == (1, 8, "waiting")   # the next is asked
     assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
     said = standing.to_json()["estimates"][0]["nonresponse"]
@@ -88,7 +88,7 @@ def test_without_a_decision_on_record_unanswered_items_are_not_verified(tmp_path
     world = begun(tmp_path)
     step(world)
     answer_all_but(world, 2)
-    step(world, close_round=True)
+    step(world, close_round="open")
     copied = MemoryStore()
     for key in world.store.keys(""):
         if key != layout.closing("small", 1):
@@ -102,7 +102,7 @@ def test_a_round_nobody_answered_cannot_be_closed(tmp_path):
     world = begun(tmp_path)
     step(world)
     with pytest.raises(NothingToStandFor, match="no answered item can stand for them"):
-        step(world, close_round=True)
+        step(world, close_round="open")
     assert not world.store.exists(layout.closing("small", 1))
     assert step(world).state == "waiting"
 
@@ -110,11 +110,11 @@ def test_a_round_nobody_answered_cannot_be_closed(tmp_path):
 def test_there_must_be_a_round_to_close(tmp_path):
     world = begun(tmp_path)
     with pytest.raises(NoRoundToClose, match="no round open"):
-        step(world, close_round=True)
+        step(world, close_round="open")
     world.desk.answers = dict(world.truth)
     step(world)
     with pytest.raises(NoRoundToClose, match="finished"):
-        step(world, close_round=True)
+        step(world, close_round="open")
 
 
 def test_an_item_that_arrived_twice_and_is_there_is_unanswered_and_not_deleted(tmp_path):
@@ -126,7 +126,7 @@ def test_an_item_that_arrived_twice_and_is_there_is_unanswered_and_not_deleted(t
     world.clock.time += timedelta(hours=2)
     step(world)                                     # posted again, and arrived again
     world.desk.delete(1, gone)
-    step(world, close_round=True)
+    step(world, close_round="open")
     assert (decided(world)[there].reason, decided(world)[gone].reason) == ("unanswered", "deleted")
     verified(world)
 
@@ -135,7 +135,7 @@ def test_unanswered_items_were_asked_so_they_count_against_the_budget(tmp_path):
     world = begun(tmp_path, n=240)
     step(world)
     answer_all_but(world, 4)
-    step(world, close_round=True)
+    step(world, close_round="open")
     world.desk.answers = dict(world.truth)
     done = step(world)
     # 12 asked in the first round, four of them answered late, and 12 in the second: a budget of 24
@@ -194,7 +194,7 @@ def test_a_late_answer_becomes_a_revision_at_the_next_advance(tmp_path):
     world = begun(tmp_path, budget={"labels": 60})
     step(world)
     silent = answer_all_but(world, 3)
-    step(world, close_round=True)
+    step(world, close_round="open")
     asked_again = set(planned(world, 2).item_id)
     late = [item for item in silent if item not in asked_again]
     assert late, "the seed leaves at least one item to the first round"
@@ -213,16 +213,16 @@ def test_a_round_that_is_named_is_closed_once_however_often_that_is_asked(tmp_pa
     world = begun(tmp_path)
     step(world)
     with pytest.raises(NoRoundToClose, match=r"round 2 .* is not open: round 1 is"):
-        step(world, close_round=True, round=2)
+        step(world, close_round=2)
     answer_all_but(world, 4)
-    assert step(world, close_round=True, round=1).rounds == 1
+    assert step(world, close_round=1).rounds == 1
     answer_all_but(world, 4, number=2)               # enough of the next to close that one too
-    assert step(world, close_round=True, round=1).rounds == 1
+    assert step(world, close_round=1).rounds == 1
     assert read_closing(Ledger(world.store, "small"), 2) is None
-    assert step(world, close_round=True, round=2).state == "finished"
-    assert step(world, close_round=True, round=2).state == "finished"
+    assert step(world, close_round=2).state == "finished"
+    assert step(world, close_round=2).state == "finished"
     with pytest.raises(NoRoundToClose, match="finished after 2 rounds"):
-        step(world, close_round=True, round=3)
+        step(world, close_round=3)
     verified(world)
 
 
@@ -230,9 +230,9 @@ def test_a_call_made_twice_without_a_name_does_not_close_a_round_nobody_answered
     world = begun(tmp_path)
     step(world)
     answer_all_but(world, 4)
-    step(world, close_round=True)
+    step(world, close_round="open")
     with pytest.raises(NothingToStandFor, match="no answered item can stand for them"):
-        step(world, close_round=True)
+        step(world, close_round="open")
     assert read_closing(Ledger(world.store, "small"), 2) is None
     assert step(world).rounds == 1
 
@@ -247,7 +247,7 @@ def test_two_that_close_a_round_at_once_close_that_one_and_agree(tmp_path):
         def close(world=world, start=start, errors=errors):
             start.wait()
             try:
-                step(world, close_round=True, round=1)
+                step(world, close_round=1)
             except BaseException as error:
                 errors.append(error)
 
@@ -272,8 +272,8 @@ def test_a_power_cut_at_any_effect_of_closing_early_changes_nothing(tmp_path, wh
 
     def close(world, fuse):
         return advance(
-            Fused(world.store, fuse), "small", Fused(world.desk, fuse), now=world.clock,
-            repost_after=timedelta(hours=1), close_round=True, round=1,
+            Fused(world.store, fuse), "small", Fused(world.desk, fuse),
+            timing=Timing(now=world.clock, repost_after=timedelta(hours=1)), close_round=1,
         )
 
     smooth, fuse = halfway.copy(), Fuse()
@@ -284,7 +284,7 @@ def test_a_power_cut_at_any_effect_of_closing_early_changes_nothing(tmp_path, wh
             close(cut, Fuse(at, when))
         if cut.store.exists(layout.closing("small", 1)):
             step(cut)                                   # it is decided: whoever comes next closes it
-        step(cut, close_round=True, round=1)            # said again, however far the first came
+        step(cut, close_round=1)            # said again, however far the first came
         assert cut.record() == smooth.record(), f"{when} effect {at}, {fuse.effects[at - 1]}"
 
 

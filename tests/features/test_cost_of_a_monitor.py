@@ -20,7 +20,7 @@ from benchmarks.ledger_cost.watched import Watched
 from benchmarks.ledger_cost.windows import windows
 from benchmarks.recovery.crowds import answer_all
 
-NAME = layout.monitor("stream")
+NAME = layout.monitor_ledger("stream")
 
 
 def test_a_run_makes_as_many_calls_with_sixty_windows_as_with_twelve(tmp_path):

@@ -5,7 +5,7 @@ from doubles.counted_store import CountedStore
 from doubles.world import World
 
 from assay.evalcore.evaluation import state
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import checkpoint_values, layout
 
@@ -35,7 +35,7 @@ class Slow(World):
             "n": 120, "batch_size": LABELS, "target": {"half_width": 1e-6}, "measure": "f1",
         } | changes)
         self.desk.answers = {}
-        begin(self.store, self.spec, self.desk)
+        begin_evaluation(self.store, self.spec, self.desk)
         self.advance()
 
     def answer(self):

@@ -7,7 +7,7 @@ from doubles.world import World
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import Collected
 from assay.tasks.ledger import checkpoints, layout, record
@@ -28,7 +28,7 @@ class Slow(World):
             "budget": {"labels": 60},
         } | changes)
         self.desk.answers = {}
-        begin(self.store, self.spec, self.desk)
+        begin_evaluation(self.store, self.spec, self.desk)
         self.advance()
         for _ in range(rounds):
             self.close()

@@ -9,7 +9,7 @@ from doubles.outcomes import spec_of, write_pairs
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold, not_begun
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
@@ -24,7 +24,7 @@ AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 
 def run(data):
     store, spec = MemoryStore(), Spec.from_json(data)
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return store, drive(store, spec.name, patience=AT_ONCE)
 
 
@@ -69,7 +69,7 @@ def test_from_the_command_line_a_run_is_estimated_from_and_verified(tmp_path):
 def test_what_is_known_between_rounds_fits_a_checkpoint(tmp_path):
     write_pool(tmp_path, n=120)
     store, spec = MemoryStore(), Spec.from_json(spec_of_classes(tmp_path, method="dirichlet-tree"))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     drive(store, spec.name, patience=AT_ONCE)
     opened = open_evaluation(store, spec.name)
     begun = not_begun(opened.statistics)

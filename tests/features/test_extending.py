@@ -266,7 +266,7 @@ def test_the_report_says_it_and_names_what_would_decide(tmp_path):
 def test_the_window_of_a_monitor_is_refused(tmp_path):
     world = World(tmp_path, **SMALL, name="stream-2026-11-01")
     world.run()
-    create_opening(Ledger(world.store, layout.monitor("stream")), opening(
+    create_opening(Ledger(world.store, layout.monitor_ledger("stream")), opening(
         window="2026-11-01", evaluation="stream-2026-11-01"
     ))
     with pytest.raises(CannotExtend, match="belongs to window 2026-11-01 of monitor 'stream'"):

@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.evaluation import Spec
 
@@ -24,7 +24,7 @@ def run(folder: Path, data: dict) -> str:
     where = str(folder / "store")
     store = open_store(where)
     spec = Spec.from_json(data)
-    begin(store, spec)
+    begin_evaluation(store, spec)
     drive(store, spec.name, patience=AT_ONCE)
     return where
 
@@ -206,7 +206,7 @@ def test_draws_that_no_other_measure_can_reuse_are_refused(tmp_path, capsys):
 def test_nothing_is_said_before_the_first_label(tmp_path, capsys):
     predictions, labels = write_small_pool(tmp_path, n=60)
     where = str(tmp_path / "store")
-    begin(open_store(where), Spec.from_json(spec_json(
+    begin_evaluation(open_store(where), Spec.from_json(spec_json(
         predictions, labels, desk={"kind": "folder", "path": str(tmp_path / "desk")}, budget={"labels": 20}
     )))
     code, found = called(capsys, "estimate", "small", "--store", where, "--measure", "f1")

@@ -8,7 +8,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
 from assay.evalcore.errors import BadInput
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
@@ -47,7 +47,7 @@ def test_a_file_and_an_export_of_the_same_labels_are_the_same_evidence(tmp_path)
     rows = [[f"item-{i:04d}", "match"] for i in range(40)] + [["not of this pool", "match"]]
     worlds = [World(tmp_path, **SMALL, warm_start=one(tmp_path, rows)) for one in (given, export)]
     for world in worlds:
-        begin(world.store, world.spec, world.desk)
+        begin_evaluation(world.store, world.spec, world.desk)
         assert verify(world.store, "small").differences == ()
     assert kept(worlds[0]) == kept(worlds[1])
     assert [(one.item_id, one.label, one.weight, one.shown_hash) for one in kept(worlds[0])] == [

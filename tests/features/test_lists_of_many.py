@@ -8,7 +8,7 @@ from doubles.world import World
 
 from assay.flows.alerts import outbox_of_all
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.finished import finished_since, standings
 from assay.flows.record.opened import UnknownEvaluation, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing
@@ -27,7 +27,7 @@ def filled(tmp_path_factory):
     begin_all(world.store, many_specs(folder / "many", SOME, budget={"labels": 2}, method="passive"))
     sweep_store(world.store, workers=1)
     world.desk.answers = {}
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.advance()
     return dict(world.store._values), world
 

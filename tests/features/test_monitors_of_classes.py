@@ -38,7 +38,7 @@ def test_a_drop_is_called_and_every_verdict_is_recomputed(tmp_path):
     called = [row.state == "breach" for row in history.rows]
     assert called[:4] == [False] * 4, "before the drop"
     assert called[5], "a window after it at the latest"
-    ledger = Ledger(store, layout.monitor("animals"))
+    ledger = Ledger(store, layout.monitor_ledger("animals"))
     for verdict in read_verdicts(ledger):
         assert verdict.overall.source == "draws"
     found = verify_monitor(store, "animals")

@@ -8,7 +8,7 @@ from doubles import classes, outcomes, small_pool
 
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
@@ -46,7 +46,7 @@ def _spec(kind, folder, share):
 def test_an_item_with_an_outcome_is_drawn_and_asks_nobody(kind, tmp_path):
     spec, known = _spec(kind, tmp_path, 0.5)
     store = MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     standing = advance(store, spec.name)
     drawn = [one for n in range(1, standing.rounds + 1) for one in read_labels(Ledger(store, spec.name), n)]
     assert {one.item_id for one in drawn if one.reason == "reused"} == known & {one.item_id for one in drawn}
@@ -59,7 +59,7 @@ def test_an_item_with_an_outcome_is_drawn_and_asks_nobody(kind, tmp_path):
 def test_where_all_are_known_the_value_is_exact_and_nobody_is_asked(kind, tmp_path):
     spec, known = _spec(kind, tmp_path, 1.0)
     store = MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     standing = advance(store, spec.name)
     assert (standing.state, standing.rounds, standing.labels) == ("finished", 1, len(known))
     assert {row.interval for row in standing.rows() if row.value is not None} == {"exact"}

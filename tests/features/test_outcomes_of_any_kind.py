@@ -12,9 +12,10 @@ from doubles.stream import FIRST, after
 from doubles.stream_of_classes import classes_data
 from sklearn.metrics import f1_score, mean_squared_error, r2_score
 
+from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
-from assay.flows.evaluation.advance import Patience, advance, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.advance import Patience, Timing, advance, drive
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -39,7 +40,7 @@ AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 
 def run(kind: str, folder: Path, /, store=None, **changes) -> tuple[MemoryStore, Standing]:
     store = store or MemoryStore()
-    begin(store, Spec.from_json(spec_of(kind, folder, **changes)))
+    begin_evaluation(store, Spec.from_json(spec_of(kind, folder, **changes)))
     return store, drive(store, kind, patience=AT_ONCE)
 
 
@@ -60,6 +61,33 @@ def test_a_run_is_finished_verified_reported_and_the_same_again(tmp_path, kind):
     page = render_report(report_data(open_evaluation(store, kind), standing))["report.html"].decode()
     title = {"number": "Predictions and labels", "tags": "Tag by tag", "preference": "Who won"}[kind]
     assert f">{title}</h2>" in page
+
+
+@pytest.mark.parametrize("form", ["printed", "corrected"])
+def test_tags_by_appendix_d_run_live(tmp_path, form):
+    write_tags(tmp_path)
+    store, standing = run(
+        "tags", tmp_path, method=f"bernoulli:form={form}", measure=["micro_f1", "macro_f1_of_means", "f1"],
+        pool_segments=["predicted"],
+    )
+    assert (standing.state, standing.labels) == ("finished", 40)
+    assert {row.interval for row in standing.rows() if row.segment is None} == {"beta"}
+    assert all(row.lower <= row.value <= row.upper for row in standing.rows() if row.segment is None)
+    assert verify(store, "tags").differences == ()
+    page = render_report(report_data(open_evaluation(store, "tags"), standing))["report.html"].decode()
+    assert "beta interval" in page
+    everything = {"budget": {"labels": N}, "batch_size": 50}
+    _, labelled_out = run("tags", tmp_path, method=f"bernoulli:form={form}", **everything)
+    assert all(row.lower == row.value == row.upper for row in labelled_out.rows())
+
+
+@pytest.mark.parametrize(("kind", "method", "why"), [
+    ("number", "bernoulli:form=printed", "is for tags, not for number"),
+    ("tags", "bernoulli:trust=0.8", "trust is for tags with form="),
+])
+def test_what_appendix_d_has_nothing_for_is_refused(tmp_path, kind, method, why):
+    with pytest.raises(BadInput, match=why):
+        Spec.from_json(spec_of(kind, tmp_path, method=method))
 
 
 def test_labelled_out_the_values_are_those_of_scikit_learn(tmp_path):
@@ -119,14 +147,14 @@ def test_numbers_at_the_callers_desk_with_skips_changed_answers_and_an_early_end
     spec = Spec.from_json(spec_of(
         "number", tmp_path, desk={"kind": "caller"}, skipped="set-aside", batch_size=10, budget={"labels": 20}
     ))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     desk = CallerDesk(store, evaluation="number", answers=spec.labels.answers)
     advance(store, "number")
     first = [one.item.item_id for one in desk.ask()]
     with pytest.raises(Exception, match="is no answer of evaluation 'number'"):
         desk.tell({first[0]: 101})
     desk.tell({item: truth[item] for item in first[2:]} | {first[0]: None})
-    standing = advance(store, "number", close_round=True, repost_after=timedelta(0))
+    standing = advance(store, "number", close_round="open", timing=Timing(repost_after=timedelta(0)))
     assert (standing.labels, standing.undecided, standing.known.unanswered) == (8, 1, 1)
     before = values(standing)["mae", None]
     desk.tell({first[2]: 0})
@@ -140,7 +168,7 @@ def test_the_folder_takes_sets_of_tags(tmp_path):
     truth = write_tags(tmp_path)
     store = MemoryStore()
     desk = {"kind": "folder", "path": str(tmp_path / "d")}
-    begin(store, Spec.from_json(spec_of("tags", tmp_path, desk=desk)))
+    begin_evaluation(store, Spec.from_json(spec_of("tags", tmp_path, desk=desk)))
     assert advance(store, "tags").state == "waiting"
     folder = tmp_path / "d" / "tags"
     assert 'joined by "|", or none' in (folder / "INSTRUCTIONS.txt").read_text(encoding="utf-8")
@@ -159,7 +187,7 @@ def test_two_answers_are_compared_blind_and_what_was_shown_is_recorded(tmp_path)
     truth = write_pairs(tmp_path)
     store = MemoryStore()
     spec = Spec.from_json(spec_of("preference", tmp_path, desk={"kind": "caller"}))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     advance(store, "preference")
     desk = CallerDesk(store, evaluation="preference", answers=spec.labelling.blind.answers)
     waiting = desk.ask()

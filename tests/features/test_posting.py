@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from doubles.world import World
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger.record import Ledger
@@ -34,7 +34,7 @@ class Clock:
 def world(tmp_path):
     made = World(tmp_path, n=60, budget={"labels": 8}, batch_size=4)
     made.clock = Clock()
-    begin(made.store, made.spec, made.desk, now=made.clock)
+    begin_evaluation(made.store, made.spec, made.desk, now=made.clock)
     return made
 
 
@@ -238,7 +238,7 @@ def test_a_tie_goes_to_one_more_person(tmp_path):
     world = World(tmp_path, n=60, budget={"labels": 4}, batch_size=4,
                   desk={"kind": "simulated", "labels": str(tmp_path / "labels.csv"),
                         "annotators_per_item": 2})
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     world.advance()
     tied, *others = asked(world)

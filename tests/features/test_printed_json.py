@@ -19,7 +19,7 @@ from assay.flows.cli.main import COMMANDS, run_command_line
 from assay.flows.cli.schemas import FORMS
 from assay.flows.demo import Demo
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
@@ -115,9 +115,9 @@ def place(tmp_path_factory):
         for name, spec in specs.items():
             (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec))
         for name in ("small", "systems"):
-            begin(open_store("ledger"), Spec.from_json(specs[name]))
+            begin_evaluation(open_store("ledger"), Spec.from_json(specs[name]))
             drive(open_store("ledger"), name, patience=Patience(first=0.0, longest=0.0, in_all=0.0))
-        begin(open_store("ledger"), Spec.from_json(specs["asks"]))
+        begin_evaluation(open_store("ledger"), Spec.from_json(specs["asks"]))
         assert run_command_line(["advance", "asks", *STORE]) == 5
         assert run_command_line(["monitor", "watch.yaml", "--once", *STORE]) == 3
         yield folder

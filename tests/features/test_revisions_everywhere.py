@@ -10,7 +10,7 @@ from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.finished import finished_since, forget_finished
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
@@ -91,7 +91,7 @@ def verified(world):
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_revised_in_the_middle_and_at_the_end_are_verified(tmp_path, kind):
     world = KINDS[kind](tmp_path)
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
     planned = read_plan(Ledger(world.store, world.spec.name), 1)
@@ -181,7 +181,7 @@ def test_one_person_and_no_gold_leave_nothing_to_record(tmp_path):
 
 def test_gold_nobody_answered_is_no_non_response(tmp_path):
     world = several_people(tmp_path, "majority")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.votes = lambda item, _person: world.desk.answers[item]
     world.desk.answers = {}
     step(world)
@@ -190,7 +190,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {item: world.truth[item] for item in asked}
     assert step(world).waiting_for.answered == 8
-    standing = step(world, close_round=True, round=1)
+    standing = step(world, close_round=1)
     assert (standing.rounds, standing.labels) == (1, 8)
     assert "nonresponse" not in standing.to_json()["estimates"][0]
     assert read_closing(Ledger(world.store, "small"), 1) == "request"
@@ -203,7 +203,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
         ([i for i in heard if second.prediction[second.item_id.index(i)] == f] for f in (0, 1)), key=len
     )[0]
     world.desk.answers = {i: world.truth[i] for i in (*heard, *second.gold) if i != silent}
-    standing = step(world, close_round=True, round=2)
+    standing = step(world, close_round=2)
     said = standing.to_json()["estimates"][0]["nonresponse"]
     assert (said["unanswered"], said["response_rate"]) == (1, 15 / 16)
     assert set(read_gold_answers(Ledger(world.store, "small"), 2)) == set(second.gold)
@@ -212,7 +212,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
 
 def test_gold_that_somebody_removed_twice_keeps_no_label_waiting(tmp_path):
     world = several_people(tmp_path, "dawid-skene")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
     planned = read_plan(Ledger(world.store, "small"), 1)
@@ -228,12 +228,12 @@ def test_gold_that_somebody_removed_twice_keeps_no_label_waiting(tmp_path):
 
 def test_only_gold_that_was_answered_closes_no_round(tmp_path):
     world = several_people(tmp_path, "majority")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
     world.desk.answers = {i: world.truth[i] for i in read_plan(Ledger(world.store, "small"), 1).gold}
     with pytest.raises(NothingToStandFor):
-        step(world, close_round=True)
+        step(world, close_round="open")
 
 
 def test_a_sweep_that_looks_again_revises_what_finished_lately_and_isolates_failures(tmp_path, monkeypatch):

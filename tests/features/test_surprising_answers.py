@@ -8,7 +8,7 @@ from doubles import classes, outcomes, small_pool
 
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.ledger.record import Ledger
@@ -45,7 +45,7 @@ def test_a_surprising_answer_is_asked_of_others_who_decide(kind, tmp_path):
     with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as opened:
         truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
     store, ledger = MemoryStore(), None
-    begin(store, spec)
+    begin_evaluation(store, spec)
     ledger = Ledger(store, spec.name)
     desk = CallerDesk(store, evaluation=spec.name, answers=spec.labels.answers)
     tried: dict[str, int] = {}

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, advance, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.record import Ledger
@@ -36,7 +36,7 @@ BY_SCIKIT = {
 
 def run(folder: Path, /, **changes):
     spec, store = Spec.from_json(spec_of_systems(folder, **changes)), MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return store, drive(store, spec.name, patience=AT_ONCE)
 
 
@@ -132,7 +132,7 @@ def test_classes_are_compared_and_people_see_no_prediction(tmp_path):
         pool_systems={"a": {"prediction": "p1"}, "b": {"prediction": "p1"}},
         desk={"kind": "folder", "path": str(tmp_path / "desk")},
     ))
-    begin(store, spec)
+    begin_evaluation(store, spec)
     advance(store, "systems")
     with (tmp_path / "desk" / "systems" / "round-0001.csv").open(encoding="utf-8-sig") as opened:
         [header, *_] = csv.reader(opened)

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.record import Ledger
@@ -54,7 +54,7 @@ def spec_of(folder, labels, systems, measure, budget=N, **changes):
 
 def run(folder, *args, **kwargs):
     spec, store = Spec.from_json(spec_of(folder, *args, **kwargs)), MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     return store, drive(store, spec.name, patience=AT_ONCE)
 
 

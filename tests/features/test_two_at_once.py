@@ -11,7 +11,7 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
@@ -37,7 +37,7 @@ def test_two_advances_at_once_do_what_one_does(places, tmp_path):
     for n, place in enumerate(places):
         world = World(tmp_path, open_store(place), n=80, budget={"labels": 6}, batch_size=3)
         world.spec = alone.spec
-        begin(world.store, world.spec, world.desk)
+        begin_evaluation(world.store, world.spec, world.desk)
         _both_at_once(world)
         assert world.advance(repost_after=timedelta(hours=1)).state == "finished"
         assert world.record() == expected, f"time {n}"
@@ -48,7 +48,7 @@ def test_two_advances_at_once_do_what_one_does(places, tmp_path):
 
 def test_two_begins_at_once_freeze_one_pool(places, tmp_path):
     world = World(tmp_path, open_store(places[0]), n=80)
-    _at_once(lambda: begin(world.store, world.spec, world.desk))
+    _at_once(lambda: begin_evaluation(world.store, world.spec, world.desk))
     assert sum(key.endswith("manifest.json") for key in world.store.keys("")) == 1
     assert world.advance().state == "finished"
 

@@ -8,9 +8,9 @@ from doubles import classes, outcomes, small_pool
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import close_round
-from assay.evalcore.evaluation.state import begin as start
+from assay.evalcore.evaluation.state import before_any_label as start
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
@@ -49,7 +49,7 @@ def test_bounds_are_those_of_the_items_decided_either_way(kind, tmp_path):
     with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as opened:
         truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
     store, undecided = MemoryStore(), set()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     desk = CallerDesk(store, evaluation=spec.name, answers=spec.labels.answers)
     while advance(store, spec.name).state != "finished":
         asked = [one.item.item_id for one in desk.ask()]

@@ -11,7 +11,7 @@ import yaml
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
@@ -59,7 +59,7 @@ def spec_of(folder, **changes):
 
 def run(folder, **changes):
     store = MemoryStore()
-    begin(store, Spec.from_json(spec_of(folder, **changes)))
+    begin_evaluation(store, Spec.from_json(spec_of(folder, **changes)))
     return store, drive(store, "prompts", patience=AT_ONCE)
 
 

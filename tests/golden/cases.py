@@ -21,7 +21,7 @@ from assay.evalcore.methods.two_classes.registry import METHODS, method_names
 from assay.evalcore.methods.two_classes.registry import method as find
 from assay.flows.demo import run_demo
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.tasks.ledger import open_store
@@ -72,7 +72,7 @@ def live(pool: str, method: str) -> dict[str, Any]:
         origin="the golden file",
     )
     store = MemoryStore()
-    begin(store, spec)
+    begin_evaluation(store, spec)
     advance(store, pool)
     return of_evaluation(store, pool)
 

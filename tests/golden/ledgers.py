@@ -22,7 +22,7 @@ from doubles.stream_of_classes import a_monitor_of_classes, write_classes
 from golden.answers import of_evaluation, plain
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
@@ -67,7 +67,7 @@ def specs(folder: Path) -> dict[str, dict[str, Any]]:
 
 def make(folder: Path, store: Store) -> None:
     for data in specs(folder).values():
-        begin(store, Spec.from_json(data))
+        begin_evaluation(store, Spec.from_json(data))
         advance(store, data["name"])
     days = folder / "days"
     days.mkdir()
@@ -80,7 +80,7 @@ def make(folder: Path, store: Store) -> None:
 def half(folder: Path, store: Store) -> None:
     known = specs(folder)
     for name in TOLD:
-        begin(store, Spec.from_json({**known[name], "desk": {"kind": "caller"}}))
+        begin_evaluation(store, Spec.from_json({**known[name], "desk": {"kind": "caller"}}))
         advance(store, name)
         _tell(folder, store, name)
         advance(store, name)

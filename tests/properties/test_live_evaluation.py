@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method, method_names
 from assay.evalcore.outcomes.base import UNDECIDED
@@ -37,7 +37,7 @@ def live(pool, method_name, measures, seed=1):
 def test_labelling_everything_gives_the_exact_value_of_every_measure(method_name):
     pool = synthetic_pool(70, seed=3)
     question, items_of = live(pool, method_name, MEASURES)
-    state, bought = begin(question), set()
+    state, bought = before_any_label(question), set()
     while not state.exhausted:
         p = plan(question, state, 9)
         items = items_of(p)
@@ -65,7 +65,7 @@ def test_labelling_everything_gives_the_exact_value_of_every_measure(method_name
 def test_any_small_pool_is_evaluated_to_the_end(seed, n_items, size, method_name, measure_name):
     pool = synthetic_pool(n_items, seed=seed, noise=3.0)
     question, items_of = live(pool, method_name, [measure_name], seed)
-    state = begin(question)
+    state = before_any_label(question)
     while not state.exhausted:
         p = plan(question, state, size)
         state = observe(question, state, p, pool.label[items_of(p)])
@@ -90,7 +90,7 @@ def test_the_same_rounds_give_the_same_plan_to_the_last_bit():
     plans = []
     for _ in range(2):
         question, items_of = live(pool, "dirichlet-tree", [("f1", None)])
-        state = begin(question)
+        state = before_any_label(question)
         for _ in range(4):
             p = plan(question, state, 20)
             state = observe(question, state, p, pool.label[items_of(p)])
@@ -102,20 +102,20 @@ def test_the_same_rounds_give_the_same_plan_to_the_last_bit():
 def test_the_order_of_labels_within_a_round_does_not_matter():
     pool = synthetic_pool(300, seed=8)
     question, items_of = live(pool, "dirichlet-tree", [("f1", None)])
-    p = plan(question, begin(question), 40)
+    p = plan(question, before_any_label(question), 40)
     labels = pool.label[items_of(p)]
     shuffled = np.random.default_rng(0).permutation(len(labels))
     columns = {name: getattr(p, name)[shuffled] for name in ("cell", "rank", "ask", "probability")}
     other = replace(p, **columns)
-    a = estimates(question, observe(question, begin(question), p, labels))
-    b = estimates(question, observe(question, begin(question), other, labels[shuffled]))
+    a = estimates(question, observe(question, before_any_label(question), p, labels))
+    b = estimates(question, observe(question, before_any_label(question), other, labels[shuffled]))
     assert a == b
 
 
 def test_undecided_items_are_set_aside_and_counted():
     pool = synthetic_pool(60, seed=4)
     question, items_of = live(pool, "dirichlet-tree", [("f1", None)])
-    state, undecided = begin(question), set()
+    state, undecided = before_any_label(question), set()
     while not state.exhausted:
         p = plan(question, state, 10)
         items = items_of(p)

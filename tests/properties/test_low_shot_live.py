@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
@@ -34,14 +34,14 @@ def test_undecided_items_leave_the_pool_and_the_rest_is_measured_exactly(name):
         method=m, cells=partition.cells, measures=(measure("f1"), measure("accuracy")), confidence=0.95,
         seed=1, evaluation="test",
     )
-    state = begin(question)
+    state = before_any_label(question)
     while not state.exhausted:
         p = plan(question, state, 60)
         assert p.ask.sum() <= 60
         items = order[offset[p.cell] + p.rank]
         labels = np.where(undecided[items], UNDECIDED, pool.label[items])
         # the design as a later run reads it from the ledger
-        stored = replace(p, design=Design.from_columns(p.design.to_columns()))
+        stored = replace(p, design=CountedDesign.from_columns(p.design.to_columns()))
         state = observe(question, state, stored, labels)
         for e in estimates(question, state):
             assert e.value is None or e.lower <= e.value <= e.upper

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.pool.partition import build_partition
@@ -30,7 +30,7 @@ def run(asked, cell, pool, rounds, size):
     """States and plans of so many rounds, labelled with the pool's truth."""
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(asked.cells.n_cells))
-    state = begin(asked)
+    state = before_any_label(asked)
     for _ in range(rounds):
         if state.exhausted:
             break

@@ -11,7 +11,7 @@ import pytest
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.registry import METHODS
@@ -101,7 +101,7 @@ def check(estimate):
 def test_a_number_is_finite_or_it_is_said_why_not(name, method):
     pool = POOLS[name]
     cell, question = question_of(pool, method)
-    state = begin(question)
+    state = before_any_label(question)
     for size in (1, 4, N):
         for estimate in estimates(question, state):
             check(estimate)

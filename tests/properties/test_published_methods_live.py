@@ -7,11 +7,11 @@ from doubles.published import PUBLISHED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
@@ -52,7 +52,7 @@ def live(pool, method_name, measures, seed=1):
 def test_any_small_pool_is_evaluated_to_the_end(seed, n_items, size, method_name, measures):
     pool = synthetic_pool(n_items, seed=seed, noise=3.0)
     question, items_of = live(pool, method_name, measures, seed)
-    state, bought = begin(question), set()
+    state, bought = before_any_label(question), set()
     while not state.exhausted:
         p = plan(question, state, size)
         items = items_of(p)
@@ -83,14 +83,14 @@ def test_the_ledger_columns_of_a_design_give_the_same_state_again(method_name):
     question, items_of = live(pool, method_name, [("f1", None)])
     ends = []
     for stored in (False, True):
-        state = begin(question)
+        state = before_any_label(question)
         for _ in range(4):
             p = plan(question, state, 20)
             if stored:
                 columns = p.design.to_columns()
                 p = type(p)(
                     cell=p.cell, rank=p.rank, ask=p.ask, probability=p.probability, census=p.census,
-                    design=Design.from_columns(columns),
+                    design=CountedDesign.from_columns(columns),
                 )
             state = observe(question, state, p, pool.label[items_of(p)])
         ends.append((estimates(question, state), plan(question, state, 20)))
@@ -103,7 +103,7 @@ def test_the_ledger_columns_of_a_design_give_the_same_state_again(method_name):
 def test_undecided_items_are_set_aside(method_name):
     pool = synthetic_pool(60, seed=4)
     question, items_of = live(pool, method_name, [("f1", None)])
-    state, undecided = begin(question), set()
+    state, undecided = before_any_label(question), set()
     while not state.exhausted:
         p = plan(question, state, 10)
         items = items_of(p)
@@ -124,7 +124,7 @@ def test_undecided_items_are_set_aside(method_name):
 def test_draws_without_replacement_fill_the_batch_exactly(method_name):
     pool = synthetic_pool(500, seed=2)
     question, items_of = live(pool, method_name, [("f1", None)])
-    state = begin(question)
+    state = before_any_label(question)
     for size in (7, 1, 30, 100):
         p = plan(question, state, size)
         assert p.ask.sum() == len(p.cell) == size
@@ -135,7 +135,7 @@ def test_draws_without_replacement_fill_the_batch_exactly(method_name):
 def test_labels_drawn_for_one_measure_answer_for_another_that_looks_at_the_same_items():
     pool = synthetic_pool(400, seed=5)
     question, items_of = live(pool, "dirichlet-tree:reuse=0.2", [("f1", None)])
-    state = begin(question)
+    state = before_any_label(question)
     for _ in range(5):
         p = plan(question, state, 20)
         state = observe(question, state, p, pool.label[items_of(p)])
@@ -148,8 +148,8 @@ def test_labels_drawn_for_one_measure_answer_for_another_that_looks_at_the_same_
 def test_labels_cannot_answer_for_items_that_were_never_at_risk():
     pool = synthetic_pool(400, seed=5)
     question, items_of = live(pool, "sawade", [("precision", None)])
-    p = plan(question, begin(question), 20)
-    state = observe(question, begin(question), p, pool.label[items_of(p)])
+    p = plan(question, before_any_label(question), 20)
+    state = observe(question, before_any_label(question), p, pool.label[items_of(p)])
     with pytest.raises(BadInput, match=r"recall depends on items that precision never looks at"):
         reuse(question, state, [measure("recall")])
 
@@ -157,7 +157,7 @@ def test_labels_cannot_answer_for_items_that_were_never_at_risk():
 def test_the_joint_region_is_centred_on_the_estimates():
     pool = synthetic_pool(400, seed=5)
     question, items_of = live(pool, "dirichlet-flat", [("precision", None), ("recall", None)])
-    state = begin(question)
+    state = before_any_label(question)
     for _ in range(4):
         p = plan(question, state, 25)
         state = observe(question, state, p, pool.label[items_of(p)])

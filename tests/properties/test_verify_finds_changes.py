@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.evalcore.errors import BadInput
 from assay.flows.alerts import raise_failure
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import UnknownEvaluation, utc_now
 from assay.flows.verify.beside import check_beside
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
@@ -251,7 +251,7 @@ def test_alerts_that_the_verdicts_call_for_and_those_of_failures_are_no_differen
 def test_a_lost_identity_stops_the_evaluation_and_is_not_made_again(tmp_path, rounds):
     world = World(tmp_path, **SMALL)
     answers, world.desk.answers = world.desk.answers, {}
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     if rounds:
         world.advance()
     world.desk.answers = answers
@@ -259,7 +259,7 @@ def test_a_lost_identity_stops_the_evaluation_and_is_not_made_again(tmp_path, ro
     store = store_of({key: blob for key, blob in ledger.items() if key != "small/identity.json"})
     for again in (False, True):
         if again:
-            begin(store, world.spec)
+            begin_evaluation(store, world.spec)
         with pytest.raises(record.DamagedRecord, match=r"small/identity\.json: is missing; restore this key"):
             advance(store, "small")
     assert not store.exists("small/identity.json")
@@ -450,7 +450,7 @@ def test_an_evaluation_that_never_began_is_unknown(finished):
 def test_a_running_evaluation_is_verified_as_far_as_it_goes(tmp_path):
     world = World(tmp_path, **SMALL)
     answers, world.desk.answers = world.desk.answers, {}
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     assert verify(world.store, "small").verified
     assert world.advance().state == "waiting"
     waiting = verify(world.store, "small")
@@ -475,7 +475,7 @@ def test_skips_ties_deletions_and_changed_minds_are_decided_again_as_they_were(t
     world = World(tmp_path, n=60, budget={"labels": 12}, batch_size=6, desk=desk)
     for item_id in world.truth:
         world.desk.people[item_id] = 2
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers, truth = {}, world.desk.answers
     world.advance()
     asked = [a.item_id for a in _asked(world, 1)]

@@ -7,13 +7,13 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
-from assay.evalcore.design.proposal import relevant_cells, variance_minimising
-from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.design.proposal import LabelledCells, relevant_cells, variance_minimising
+from assay.evalcore.design.round import CountedDesign, RoundLabels
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
-from assay.evalcore.replay.pool import prepare
-from assay.evalcore.replay.run import replay, summarise
+from assay.evalcore.replay.pool import prepared_cells
+from assay.evalcore.replay.run import simulate, summarise
 
 FALSE_ALARM = 1e-6  # chance that correct code would fail on a fresh seed
 Z = norm.isf(FALSE_ALARM / 2)
@@ -22,7 +22,7 @@ Z = norm.isf(FALSE_ALARM / 2)
 def static_design(cells, by_label, q):
     """A with-replacement design that treats every item as unlabelled."""
     zeros = np.zeros((1, cells.n_cells, 2))
-    return Design(
+    return CountedDesign(
         replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=q[None], labelled=zeros,
         model=by_label[None, :, 1] / cells.size, gradient=zeros[..., 0], census=np.zeros(1, bool),
     )
@@ -33,7 +33,7 @@ def static_design(cells, by_label, q):
 def test_the_delta_variance_is_the_variance_of_ten_thousand_runs(name):
     # M&R theorem 2 for a fixed proposal: n draws from q, √n (Ĝ - G) → N(0, Σ)
     pool = synthetic_pool(500, seed=1)
-    cells, by_label = prepare(method("dirichlet-tree"), pool)
+    cells, by_label = prepared_cells(method("dirichlet-tree"), pool)
     rng = np.random.default_rng(20261121)
     m = measure(name)
     q = np.full(cells.n_cells, 0.5) + 0.5 * rng.random(cells.n_cells)
@@ -42,13 +42,13 @@ def test_the_delta_variance_is_the_variance_of_ten_thousand_runs(name):
     mass = (q[:, None] * by_label).ravel()
     drawn = rng.multinomial(n, mass / mass.sum(), size=runs).reshape(runs, cells.n_cells, 2)
     base = static_design(cells, by_label, q)
-    arrays = [f for f in Design.__dataclass_fields__ if isinstance(getattr(base, f), np.ndarray)]
+    arrays = [f for f in CountedDesign.__dataclass_fields__ if isinstance(getattr(base, f), np.ndarray)]
     spread = {f: np.broadcast_to(getattr(base, f), (runs, *getattr(base, f).shape[1:])) for f in arrays}
     design = replace(base, **spread)
     nothing = np.zeros_like(drawn)
     outcome = RoundLabels(new=nothing, drawn_new=drawn, drawn_known=nothing)
     sums = WeightSums.none(runs).add(cells, design, outcome)
-    e = estimate(m, sums, 0.95)
+    e = estimate_of_draws(m, sums, 0.95)
     truth = float(m.of_confusion(pool.confusion()))
     # the mean of 10⁴ runs is within Z standard errors of the truth, up to the O(1/n) bias of a ratio
     assert abs(e.value.mean() - truth) < Z * e.value.std() / np.sqrt(runs) + 2 / n
@@ -62,13 +62,13 @@ def test_the_delta_variance_is_the_variance_of_ten_thousand_runs(name):
 def test_no_other_proposal_beats_proposition_2():
     # With the true rates as p and a stochastic oracle, q of Proposition 2 minimises E[w² (Jℓ)²].
     pool = synthetic_pool(500, seed=2)
-    cells, by_label = prepare(method("dirichlet-tree"), pool)
+    cells, by_label = prepared_cells(method("dirichlet-tree"), pool)
     rate = (by_label[:, 1] / cells.size)[None]
     m = measure("f1")
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     design = variance_minimising(
-        [m], cells, labelled, cells.size[None], rate, size=np.array([10]), epsilon=np.zeros(1),
-        deterministic=False,
+        LabelledCells(measures=[m], cells=cells, labelled=labelled, left=cells.size[None]), rate,
+        size=np.array([10]), epsilon=np.zeros(1), deterministic=False,
     )
     risk = np.einsum("cy,cyd->d", by_label, m.loss[cells.prediction]) / cells.n_items
     pull = (m.influence(risk)[cells.prediction] ** 2 * by_label).sum(axis=1) / cells.size
@@ -92,7 +92,7 @@ def test_adaptive_estimates_close_in_on_the_truth():
     m = measure("f1")
     truth = float(m.of_confusion(pool.confusion()))
     budgets = [100, 400, 1600]
-    (trace,) = replay(method("dirichlet-tree"), pool, [m], budgets, repeats=100, batch_size=50, seed=4)
+    (trace,) = simulate(method("dirichlet-tree"), pool, [m], budgets, repeats=100, batch_size=50, seed=4)
     rows = summarise(trace, truth, budgets)
     # four times the labels should quarter the squared error; half is demanded, which leaves a wide margin
     assert rows[1].mse < rows[0].mse / 2
@@ -107,20 +107,20 @@ def test_a_single_draw_or_draws_all_alike_tell_no_variance():
     counts[0, 1, 1] = 5.0
     for draws in (1, 5):
         sums = replace(WeightSums.none(1), weight=counts, squared=counts, draws=np.array([draws]))
-        e = estimate(m, sums, 0.95)
+        e = estimate_of_draws(m, sums, 0.95)
         assert e.variance[0] == 0
         assert (e.lower[0], e.upper[0]) == (0.0, 1.0), "ignorance, not certainty"
 
 
 def test_mixing_keeps_every_item_some_measure_cares_about_in_reach():
     pool = synthetic_pool(500, seed=2)
-    cells, by_label = prepare(method("dirichlet-tree"), pool)
+    cells, by_label = prepared_cells(method("dirichlet-tree"), pool)
     measures = [measure("precision"), measure("recall")]
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     rate = (by_label[:, 1] / cells.size)[None]
     design = variance_minimising(
-        measures, cells, labelled, cells.size[None], rate, size=np.array([10]), epsilon=np.zeros(1),
-        mixing=0.1,
+        LabelledCells(measures=measures, cells=cells, labelled=labelled, left=cells.size[None]), rate,
+        size=np.array([10]), epsilon=np.zeros(1), mixing=0.1,
     )
     assert relevant_cells(measures, cells).all()
     assert design.unlabelled.min() >= 0.1 / cells.n_items * (1 - 1e-12)
@@ -139,6 +139,6 @@ def test_a_recall_without_a_miss_is_not_certain_of_itself():
         WeightSums.none(1), weight=weights, squared=squares, crossed=weights.copy(), draws=np.array([3]),
         say=np.array([3.0]), say_squared=np.array([3.0]),
     )
-    e = estimate(m, sums, 0.95)
+    e = estimate_of_draws(m, sums, 0.95)
     assert e.value[0] == pytest.approx(1.0)
     assert (e.lower[0], e.upper[0], e.variance[0]) == (0.0, 1.0, 0.0)

@@ -8,13 +8,13 @@ from scipy.stats import binom, norm
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.audit import audit_price, excluded
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.recalibration.planning import pivotal
 from assay.evalcore.replay.families import pool
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
@@ -24,7 +24,7 @@ F1 = measure("f1")
 def first_batches(spread, size, repeats, name):
     """π (C,) of the first batch, and the positives (repeats, C) that so many draws of it find."""
     how = Recalibrated(spread=spread)
-    cells, by_label = prepare(how, pool(name))
+    cells, by_label = prepared_cells(how, pool(name))
     pi = how.propose(how.start(cells, (F1,), 1), np.array([size])).unlabelled[0]
     rng = stream(5, "statistical/audit")
     counts = pivotal(np.repeat((cells.size * pi)[None], repeats, axis=0), rng).astype(np.int64)
@@ -63,7 +63,7 @@ def test_the_wide_interval_comes_down_as_the_price_said():
     # end of one run's interval is off its price by 0.012 in the mean; a standard deviation of 0.02 is allowed
     repeats, before, more, deviation = 8, 300, 378, 0.02
     how = Recalibrated(report_draws=1000)
-    cells, by_label = prepare(how, pool("over-confident"))
+    cells, by_label = prepared_cells(how, pool("over-confident"))
     differences, moves = [], []
     for seed in range(repeats):
         rng = stream(seed, "statistical/audit/labels")
@@ -71,7 +71,7 @@ def test_the_wide_interval_comes_down_as_the_price_said():
         question = Question(
             method=how, cells=cells, measures=(F1,), confidence=0.95, seed=seed, evaluation="audit"
         )
-        state = _until(question, begin(question), before, truth)
+        state = _until(question, before_any_label(question), before, truth)
         price = audit_price(question, state)
         step = next((one for one in price.steps if one.labels == more), None) if price else None
         if step is None:

@@ -13,7 +13,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool as family
 from assay.evalcore.replay.pool import prepared
-from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.run import ReplayPlan, run_block
 
 pytestmark = pytest.mark.statistical
 
@@ -30,8 +30,8 @@ def slice_of():
         data = real_pool(name) if name == "abt-buy" else family(name)
         how = Recalibrated(report_draws=600)
         (trace,) = run_block(
-            how, prepared(how, data, [measure("f1")]), BUDGETS,
-            repeats=REPEATS, batch_size=50, confidence=0.95, seed=11, block=0,
+            how, prepared(how, data, [measure("f1")]), ReplayPlan(budgets=BUDGETS, batch_size=50, seed=11),
+            repeats=REPEATS,
         )
         found[name] = trace, float(measure("f1").of_confusion(data.confusion()))
     return found

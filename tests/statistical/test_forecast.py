@@ -9,14 +9,14 @@ from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
@@ -32,7 +32,7 @@ def question(pool, name="passive", measure_name="accuracy"):
 
 def after(asked, cell, pool, labels):
     """The state after so many labels of the pool."""
-    state = begin(asked)
+    state = before_any_label(asked)
     order = np.argsort(cell, kind="stable")
     first = np.searchsorted(cell[order], np.arange(asked.cells.n_cells))
     while state.labels < labels:
@@ -96,7 +96,7 @@ def test_forecasts_under_twenty_names_agree_within_the_error_they_state():
     pool, goal = synthetic_pool(3000, seed=6), Goal(half_width=0.06)
     asked, _ = question(pool, measure_name="f1")
     named = [replace(asked, evaluation=f"name-{i}") for i in range(20)]
-    got = [forecast(one, begin(one), [goal], 400)[0] for one in named]
+    got = [forecast(one, before_any_label(one), [goal], 400)[0] for one in named]
     far = [np.inf if f.labels is None else f.labels for f in got]
     middle, share = np.median(far), np.mean([f.share for f in got])
     held = sum(
@@ -105,20 +105,21 @@ def test_forecasts_under_twenty_names_agree_within_the_error_they_state():
     assert held >= binom.ppf(FALSE_ALARM, 40, 0.95)
     assert all(f.worlds == 72 or f.share_error <= 0.10 or f.most - f.least <= 0.2 * f.labels for f in got)
     told = []
-    one = forecast(asked, begin(asked), [goal], 400, played=lambda done, most: told.append((done, most)))[0]
+    begun = before_any_label(asked)
+    one = forecast(asked, begun, [goal], 400, played=lambda done, most: told.append((done, most)))[0]
     assert told[-1] == (one.worlds, 72)
 
 
 def test_what_lies_beyond_the_horizon_is_more_and_never_a_number():
     pool = synthetic_pool(2000, seed=1)
     asked, _ = question(pool)
-    (got,) = forecast(asked, begin(asked), [Goal(half_width=0.001)], 120, worlds=6)
+    (got,) = forecast(asked, before_any_label(asked), [Goal(half_width=0.001)], 120, worlds=6)
     assert (got.labels, got.low, got.high, got.share, got.more) == (None, None, None, 0.0, None)
     assert got.horizon == 120
     # a pool that can be labelled out meets any goal
     small = synthetic_pool(130, seed=2)
     asked, _ = question(small)
-    (got,) = forecast(asked, begin(asked), [Goal(half_width=0.001)], 5_000, worlds=6)
+    (got,) = forecast(asked, before_any_label(asked), [Goal(half_width=0.001)], 5_000, worlds=6)
     assert got.horizon == 130
     assert got.labels is not None
 
@@ -135,7 +136,7 @@ def test_forecasts_after_100_labels_hold_what_replays_take(name):
     assert got.low is not None
     assert got.high is not None
     looks = np.arange(100, 1001, 50)
-    (trace,) = replay(method(name), pool, [measure("f1")], looks.tolist(), repeats=40, batch_size=50)
+    (trace,) = simulate(method(name), pool, [measure("f1")], looks.tolist(), repeats=40, batch_size=50)
     met = (trace.upper - trace.lower) / 2 <= 0.08
     took = looks[np.argmax(met[:, :-1] & met[:, 1:], axis=1) + 1]
     inside = int(((took >= got.low / 1.2 - 50) & (took <= got.high * 1.2 + 50)).sum())

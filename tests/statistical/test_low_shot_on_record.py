@@ -1,7 +1,7 @@
 """The low-shot methods on the pools of record, beside the figures on record for them.
 
 The figures for `acis-pooled` are a prototype's of the same variant; none of them is printed in the paper,
-whose data sets are others (docs/papers/low-shot.md).  Mean squared errors of F1.  Where a method is
+whose data sets are others (docs/measured/papers/low-shot.md).  Mean squared errors of F1.  Where a method is
 deterministic the figures are worked out by hand.
 """
 
@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
-from assay.evalcore.replay.run import replay, summarise
+from assay.evalcore.replay.run import simulate, summarise
 
 Z = norm.isf(1e-6)
 F1 = measure("f1")
@@ -25,7 +25,7 @@ def rows(pool_name, method_name, budgets, repeats):
     truth = float(F1.of_confusion(pool.confusion()))
     # draws depend on the name: these tests were made when `acis-pooled` was called acis
     how = replace(method(method_name), name=method_name.replace("acis-pooled", "acis"))
-    (trace,) = replay(how, pool, [F1], budgets, repeats=repeats, seed=1)
+    (trace,) = simulate(how, pool, [F1], budgets, repeats=repeats, seed=1)
     return summarise(trace, truth, budgets)
 
 

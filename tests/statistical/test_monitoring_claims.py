@@ -10,10 +10,10 @@ from scipy.stats import binom
 
 from assay.evalcore.design.draws import (
     draw_one_at_a_time,
+    expansion_weight,
     first_draws,
     simulate_each,
     simulate_labels,
-    stands_for,
     weights,
 )
 from assay.evalcore.measures.registry import measure
@@ -21,7 +21,7 @@ from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, mixed, worth
 from assay.evalcore.monitoring.verdicts import Life, Promise, step
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 
@@ -42,7 +42,7 @@ def _windows(name, what, limit, repeats, rounds=2, size=15, evidence=None, seed=
     how = method(with_single_draws(name))
     pool = _pool()
     told = expit(sharpness * logit(pool.probability))
-    cells, by_label = prepare(how, replace(pool, score=told, probability=told))
+    cells, by_label = prepared_cells(how, replace(pool, score=told, probability=told))
     rng = np.random.default_rng(seed)
     value = worth(what, limit, side, cells)
     given = None if evidence is None else evidence(cells, by_label)
@@ -154,7 +154,7 @@ def test_an_estimate_from_items_drawn_one_at_a_time_is_unbiased():
     lefts = np.broadcast_to(left, (repeats, 3))
     weight = np.broadcast_to(weights(np.array([[0.8, 0.1, 0.3]])), (repeats, 3))
     draws = draw_one_at_a_time(lefts, weight, np.full(repeats, 12), rng)
-    told = stands_for(lefts, weight, draws.cell)
+    told = expansion_weight(lefts, weight, draws.cell)
     new = simulate_labels(draws, np.broadcast_to(by_label, (repeats, 3, 2)), rng).new
     total = (left * model).sum() + (told * (new[..., 1] - new.sum(axis=2) * model)).sum(axis=1)
     z = (total.mean() - by_label[:, 1].sum()) / (total.std(ddof=1) / np.sqrt(repeats))

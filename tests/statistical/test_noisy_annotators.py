@@ -13,7 +13,7 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail with a fresh seed
@@ -53,7 +53,7 @@ def one_run(chosen, cells, by_label, measures, labels, batch, gold, run):
 def test_the_corrected_interval_covers_where_the_naive_one_does_not(name, runs):
     chosen = method(name)
     whole = pool()
-    cells, by_label = prepare(chosen, whole)
+    cells, by_label = prepared_cells(chosen, whole)
     measures = [replace(measure("f1"), drives=True), replace(measure("recall"), drives=False)]
     truth = [float(m.of_confusion(whole.confusion())) for m in measures]
     misses, naive_misses = np.zeros(2, int), np.zeros(2, int)

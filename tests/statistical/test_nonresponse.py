@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNANSWERED
@@ -61,7 +61,7 @@ def chances(cells, by):
 def test_the_estimate_is_unbiased_whoever_answers(pool, name):
     question, items = question_for(name, pool)
     answers = chances(question.cells, METHODS[name])
-    start = begin(question)
+    start = before_any_label(question)
     differences, naive = [], []
     for seed in range(RUNS):
         asked = replace(question, seed=seed)
@@ -95,7 +95,7 @@ def test_without_the_adjustment_it_would_be_biased(pool):
     wrong = pool.label != pool.prediction
     share = np.array([wrong[pool.prediction == f].mean() for f in (0, 1)])
     assert abs(share[1] - share[0]) > 0.05
-    start, adjusted, forgotten = begin(question), [], []
+    start, adjusted, forgotten = before_any_label(question), [], []
     for seed in range(250):
         asked = replace(question, seed=seed)
         draws = plan(asked, start, SIZE)
@@ -114,7 +114,7 @@ def test_without_the_adjustment_it_would_be_biased(pool):
 def test_the_recalibrated_methods_design_estimate_is_unbiased_whoever_answers(pool):
     question, items = question_for("recalibrated", pool)
     answers = chances(question.cells, "prediction")
-    start = begin(question)
+    start = before_any_label(question)
     draws = plan(question, start, SIZE)     # planned once: the probabilities are what is costly
     totals, full = [], []
     for seed in range(RUNS):

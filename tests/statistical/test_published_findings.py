@@ -15,17 +15,17 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.proposal import LabelledCells, predicted_draw_variance, variance_minimising
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import one_round
-from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import confidence_region
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.pool import LabelledPool, prepare
-from assay.evalcore.replay.run import replay, summarise
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
+from assay.evalcore.replay.run import simulate, summarise
 
 pytestmark = pytest.mark.statistical
 Z = norm.isf(1e-6)
@@ -34,7 +34,7 @@ Z = norm.isf(1e-6)
 def rows(pool, method_name, budgets, repeats, batch_size, measure_name="f1"):
     m = measure(measure_name)
     truth = float(m.of_confusion(pool.confusion()))
-    (trace,) = replay(
+    (trace,) = simulate(
         method(method_name), pool, [m], budgets, repeats=repeats, batch_size=batch_size, seed=3
     )
     return summarise(trace, truth, budgets)
@@ -95,18 +95,18 @@ def test_the_advantage_of_active_sampling_grows_with_skew():
 def fixed_proposal_runs(runs, n, seed):
     """(pool, sums of `runs` samples of n draws from one proposal, its predicted variance of F1)."""
     pool = synthetic_pool(3000, seed=12, threshold=0.5)
-    cells, by_label = prepare(method("dirichlet-tree:depth=4"), pool)
+    cells, by_label = prepared_cells(method("dirichlet-tree:depth=4"), pool)
     rate, f1 = by_label[:, 1] / cells.size, measure("f1")
     nothing = np.zeros((1, cells.n_cells, 2), int)
     design = variance_minimising(
-        [f1], cells, nothing, cells.size[None], rate[None], size=np.array([10]), epsilon=np.array([1e-2]),
-        deterministic=False,
+        LabelledCells(measures=[f1], cells=cells, labelled=nothing, left=cells.size[None]), rate[None],
+        size=np.array([10]), epsilon=np.array([1e-2]), deterministic=False,
     )
     predicted = predicted_draw_variance(f1, cells, nothing, design)[0] / n
     chance = (by_label * design.unlabelled[0, :, None]).ravel()
     drawn = np.random.default_rng(seed).multinomial(n, chance / chance.sum(), size=runs)
     drawn = drawn.reshape(runs, cells.n_cells, 2)
-    many = Design(
+    many = CountedDesign(
         replacement=True, size=np.broadcast_to(cells.size, (runs, cells.n_cells)), left=design.left,
         unlabelled=np.repeat(design.unlabelled, runs, axis=0), labelled=np.zeros(drawn.shape),
         model=design.model, gradient=design.gradient, census=np.zeros(runs, bool),
@@ -136,7 +136,7 @@ def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
     # good to about 1%, and the variance of 10,000 runs has a relative standard error of √(2/10,000) = 1.4%.
     pool, sums, predicted = fixed_proposal_runs(10_000, 2000, seed=7)
     f1 = measure("f1")
-    got = estimate(f1, sums, 0.95)
+    got = estimate_of_draws(f1, sums, 0.95)
     assert got.value.var() == pytest.approx(predicted, rel=Z * 0.0142 + 0.01)
     assert got.variance.mean() == pytest.approx(predicted, rel=0.02)
     truth = float(f1.of_confusion(pool.confusion()))
@@ -160,7 +160,7 @@ def test_horvitz_thompson_totals_of_bernoulli_rounds_average_to_the_truth():
     # The one-shot b reached in rounds: totals are unbiased up to what the batches' fixed size takes away
     pool = synthetic_pool(400, seed=9)
     repeats, m = 4000, method("bernoulli")
-    cells, by_label = prepare(m, pool)
+    cells, by_label = prepared_cells(m, pool)
     state, rng = m.start(cells, [measure("f1")], repeats), np.random.default_rng(5)
     for _ in range(4):
         design, draws = draw_round(m, state, np.full(repeats, 20), rng)
@@ -199,7 +199,7 @@ def test_equation_28_is_what_a_calibrated_classifier_should_expect():
     )
     m, f1, repeats = method("bernoulli:trust=1"), measure("f1"), 500
     truth = float(f1.of_confusion(pool.confusion()))
-    cells, by_label = prepare(m, pool)
+    cells, by_label = prepared_cells(m, pool)
     state = m.start(cells, [f1], repeats)
     for _ in range(2):
         design, draws = draw_round(m, state, np.full(repeats, 400), rng)

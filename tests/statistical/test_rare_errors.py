@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from benchmarks.rare_errors import FAMILIES, cell, covering, stack_of
 
@@ -59,7 +59,7 @@ def test_evaluations_that_stop_by_the_rule_are_honest(family, measure, method, t
     for number in range(6):
         pool = FAMILIES[family].draw(stream(number, f"stop/{family}"), 3_000, 0.01)
         stack = stack_of(pool, measure)
-        trace, *_ = replay(outcome_method(method), pool, stack, looks.tolist(), repeats=50, seed=number)
+        trace, *_ = simulate(outcome_method(method), pool, stack, looks.tolist(), repeats=50, seed=number)
         lower, upper = trace.lower, trace.upper
         met = (upper - lower) / 2 <= target
         met[:, LOOKS_IN_A_ROW - 1 :] &= met[:, : len(looks) - LOOKS_IN_A_ROW + 1]

@@ -1,6 +1,6 @@
 """Recycled samples by simulation: unbiased, as sure as a sample of one's own, a third of the labels saved.
 
-docs/papers/recycled-samples.md has the paper's Table 1 beside ours, cell by cell.
+docs/measured/papers/recycled-samples.md has the paper's Table 1 beside ours, cell by cell.
 """
 
 import numpy as np

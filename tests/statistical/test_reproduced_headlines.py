@@ -1,4 +1,4 @@
-"""A slice of docs/papers/bernoulli-sampling.md and active-f-measure.md, on small pools."""
+"""A slice of docs/measured/papers/bernoulli-sampling.md and active-f-measure.md, on small pools."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
@@ -33,7 +33,7 @@ def test_undecided_draws_count_as_draws():
         method=m, cells=partition.cells, measures=(measure("accuracy"),), confidence=0.95, seed=0,
         evaluation="undecided",
     )
-    start, values, share = begin(question), [], []
+    start, values, share = before_any_label(question), [], []
     for seed in range(200):
         asked = replace(question, seed=seed)
         draws = plan(asked, start, 40)
@@ -59,6 +59,7 @@ def test_a_round_without_a_decision_says_nothing():
         method=m, cells=partition.cells, measures=(measure("accuracy"),), confidence=0.95, seed=0,
         evaluation="undecided",
     )
-    draws = plan(question, begin(question), 10)
-    (e,) = estimates(question, observe(question, begin(question), draws, np.full(len(draws.cell), UNDECIDED)))
+    draws = plan(question, before_any_label(question), 10)
+    undecided = np.full(len(draws.cell), UNDECIDED)
+    (e,) = estimates(question, observe(question, before_any_label(question), draws, undecided))
     assert (e.value, e.lower, e.upper) == (None, 0.0, 1.0)

@@ -10,7 +10,7 @@ from benchmarks.reproduce.low_shot.data import PAIRS, TAGS, digits, pairs, tags
 from benchmarks.reproduce.low_shot.page import Results, Trials, page
 from benchmarks.reproduce.pools import write_page
 
-PAGE = Path("docs/papers/low-shot.md")
+PAGE = Path("docs/measured/papers/low-shot.md")
 # the paper has 1 a class, and 10 for variances
 RUN = Trials(classes=20, single=50, variances=20, shared=3, subsets=2000)
 

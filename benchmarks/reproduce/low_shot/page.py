@@ -1,4 +1,4 @@
-"""docs/papers/low-shot.md: what the paper prints, and what comes out here."""
+"""docs/measured/papers/low-shot.md: what the paper prints, and what comes out here."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,13 +7,13 @@ import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.methods.two_classes.acis import Acis
 from assay.evalcore.methods.two_classes.base import Method, draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats, Ints
 from assay.evalcore.weighted.other_models import shared_estimates
@@ -47,7 +47,7 @@ def trials(names: Sequence[str], one: Named, repeats: int) -> dict[str, Found]:
 
 
 def _run(how: Method, several: Mapping[str, Method], one: Named, repeats: int) -> dict[str, Found]:
-    cells, by_label = prepare(how, one.pool)
+    cells, by_label = prepared_cells(how, one.pool)
     rng = stream(1, f"benchmarks/low-shot/{one.name}/{how.name}")
     state, looks = how.start(cells, (F1,), repeats), {name: ([], []) for name in several}
     for before, budget in zip((0, *BUDGETS), BUDGETS, strict=False):
@@ -79,7 +79,7 @@ def shared_values(own: LabelledPool, others: Mapping[str, Ints], name: str, seed
     order, cells = np.argsort(cell, kind="stable"), partition.cells
     offset = np.cumsum(cells.size) - cells.size
     asked = Question(method=how, cells=cells, measures=(F1,), confidence=0.95, seed=seed, evaluation=name)
-    state, rounds, seen = begin(asked), [], set()
+    state, rounds, seen = before_any_label(asked), [], set()
     found: dict[str, list[float]] = {other: [] for other in others}
     for budget in BUDGETS:
         while state.labels < budget and not state.exhausted:

@@ -1,4 +1,4 @@
-"""Writes docs/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
+"""Writes docs/measured/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
 
 Three minutes on one idle core; reads ASSAY_POOLS.
 """
@@ -9,7 +9,7 @@ from benchmarks.reproduce.needle.page import page
 from benchmarks.reproduce.needle.runs import POOLS, run
 from benchmarks.reproduce.pools import write_page
 
-PAGE = Path("docs/papers/adaptive-importance-sampling.md")
+PAGE = Path("docs/measured/papers/adaptive-importance-sampling.md")
 
 
 def main() -> None:

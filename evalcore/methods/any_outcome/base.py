@@ -6,12 +6,12 @@ All work on R repeats at once (R = 1 live), draw without replacement, and see ou
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, one_by_one, without_replacement
-from assay.evalcore.design.round import ClosedDraws, EstimateArrays
+from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import Cut
@@ -20,7 +20,6 @@ from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
@@ -29,7 +28,7 @@ from assay.evalcore.methods.any_outcome.state import (
     loss_table,
 )
 from assay.evalcore.methods.settings import changed_settings
-from assay.evalcore.outcomes.base import UNDECIDED, is_outcome
+from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
@@ -57,12 +56,20 @@ class OutcomeMethod(ABC):
     draws_by_measure: ClassVar[bool] = True   # its draws follow the measures that drive
     needs_clusters: ClassVar[bool] = False   # it draws whole clusters, which the pool has to name
     asks_anew: ClassVar[bool] = False
+    repeats_in_a_round: ClassVar[bool] = False
     negatively_associated: ClassVar[bool] = False
 
     @property
     def written(self) -> str:
         """The name with its settings, which gives the same method again."""
         return self.name + changed_settings(self)
+
+    def as_set(self) -> "OutcomeMethod":
+        """The method that these settings ask for; of another class where they ask for another estimator.
+
+        Raises BadInput for settings that would change nothing.
+        """
+        return self
 
     @property
     def holds_at_every_look(self) -> bool:
@@ -104,7 +111,7 @@ class OutcomeMethod(ABC):
         return first_sample(stack, cells, repeats, table)
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> SampleState:
         """The state with the labels of a round that was drawn from `design`.
@@ -123,11 +130,11 @@ class OutcomeMethod(ABC):
         """(R, C) how many of so many labels are meant for each cell."""
 
     @abstractmethod
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """The inclusion probabilities of the next round, of at most `size` items."""
 
     @abstractmethod
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """(R, C) how many items of each cell are asked: a simple random sample of the cell's unlabelled."""
 
     @abstractmethod
@@ -138,7 +145,7 @@ class OutcomeMethod(ABC):
     def expects(self, state: SampleState) -> Floats:
         """(C, D) the loss that the labels so far make one expect of an item of each cell (R = 1)."""
 
-    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+    def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         """(T,) the cells of the items asked, in the order in which they are drawn (R = 1)."""
         return np.repeat(np.arange(design.left.shape[1]), self.draw(design, rng)[0])
 
@@ -151,7 +158,7 @@ class OutcomeMethod(ABC):
     def first_state(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
     ) -> SampleState:
-        """See `AnyMethod`. Raises BadInput for evidence."""
+        """Raises BadInput for evidence."""
         if evidence is not None:
             raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
         return self.start(measures, cells, repeats)
@@ -162,8 +169,8 @@ class OutcomeMethod(ABC):
 
     def next_round(
         self, state: SampleState, size: Ints, rng: np.random.Generator
-    ) -> tuple[OutcomeDesign, Draws]:
-        """See `AnyMethod`; every draw is of another item."""
+    ) -> tuple[Design, Draws]:
+        """Every draw is of another item."""
         wanted, most = state.wanted, int(size.max())
         design = design_of_round(self, state, most)
         if design.census.all():
@@ -193,9 +200,8 @@ class OutcomeMethod(ABC):
         )
 
     def learn(
-        self, state: SampleState, design: OutcomeDesign, heard: RoundOutcomes, excluded: Ints
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        """See `AnyMethod`."""
         after = self.observe(state, design, heard.item, heard.cell, heard.table, heard.asked)
         if heard.undecided_guess is None or heard.undecided_known is None:
             return after
@@ -226,11 +232,29 @@ class OutcomeMethod(ABC):
         return [found.number(q) for q in range(found.value.shape[1])]
 
 
-def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> OutcomeDesign:
+@runtime_checkable
+class StartsWarm(Protocol):
+    """A method whose label model takes labels of other pools, as pseudo-labels of its cells."""
+
+    # whether what it starts from steers draws alone, and is in no estimate
+    draws_alone: ClassVar[bool]
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, K or 2) of items of other pools, for `first_state`; code, weight (n,): what each was labelled,
+        and what that is worth.
+
+        Raises BadInput for cells of another method.
+        """
+        ...
+
+
+def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> Design:
     """The design of a round of at most `size` items."""
     wanted = state.wanted
     if (wanted.sum(axis=1) <= size).all():
         inclusion = (wanted > 0).astype(np.float64)
         census = np.ones(len(wanted), np.bool_)
-        return OutcomeDesign(left=state.left, inclusion=inclusion, census=census)
+        return Design(left=state.left, unlabelled=inclusion, census=census)
     return replace(method.propose(state, size), census=np.zeros(len(wanted), np.bool_))

@@ -11,8 +11,8 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     By,
     Expecting,
     Further,
+    ItemProfile,
     MeasuredPool,
-    Profile,
     Summed,
     summed,
 )
@@ -74,7 +74,7 @@ def tally(group: Ints, score: Floats, weight: Floats) -> Tally:
     ))
 
 
-def together(tallies: Sequence[Tally]) -> Tally:
+def sum_of_tallies(tallies: Sequence[Tally]) -> Tally:
     """Of the items of all; those of the first come first."""
     return _added(Tally(**{
         f.name: np.concatenate([getattr(one, f.name) for one in tallies]) for f in fields(Tally)
@@ -137,7 +137,7 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
     total = sum(weight for _, weight in told)
     each = n_cells / (1 + even)
     share = Share(by_weight=each / total, by_item=each * even / len(pool))
-    grid = _grid(together([keys for keys, _ in told]))
+    grid = _grid(sum_of_tallies([keys for keys, _ in told]))
     sums: Floats = np.zeros((len(grid), 2))
     for found in pool.measured(_AddUp(of, grid)):
         sums = sums + found
@@ -150,7 +150,7 @@ def find_edges(pool: MeasuredPool, of: Weighed, n_cells: int, even: float) -> Ke
     place = np.arange(len(grid)) - np.repeat(starts, np.diff([*starts, len(grid)]))
     changed = end != np.where(place > 1, np.roll(end, 2), -1)
     wanted = np.flatnonzero(changed | (np.roll(changed, -1) & (np.roll(place, -1) > 0)))
-    gathered = together(list(pool.measured(_Gather(of, grid, wanted))))
+    gathered = sum_of_tallies(list(pool.measured(_Gather(of, grid, wanted))))
     which = grid.up_to(gathered.group, np.nextafter(gathered.score, -np.inf))   # the interval of each
     step = np.empty(len(gathered), np.int64)
     for piece in np.split(np.arange(len(gathered)), np.flatnonzero(np.diff(which)) + 1):
@@ -257,11 +257,11 @@ def cut(
         edges = find_edges(pool, _Weighed(by), n_cells, PASSIVE_SIZE)
         return summed(pool, found, _ByEdges(by, edges), len(edges), further)
     whole = pool.in_first(by)
-    cell = numbered(whole, n_cells)
+    cell = cells_by_number(whole, n_cells)
     return summed(pool, found, _Known(cell, whole.relevant), int(cell.max()) + 1, further)
 
 
-def numbered(found: Profile, n_cells: int) -> Ints:
+def cells_by_number(found: ItemProfile, n_cells: int) -> Ints:
     """The cell (N,) of each item of a pool in memory; `cutting.edges` finds the same by shard."""
     groups = np.unique(_groups(found), return_inverse=True)[1].ravel()
     score = found.score
@@ -284,7 +284,7 @@ def numbered(found: Profile, n_cells: int) -> Ints:
     return cell
 
 
-def _groups(found: Profile) -> Ints:
+def _groups(found: ItemProfile) -> Ints:
     """(n,) with irrelevant items in groups of their own."""
     return np.where(found.relevant, found.group, found.group + _IRRELEVANT)
 
@@ -295,7 +295,7 @@ class _Steady:
 
     by: By
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         found = self.by(stack, items)
         return replace(found, score=steady(found.score))
 

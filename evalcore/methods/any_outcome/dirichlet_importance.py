@@ -117,7 +117,7 @@ class Proposal:
         return np.asarray(np.divide(free, free + taken, out=np.ones_like(free), where=free + taken > 0))
 
 
-def risk_of(state: ClassTreeState, mean: Floats) -> Floats:
+def pool_risk(state: ClassTreeState, mean: Floats) -> Floats:
     """R (R, D') of the pool, from the mean loss (R, D') of its relevant items, counted from a right one's."""
     cells, items = state.cells, state.relevant_items
     idle = ~cells.relevant
@@ -128,12 +128,12 @@ def risk_of(state: ClassTreeState, mean: Floats) -> Floats:
     return np.asarray(((mean + right) * items[:, None] + rest) / whole[:, None])
 
 
-def expected_risk(state: ClassTreeState, chances: Floats | None = None) -> Floats:
+def expected_tree_risk(state: ClassTreeState, chances: Floats | None = None) -> Floats:
     """R̂ (R, D') by the label model, or if the unlabelled items have these chances (R, C, K)."""
     p = state.chances if chances is None else chances
     expected = (state.wanted[..., None] * p).reshape(len(p), -1) @ state.by_class
     items = np.maximum(state.relevant_items, 1.0)[:, None]
-    return risk_of(state, (expected + state.losses.sum(axis=1)) / items)
+    return pool_risk(state, (expected + state.losses.sum(axis=1)) / items)
 
 
 def gradient(state: ClassTreeState, risk: Floats) -> Floats:
@@ -178,15 +178,15 @@ def touched_by(state: ClassTreeState) -> Bools:
     nothing pulls.
     """
     k = len(state.lump)
-    even = expected_risk(state, np.full((len(state.labelled), state.cells.n_cells, k), 1 / k))
+    even = expected_tree_risk(state, np.full((len(state.labelled), state.cells.n_cells, k), 1 / k))
     found = squared_pulls(state, driving_slopes(state, even))[0]
     return np.asarray((found > 1e-24 * found.max()) | (found.max() == 0))
 
 
-def proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool) -> Proposal:
+def tree_proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool) -> Proposal:
     """Proposition 2; epsilon (R,)."""
     chances = state.chances
-    slopes = driving_slopes(state, expected_risk(state, chances))
+    slopes = driving_slopes(state, expected_tree_risk(state, chances))
     squared, least = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
     if deterministic:
         opened = (chances * np.maximum(np.sqrt(squared), least)).sum(axis=2)

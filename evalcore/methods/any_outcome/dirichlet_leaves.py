@@ -46,7 +46,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
 )
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items, together
+from assay.evalcore.outcomes.items import Items, joined_items
 from assay.evalcore.pool.partition import PartitionKind, cut_scores
 from assay.evalcore.pool.strata import assign, csf_edges, freedman_diaconis
 from assay.evalcore.reproducible import first_largest, steady
@@ -89,6 +89,29 @@ def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
         total = items.probability.sum(axis=1, keepdims=True)
         return np.asarray(np.maximum(items.probability / total, 1e-9))
     return np.asarray(np.einsum("b,nbp->np", first / first.sum(), kind.guesses(items)))
+
+
+def evidence_by_leaf(
+    kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+) -> Floats:
+    """Pseudo-labels (C, K) of cells by class, of n items of other pools; code, weight (n,).
+
+    Each goes to the cell of its prediction whose mean probabilities are nearest (Hellinger); where nothing is
+    predicted so, to the nearest of all.  Raises BadInput for cells of another method.
+    """
+    if cells.chance is None:
+        raise BadInput("the pool was not cut into leaves, and takes no earlier labels; freeze it anew")
+    found = np.zeros(cells.chance.shape)
+    root = np.sqrt(cells.chance / cells.chance.sum(axis=1, keepdims=True))
+    first = kind.first_weights(items)
+    for where, piece in items.chunks(1 + _AT_ONCE // len(root)):
+        p = expected_phi(kind, piece, first)
+        alike = steady(np.sqrt(p / p.sum(axis=1, keepdims=True)) @ root.T)     # (n, C)
+        if piece.systems and cells.said.shape[1]:
+            so = kind.said(piece.prediction[:, 0]) @ (cells.said[:, 0] > 0).T.astype(np.float64) > 0
+            alike = np.where(so | ~so.any(axis=1, keepdims=True), alike, -1.0)
+        np.add.at(found, (first_largest(alike), code[where].astype(np.int64)), weight[where])
+    return found
 
 
 def told_apart(pool: MeasuredPool) -> Ints:
@@ -351,7 +374,7 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
     picked = list(pool.each([_Pick(made.assign, first, cell, rank) for first in before.T]))
     of = np.concatenate([cell for cell, _ in picked])
     order = np.argsort(of, kind="stable")   # by cell, then by row
-    sample, of = together([items for _, items in picked]).at(order), of[order]
+    sample, of = joined_items([items for _, items in picked]).at(order), of[order]
     mean = csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
     told, parts = stack.known(sample), []
     for y in range(k):

@@ -20,26 +20,27 @@ from typing import ClassVar, cast
 import numpy as np
 
 from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import fit, hung, posterior
+from assay.evalcore.label_models import fit_tree, hung, tree_posterior
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.dirichlet_importance import (
     ClassTreeState,
     Proposal,
     Weighed,
-    expected_risk,
+    expected_tree_risk,
     gradient,
     leaves_of,
     losses_by_class,
+    pool_risk,
     predicted,
-    proposal,
-    risk_of,
     terms,
     touched_by,
+    tree_proposal,
     weighed,
 )
-from assay.evalcore.methods.any_outcome.dirichlet_leaves import leaves, lumped
+from assay.evalcore.methods.any_outcome.dirichlet_leaves import evidence_by_leaf, leaves, lumped
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     between,
@@ -54,12 +55,13 @@ from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
     first_sample,
 )
 from assay.evalcore.methods.two_classes.dirichlet import Branches, TreeSettings
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import feature_tree
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -101,12 +103,17 @@ class TreeOfClasses(TreeSettings, Sampled):
         return leaves(pool, self.partition, self.n_leaves())
 
     def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
+        evidence: Floats | None = None,
     ) -> ClassTreeState:
-        """The prior, which is the same in every repeat."""
+        """The prior, which is the same in every repeat; with pseudo-labels (C, K) on top."""
         one = self._unlabelled(stack, cells, 1, table)
-        joint = np.repeat(self.learned(one), repeats, axis=0)
         plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats, table)
+        if evidence is not None:
+            more = one.tree.by_leaf(lumped(evidence, one.lump)[None])[0]
+            tree = replace(one.tree, prior=one.tree.prior + more)
+            one, plain = replace(one, tree=tree), replace(plain, tree=tree)
+        joint = np.repeat(self.learned(one), repeats, axis=0)
         return replace(plain, joint=joint, touched=touched_by(one))
 
     def _unlabelled(
@@ -147,24 +154,24 @@ class TreeOfClasses(TreeSettings, Sampled):
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """q raised until it adds up to `size`, cut at 1."""
         left = state.left
-        return OutcomeDesign(
-            left=left, inclusion=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
+        return Design(
+            left=left, unlabelled=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
             census=np.zeros(len(left), np.bool_),
         )
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> ClassTreeState:
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
         after = cast(ClassTreeState, before.plus(item, cell, table))
-        chance = np.take_along_axis(design.inclusion, cell, axis=1)
+        chance = np.take_along_axis(design.unlabelled, cell, axis=1)
         if asked is not None:
-            each = 1 / np.take_along_axis(design.inclusion, asked, axis=1)
+            each = 1 / np.take_along_axis(design.unlabelled, asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
         count = before.count.copy()
         if item.shape[1] and after.table is not None:
@@ -204,7 +211,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         if not state.n:
             return nothing_yet(state.stack, exact)
         found, known = weighed(tree), state.cells.known_sizes.tolist()
-        risk, expected = risk_of(tree, found.mean), expected_risk(tree)
+        risk, expected = pool_risk(tree, found.mean), expected_tree_risk(tree)
         error, doubt = self._error(tree, found, risk, expected, exact)
         own, model = (
             reported(state.stack, at, known, error, exact, confidence) for at in (risk, expected)
@@ -260,17 +267,31 @@ class ClassTree(TreeOfClasses):
         "from the labels, expects them to add to the error."
     )
 
+    draws_alone: ClassVar[bool] = True
+
     branches: Branches = "means"   # `modes`: eq. 11 as printed
+
+    def first_state(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    ) -> ClassTreeState:
+        """See OutcomeMethod; evidence (C, K): pseudo-labels on top of the prior."""
+        return self.start(measures, cells, repeats, evidence=evidence)
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, K). See `StartsWarm`."""
+        return evidence_by_leaf(kind, cells, items, code, weight)
 
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The deterministic form; labelled items are known."""
         epsilon = self.epsilon * state.left.sum(axis=1) / state.cells.n_items
-        return proposal(state, epsilon, deterministic=True)
+        return tree_proposal(state, epsilon, deterministic=True)
 
     def learned(self, state: ClassTreeState) -> Floats:
         """EM, from where it last stood."""
         tree = replace(state.tree, modes=self.branches == "modes")
-        return fit(tree, lumped(state.count, state.lump), state.joint)
+        return fit_tree(tree, lumped(state.count, state.lump), state.joint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +315,7 @@ class ClassTreeStochastic(TreeOfClasses):
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The stochastic form."""
         epsilon = np.full(len(state.labelled), self.epsilon / (len(state.drawn) + 1))
-        return proposal(state, epsilon, deterministic=False)
+        return tree_proposal(state, epsilon, deterministic=False)
 
     def learned(self, state: ClassTreeState) -> Floats:
         """The posterior given the weights, which are scaled to sum to the number of labels."""
@@ -305,4 +326,4 @@ class ClassTreeStochastic(TreeOfClasses):
             rows = np.repeat(np.arange(len(each)), state.n)
             code = state.table.code[state.item].ravel().astype(np.int64)
             np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
-        return posterior(state.tree, state.tree.by_leaf(lumped(weight, state.lump)))
+        return tree_posterior(state.tree, state.tree.by_leaf(lumped(weight, state.lump)))

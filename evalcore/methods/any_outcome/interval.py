@@ -12,7 +12,7 @@ from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen
 from assay.evalcore.reproducible import is_nothing, stream
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.types import Bools, Floats, Ints
 
 _STEP = 1e-5
 _AT_ONCE = 10**7   # numbers worked on together
@@ -208,10 +208,14 @@ def between(
     z = z + np.einsum("rnd,rqd->rnq", table.known[state.item] - risk[:, None, state.stack.size :],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     numbers, cluster = np.unique(table.cluster, return_inverse=True)
-    where = cluster.ravel()[state.item]
+    return between_clusters(cluster.ravel()[state.item], len(numbers), stands, z, total)
+
+
+def between_clusters(where: Ints, number: int, stands: Floats, z: Floats, total: Floats) -> Between:
+    """B of labels in clusters `where` (R, n), of so many: stands, z (R, n, Q) and total as above."""
     stands = stands[..., None]
-    parts = sums(where, stands * z, len(numbers))
-    items = sums(where, stands, len(numbers))
+    parts = sums(where, stands * z, number)
+    items = sums(where, stands, number)
     m = (items > 0).sum(axis=1)                                     # (R, 1)
     size = items.sum(axis=1) ** 2 / np.maximum((items**2).sum(axis=1), 1e-12)
     squares = (parts**2).sum(axis=1) * m / np.maximum(m - 1, 1)
@@ -234,6 +238,7 @@ class Errors:
     skew: Floats         # (R, Q)
     parts: Floats        # (R, ., Q) what each label, or cluster, adds
     unknown: Bools       # (R, Q) too few labels, or clusters, to say anything
+    out: tuple[Floats, Floats] | None = None   # (R, Q) each: how far heavy tails move the ends out
 
 
 def errors(
@@ -277,9 +282,9 @@ def enough(state: SampleState) -> Bools:
 #     α̂ = 1 / mean(log z_(i) - log z_(k+1)),    k = n/5.
 #
 # With an index of 2 or less z has no variance, with 1 or less no mean.  Where α̂ is below 1 the end on that
-# side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations (docs/outcomes.md)
-# this took the coverage of errors with Student's t, 4 degrees of freedom, times the prediction from 0.90 to
-# 0.94, and widened intervals of normal errors by 3 to 10%.
+# side is moved out by STEEP (1 - α̂) of its distance, at most by FURTHEST.  In simulations
+# (docs/measured/outcome-coverage.md) this took the coverage of errors with Student's t, 4 degrees of freedom,
+# times the prediction from 0.90 to 0.94, and widened intervals of normal errors by 3 to 10%.
 
 TAIL = 0.2       # the share of the pulls that the index rests on
 LEAST = 5        # of them at least
@@ -338,7 +343,7 @@ DRAWS = 4_096
 NONE = 10.0
 
 
-def together(parts: Floats, confidence: float) -> Floats:
+def joint_confidence(parts: Floats, confidence: float) -> Floats:
     """(R,) the confidence of each of q intervals for all of them to hold with `confidence`.
 
     parts (R, n, q): what each label adds to the error of each number.
@@ -381,23 +386,20 @@ def bounds_of(stack: Stack) -> tuple[Floats, Floats]:
 
 def reported(
     stack: Stack, risk: Floats, known: list[int], error: Errors, exact: Bools, confidence: float,
-    pull: Floats | None = None, hidden: Unseen | None = None,
+    hidden: Unseen | None = None,
 ) -> OutcomeEstimates:
     """The estimates at R̂ (R, D + D_k) with intervals; known: sizes of the losses' known parts, exact (R,).
 
-    pull (R, n, Q): of the residuals of measures without bounds, whose ends are moved out where the tails are
-    heavy; hidden: what no label has shown.
+    hidden: what no label has shown.
     """
     bounds, value = bounds_of(stack), value_of(stack, risk, known)
-    slack, unbounded = stack.slack(risk, known), np.asarray(np.isinf(bounds).any(axis=0))
-
-    out = None if pull is None else further(pull, unbounded)
+    slack = stack.slack(risk, known)
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
         lower, upper = interval_ends(value, error.variance, error.df, error.skew, level, bounds)
-        if out is not None:
-            lower, upper = moved_out(value, lower, upper, out)
+        if error.out is not None:
+            lower, upper = moved_out(value, lower, upper, error.out)
         if hidden is not None:
             lower, upper = hidden.widened(value, lower, upper, level)
         lower, upper = np.minimum(lower, value - slack), np.maximum(upper, value + slack)
@@ -407,7 +409,7 @@ def reported(
     level = np.full(value.shape, confidence)
     lower, upper = ends(level)
     for curve in stack.curves:
-        level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
+        level[:, curve] = joint_confidence(error.parts[..., curve], confidence)[:, None]
     return OutcomeEstimates(
         value=value, lower=lower, upper=upper, variance=error.variance, exact=exact,
         ends=ends, band=ends(level) if stack.curves else None,

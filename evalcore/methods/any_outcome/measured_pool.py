@@ -58,24 +58,19 @@ class MeasuredItems(OneShard):
         self.cell: Ints = np.zeros(0, np.int64)   # (N,) of each item, when they are placed
 
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
-        """See MeasuredPool.measured."""
         yield work(self.stack, self.items)
 
     def in_first(self, work: Callable[[Stack, Items], B]) -> B:
-        """See MeasuredPool.in_first."""
         return work(self.stack, self.items)
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
-        """See MeasuredPool.each."""
         yield works[0](self.stack, self.items)
 
     def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
-        """See MeasuredPool.placed."""
         self.cell, found = work(self.stack, self.items)
         yield found
 
     def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
-        """See MeasuredPool.ordered."""
         return ScoresInMemory(number(self.stack, self.items))
 
 
@@ -99,7 +94,7 @@ def at_once(stack: Stack, guesses: int) -> int:
     return min(CHUNK, 1 + AT_ONCE // (guesses * max(stack.kind.width, stack.size)))
 
 
-def spread_of(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
+def guessed_spread(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
     """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P)."""
     phi = np.einsum("b,nbp->np", found.first, guesses)
     even = np.full(phi.shape, 1 / max(phi.shape[1], 2))
@@ -114,7 +109,7 @@ def spread_of(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> 
 # or nothing pulls in the first shard, a second pass looks at all items; in one shard what it finds is kept.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Profile:
+class ItemProfile:
     """What the two passes find of each item."""
 
     pull: Floats        # (N,) s
@@ -123,7 +118,7 @@ class Profile:
     score: Floats       # (N,) what a group is cut by
 
 
-By = Callable[[Stack, Items], Profile]   # what the items of a shard are cut by
+By = Callable[[Stack, Items], ItemProfile]   # what the items of a shard are cut by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,9 +128,9 @@ class Beforehand(Expecting):
     places: Places
     even: bool = False             # nothing pulls (a measure with no value before labels): everything may
     rank: Ints | None = None       # of groups that are put in order
-    whole: Profile | None = None   # of all items, where the pool is one shard
+    whole: ItemProfile | None = None   # of all items, where the pool is one shard
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of some items."""
         return self.whole or self.profile(items, *self.pulls(stack, items))
 
@@ -144,15 +139,15 @@ class Beforehand(Expecting):
         pull, relevant = np.ones(len(items)), np.ones(len(items), np.bool_)
         if not self.even:
             for where, piece in items.chunks(at_once(stack, len(self.first))):
-                spread, flat = spread_of(stack, piece, stack.kind.guesses(piece), self)
+                spread, flat = guessed_spread(stack, piece, stack.kind.guesses(piece), self)
                 pull[where] = np.sqrt(spread @ stack.weight)
                 relevant[where] = (flat > 0).any(axis=1)
         return pull, relevant
 
-    def profile(self, items: Items, pull: Floats, relevant: Bools) -> Profile:
+    def profile(self, items: Items, pull: Floats, relevant: Bools) -> ItemProfile:
         """Of some items whose pull is known."""
         group = self.places.group(items)
-        return Profile(
+        return ItemProfile(
             pull=pull, relevant=relevant, group=group if self.rank is None else self.rank[group],
             score=self.places.score(items, pull),
         )
@@ -250,7 +245,7 @@ class _Whole:
     found: Beforehand
     seen: _Seen
 
-    def __call__(self, stack: Stack, items: Items) -> Profile:
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         known = None if self.found.even else self.seen.pulls
         return self.found.profile(items, *(known or self.found.pulls(stack, items)))
 
@@ -337,7 +332,7 @@ class _AddUp:
             for at, few in piece.chunks(most):
                 guesses = stack.kind.guesses(few)
                 expect(stack, few, guesses, loss[at])
-                spreads[at] = spread_of(stack, few, guesses, found)[0]
+                spreads[at] = guessed_spread(stack, few, guesses, found)[0]
             member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
             guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
             spread += np.asarray(member @ spreads[:n])

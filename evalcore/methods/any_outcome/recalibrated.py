@@ -9,26 +9,27 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
 from assay.evalcore.methods.any_outcome.sampled import Sampled
-from assay.evalcore.methods.any_outcome.score_cells import along_a_score
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
 from assay.evalcore.methods.any_outcome.state import (
+    Axis,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
 )
 from assay.evalcore.methods.settings import Share
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
 CELLS = 60
-EVEN = 0.25       # of the allocation, spread evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Guesses(Sampled):
         """Root of the guessed spread of an item's pull, and a part even."""
         root = np.sqrt(state.cells.spread @ state.stack.weight)
         wanted = state.cells.size * state.cells.relevant
-        mean = (root * wanted).sum() / max(int(wanted.sum()), 1)
-        return np.broadcast_to((1 - EVEN) * root + EVEN * mean, state.labelled.shape)
+        mean, even = (root * wanted).sum() / max(int(wanted.sum()), 1), state.stack.kind.even_share
+        return np.broadcast_to((1 - even) * root + even * mean, state.labelled.shape)
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
@@ -71,6 +72,8 @@ class RecalibratedSample(Sampled):
     interval_note: ClassVar[str] = (
         f"Of one class against the rest: {ScoreModel.interval_note} Of anything else: {Guesses.interval_note}"
     )
+
+    draws_alone: ClassVar[bool] = False      # its estimates use the label model
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
     anytime: bool = False     # a confidence sequence
@@ -99,6 +102,24 @@ class RecalibratedSample(Sampled):
         chosen = Guesses() if cells.axis is None else self._scored
         return chosen.start(stack, cells, repeats, table)
 
+    def first_state(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    ) -> SampleState:
+        """See OutcomeMethod. Raises BadInput for evidence where nothing lies along a score."""
+        if evidence is None or cells.axis is None:
+            return Sampled.first_state(self, cells, measures, repeats, evidence)
+        return self._scored.start(measures, cells, repeats, evidence=evidence)
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, 2) by whether items are of the class that the score is of. See `StartsWarm`."""
+        if cells.axis is None:
+            raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
+        axis = Axis.from_array(cells.axis)
+        label = (code == axis.part).astype(np.int64)
+        return evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight)
+
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""
         return self._for(state).share(state)
@@ -107,17 +128,17 @@ class RecalibratedSample(Sampled):
         """(R, C) labels."""
         return self._for(state).meant(state, labels)
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """The next round."""
         return self._for(state).propose(state, size)
 
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic along the cells, or pivotal over them."""
         chosen = Guesses(self.one_at_a_time) if design.model is None else self._scored
         return chosen.draw(design, rng)
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> SampleState:
         """With the labels of a round."""
@@ -143,7 +164,6 @@ class RecalibratedSample(Sampled):
         return self.anytime
 
     def audited(self, share: float) -> Self:
-        """See OutcomeMethod."""
         return replace(self, spread=share)
 
     @property

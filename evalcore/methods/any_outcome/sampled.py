@@ -16,11 +16,12 @@ import numpy as np
 from assay.evalcore.design.draws import draw_one_at_a_time
 from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.round import Design
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.interval import bounds_of, errors, nothing_yet, reported
 from assay.evalcore.methods.any_outcome.reading import LEAST, Reading, off_centre, read, shrunken
-from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
+from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeEstimates, SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.types import Floats, Ints
 
@@ -32,7 +33,7 @@ class Sampled(OutcomeMethod):
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
     least: ClassVar[float] = LEAST     # labels of a group
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """Where the allocation of all labels so far is furthest behind."""
         left, wanted = state.left, state.wanted
         share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
@@ -42,7 +43,7 @@ class Sampled(OutcomeMethod):
                               per_item.max(axis=1, keepdims=True), wanted, np.full(len(left), size))
         if self.one_at_a_time:
             inclusion = (inclusion + waterfill(share, wanted, np.full(len(left), size))) / 2
-        return OutcomeDesign(left=left, inclusion=inclusion, census=np.zeros(len(left), np.bool_))
+        return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
 
     def meant(self, state: SampleState, labels: int) -> Floats:
         """(R, C) how many of so many labels are meant for each cell."""
@@ -50,13 +51,13 @@ class Sampled(OutcomeMethod):
         share = np.where(items > 0, np.maximum(self.share(state), 1e-12), 0.0)
         return items * waterfill(share, items, np.full(len(items), labels))
 
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic along the cells, or one at a time."""
         if self.one_at_a_time:
-            size = np.round((design.left * design.inclusion).sum(axis=1)).astype(np.int64)
-            cells = draw_one_at_a_time(design.left, draw_weights(design.inclusion), size, rng).cell
+            size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)
+            cells = draw_one_at_a_time(design.left, draw_weights(design.unlabelled), size, rng).cell
             return np.stack([np.bincount(row[row >= 0], minlength=design.left.shape[1]) for row in cells])
-        reach = np.cumsum(design.left * design.inclusion, axis=1)
+        reach = np.cumsum(design.left * design.unlabelled, axis=1)
         reach[:, -1] = np.round(reach[:, -1])
         reach = np.minimum(reach, reach[:, -1:])
         steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
@@ -74,11 +75,10 @@ class Sampled(OutcomeMethod):
             weight=reading.stands[0], factor=spread[group], group=np.where(alone, -1, group)
         )
 
-    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
-        """See OutcomeMethod."""
+    def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         if not self.one_at_a_time:
             return OutcomeMethod.in_order(self, design, size, rng)
-        drawn = draw_one_at_a_time(design.left, draw_weights(design.inclusion), np.array([size]), rng)
+        drawn = draw_one_at_a_time(design.left, draw_weights(design.unlabelled), np.array([size]), rng)
         return np.asarray(drawn.cell[0])
 
     def expects(self, state: SampleState) -> Floats:
@@ -107,12 +107,13 @@ class Sampled(OutcomeMethod):
         error = errors(state, reading, risk, slopes, exact)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         alike = (hidden.unknown & ~exact)[:, None]
-        unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
+        unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
         pull = off_centre(reading, slopes) if unbounded.any() else None
-        found = reported(
-            state.stack, risk, known, replace(error, unknown=error.unknown | alike & unbounded), exact,
-            confidence, pull, hidden,
+        error = replace(
+            error, unknown=error.unknown | alike & unbounded,
+            out=None if pull is None else interval.further(pull, unbounded),
         )
+        found = reported(state.stack, risk, known, error, exact, confidence, hidden)
         if pull is None:
             return found
         return replace(

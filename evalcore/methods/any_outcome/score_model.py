@@ -8,7 +8,6 @@ of cells: curves, areas, several systems and measures of single predictions alik
 A label's own loss is known, and counts as it is: the loss of a cell stands for unlabelled items alone.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
@@ -33,7 +32,6 @@ from assay.evalcore.methods.any_outcome.state import (
     Axis,
     LossTable,
     OutcomeCells,
-    OutcomeDesign,
     OutcomeEstimates,
     SampleState,
     first_sample,
@@ -41,19 +39,18 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.combine import weighted_quantiles
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 from assay.evalcore.recalibration.quantities import Quantity
-from assay.evalcore.recalibration.reporting import Outlooks, report
+from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
 AHEAD = 25            # labels of the round whose plan stands for later ones
-AT_ONCE = 2           # repeats whose draws are held together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,15 +66,12 @@ class ScoreState(SampleState):
     positive: Ints       # (R, C) labelled items of the class
     rounds: int
 
-    def evidence(self) -> Iterator[tuple[slice, Evidence]]:
+    def evidence(self) -> list[tuple[slice, Evidence]]:
         """All that is known, a few repeats at a time."""
-        whole = Evidence(
+        return Evidence(
             model=self.model, fit=self.fit, n=self.labelled.astype(np.float64),
             k=self.positive.astype(np.float64), left=self.left.astype(np.float64), sums=self.sums,
-        )
-        for at in range(0, len(self.labelled), AT_ONCE):
-            part = slice(at, at + AT_ONCE)
-            yield part, whole.rows(part)
+        ).parts()
 
     def quantities(self, part: slice) -> tuple[Quantity, ...]:
         """The measures, with the losses of the items that are labelled, in some of the repeats."""
@@ -115,15 +109,17 @@ class ScoreModel(Sampled):
         return score_cells(pool)
 
     def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
+        evidence: Floats | None = None,
     ) -> ScoreState:
-        """The prior mixture."""
+        """The prior mixture; after pseudo-labels (C, 2) of items of another class and of this one."""
         plain, axis, loss = first_sample(stack, cells, repeats, table), *_axis_of(cells, stack.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
         )), votes=axis.votes)
         model, nothing = label_model(shape, CONFIGURATIONS), np.zeros((repeats, cells.n_cells))
+        model = model if evidence is None else warmed(model, evidence)
         asked = tuple(quantities_asked(stack, cells, axis, loss))
         return ScoreState(
             **{f.name: getattr(plain, f.name) for f in fields(plain)},
@@ -132,30 +128,28 @@ class ScoreModel(Sampled):
             positive=np.zeros((repeats, cells.n_cells), np.int64), rounds=0,
         )
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """Search and Neyman, planned in virtual steps."""
         mine, left = cast(ScoreState, state), state.left
         rng = stream(0, "recalibrated", mine.rounds, "planning")   # a quadrature: the same for any evaluation
         quadrature = Quadrature(model=mine.model, draws=PLANNING_DRAWS, rng=rng)
         wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
         plan = BatchPlan.join([
-            plan_batch(
-                e.model, e.fit, mine.quantities(part), e.n, e.k, e.left, wanted[part], quadrature, self.spread
-            )
+            plan_batch(e, mine.quantities(part), wanted[part], quadrature, self.spread)
             for part, e in mine.evidence()
         ])
-        return OutcomeDesign(
-            left=left, inclusion=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
+        return Design(
+            left=left, unlabelled=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
         )
 
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """Pivotal over the cells, or one at a time."""
         if self.one_at_a_time:
             return Sampled.draw(self, design, rng)
-        return np.minimum(pivotal(design.left * design.inclusion, rng).astype(np.int64), design.left)
+        return np.minimum(pivotal(design.left * design.unlabelled, rng).astype(np.int64), design.left)
 
     def observe(
-        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
         table: LossTable | None = None, asked: Ints | None = None,
     ) -> ScoreState:
         """Add the round to the sums, and fit the model."""
@@ -169,8 +163,7 @@ class ScoreModel(Sampled):
         nothing = np.zeros_like(before.labelled)
         labelled = np.stack([before.labelled - before.positive, before.positive], axis=-1)
         sums = before.sums.add(
-            before.quantities(slice(None)), labelled, before.excluded,
-            _as_drawn(before, design, new.sum(axis=2), asked),
+            before.quantities(slice(None)), labelled, _as_drawn(design, new.sum(axis=2), asked),
             RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)), nothing,
         )
         positive = before.positive + new[..., 1]
@@ -186,7 +179,7 @@ class ScoreModel(Sampled):
         size = min(AHEAD, int(state.wanted.sum(axis=1).min()))
         if not size:
             return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
-        return self.propose(state, size).inclusion
+        return self.propose(state, size).unlabelled
 
     def meant(self, state: SampleState, labels: int) -> Floats:
         """The labels that there are, and others as the next round would have them."""
@@ -215,9 +208,9 @@ class ScoreModel(Sampled):
         mine, exact = cast(ScoreState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), list(mine.evidence())
+        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), mine.evidence()
         outlooks = [
-            report(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
+            report_quantities(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
         ]
         found = [[one.estimate(confidence, self.anytime) for one in several] for several in outlooks]
         value, lower, upper, variance = (_by_number(found, name) for name in _ARRAYS)
@@ -285,22 +278,18 @@ def _axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
     return Axis.from_array(cells.axis), steady(loss.reshape(cells.n_cells, 2, n_losses))
 
 
-def _as_drawn(state: ScoreState, design: OutcomeDesign, answered: Ints, asked: Ints | None) -> Design:
+def _as_drawn(design: Design, answered: Ints, asked: Ints | None) -> Design:
     """The design of a round, whose answers stand for the items that gave none.
 
     answered (R, C): items with a label; asked (R, .): the cells of all items asked, None where all answered.
     """
-    pi, stands = design.inclusion, None
+    pi, stands = design.unlabelled, None
     if asked is not None:
         number = np.stack([np.bincount(row, minlength=pi.shape[1]) for row in asked])
         each = np.divide(number, pi, out=np.zeros_like(pi), where=pi > 0)
         kept = np.where(answered > 0, each, 0.0).sum(axis=1, keepdims=True)
         stands = each / np.maximum(answered, 1) * (each.sum(axis=1, keepdims=True) / np.maximum(kept, 1e-12))
-    return Design(
-        replacement=False, size=np.broadcast_to(state.cells.size, pi.shape), left=design.left, unlabelled=pi,
-        labelled=np.zeros((*pi.shape, 2)), gradient=np.zeros_like(pi), census=design.census,
-        model=np.zeros_like(pi) if design.model is None else design.model, stands_for=stands,
-    )
+    return replace(design, stands_for=stands)
 
 
 def _rates(state: ScoreState) -> Floats:

@@ -7,10 +7,9 @@ added.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures.stack import Stack
@@ -163,43 +162,6 @@ _ROUNDING = 1e-9   # an interval narrower than this is exact
 _DECIMALS = 12     # of an exact value
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
 UNSEEN = "unseen_share"   # one of measures without bounds: so much of the pool may differ from all labels
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OutcomeDesign:
-    """The inclusion probabilities of one round, without replacement."""
-
-    left: Ints           # (R, C) unlabelled items of each cell before the round
-    inclusion: Floats    # (R, C) π, the chance of each of them to be asked
-    census: Bools        # (R,) every item that can matter and has no label is asked
-    model: Floats | None = None   # (R, C) what a label model gave the class asked for; None without one
-
-    replacement: ClassVar[bool] = False
-    stands_for: ClassVar[None] = None
-
-    @property
-    def unlabelled(self) -> Floats:
-        """(R, C) π."""
-        return self.inclusion
-
-    def to_columns(self) -> dict[str, Floats | Ints | Bools]:
-        """Columns of length C for the ledger (R = 1)."""
-        return {
-            "left": self.left[0],
-            "inclusion": self.inclusion[0],
-            "census": np.full(self.left.shape[1], bool(self.census[0])),
-            **({} if self.model is None else {"model": self.model[0]}),
-        }
-
-    @staticmethod
-    def from_columns(columns: Mapping[str, ArrayLike]) -> "OutcomeDesign":
-        """The inverse of `to_columns`."""
-        return OutcomeDesign(
-            left=np.asarray(columns["left"], np.int64)[None],
-            inclusion=np.asarray(columns["inclusion"], np.float64)[None],
-            census=np.asarray(columns["census"], np.bool_)[:1],
-            model=np.asarray(columns["model"], np.float64)[None] if "model" in columns else None,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,10 +1,11 @@
 """Whole clusters: all items that come together are asked together, such as the answers to one prompt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -13,6 +14,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     bounds_of,
     enough,
+    further,
     nothing_yet,
     reported,
     slopes_of_known,
@@ -20,20 +22,14 @@ from assay.evalcore.methods.any_outcome.interval import (
 from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
 from assay.evalcore.methods.any_outcome.reading import fitted, residuals
 from assay.evalcore.methods.any_outcome.reading import sums as sums_by
-from assay.evalcore.methods.any_outcome.state import (
-    ItemWeights,
-    OutcomeCells,
-    OutcomeDesign,
-    OutcomeEstimates,
-    SampleState,
-)
+from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeCells, OutcomeEstimates, SampleState
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
 _HALVINGS = 60
 
 
-def chances(x: Floats, there: Floats, total: Floats) -> Floats:
+def cluster_chances(x: Floats, there: Floats, total: Floats) -> Floats:
     """π (R, C) so that Σ there·π is `total` (R,), or all of it; x (R, C), 0 where nothing can be drawn.
 
     there (R, C): how much a cluster counts, 1 or its items.
@@ -86,16 +82,16 @@ class Drawn:
         return np.asarray(self.open.sum(axis=1, keepdims=True))
 
 
-def items_of(state: SampleState) -> Floats:
+def cluster_sizes(state: SampleState) -> Floats:
     """N_j (R, C) of the items that can matter, without undecided ones."""
     return np.asarray((state.cells.size - state.excluded) * state.cells.relevant, np.float64)
 
 
 def drawn_of(state: SampleState, share: Floats) -> Drawn:
     """Of a state with a label; share (R, C): the measures that chances are in proportion to."""
-    items, opened = items_of(state), (state.labelled > 0) & state.cells.relevant
+    items, opened = cluster_sizes(state), (state.labelled > 0) & state.cells.relevant
     x = share * (items > 0)
-    chance = chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
+    chance = cluster_chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
     per_item = items / np.maximum(state.labelled, 1)
     raw = np.take_along_axis(per_item / np.where(chance > 0, chance, 1.0), state.cell, axis=1)
     stands = raw * (items.sum(axis=1) / raw.sum(axis=1))[:, None]
@@ -229,37 +225,37 @@ class WholeClusters(OutcomeMethod):
 
     def meant(self, state: SampleState, labels: int) -> Floats:
         """All items of a cluster, times its chance."""
-        items = items_of(state)
+        items = cluster_sizes(state)
         x = self.share(state) * (items > 0)
-        return items * chances(x, items, np.full(len(items), float(labels)))
+        return items * cluster_chances(x, items, np.full(len(items), float(labels)))
 
-    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+    def propose(self, state: SampleState, size: int) -> Design:
         """The rest of the clusters that are open, then others."""
         left, wanted = state.left, state.wanted.astype(np.float64)
         going_on = ((state.labelled + state.excluded) > 0) & (wanted > 0)
         begun = (going_on * wanted).sum(axis=1)
         x = np.where(going_on | (wanted <= 0), 0.0, self.share(state))
-        fresh = chances(x, wanted, np.maximum(size - begun, 0.0))
-        return OutcomeDesign(
-            left=left, inclusion=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
+        fresh = cluster_chances(x, wanted, np.maximum(size - begun, 0.0))
+        return Design(
+            left=left, unlabelled=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
         )
 
-    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
         """As many items as the design means: the last cluster goes on in the next round."""
-        turn = in_turn(design.inclusion, rng)
-        left = np.take_along_axis(design.left * (design.inclusion > 0), turn, axis=1)
-        size = np.round((design.left * design.inclusion).sum(axis=1)).astype(np.int64)
+        turn = in_turn(design.unlabelled, rng)
+        left = np.take_along_axis(design.left * (design.unlabelled > 0), turn, axis=1)
+        size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)
         before = np.cumsum(left, axis=1) - left
         counts = np.zeros_like(design.left)
         np.put_along_axis(counts, turn, np.clip(size[:, None] - before, 0, left), axis=1)
         return counts
 
-    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+    def in_order(self, design: Design, size: int, rng: np.random.Generator) -> Ints:
         """Whole clusters while they fit; of one that is larger than the round, as many as fit."""
         taken: list[Ints] = []
         room = size
-        for c in in_turn(design.inclusion, rng)[0].tolist():
-            here = int(design.left[0, c]) if design.inclusion[0, c] > 0 else 0
+        for c in in_turn(design.unlabelled, rng)[0].tolist():
+            here = int(design.left[0, c]) if design.unlabelled[0, c] > 0 else 0
             if here > room and taken:
                 break
             taken.append(np.full(min(here, room), c))
@@ -269,7 +265,7 @@ class WholeClusters(OutcomeMethod):
         return np.concatenate(taken).astype(np.int64)
 
     def weights(self, state: SampleState) -> ItemWeights:
-        """See OutcomeMethod; items of one cluster are not centred."""
+        """Items of one cluster are not centred."""
         drawn = drawn_of(state, self.share(state))
         chance = np.take_along_axis(drawn.chance, state.cell, axis=1)[0]
         return ItemWeights(
@@ -303,7 +299,7 @@ class WholeClusters(OutcomeMethod):
         centred = residual - off[:, None] / drawn.items.sum(axis=1)[:, None, None]
         pull = np.einsum("rnd,rqd->rnq", centred, slopes)
         error = errors_of(state, drawn, pull, risk, slopes, whole, exact)
-        unbounded = bool(np.isinf(bounds_of(state.stack)).any())
-        return reported(
-            state.stack, risk, sizes, error, exact, confidence, pull if unbounded else None
-        )
+        unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
+        if unbounded.any():
+            error = replace(error, out=further(pull, unbounded))
+        return reported(state.stack, risk, sizes, error, exact, confidence)

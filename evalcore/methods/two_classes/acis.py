@@ -15,7 +15,7 @@ from assay.evalcore.design.draws import (
     without_replacement,
 )
 from assay.evalcore.design.proposal import centred_pull, prior_risk, relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import single_trial
 from assay.evalcore.measures.two_classes import Measure
@@ -194,7 +194,7 @@ def pull_of(measure: Measure, value: Floats, risk: Floats, epsilon: float) -> Fl
     return np.asarray(low + g * (high - low))
 
 
-def proposal(state: AcisState, size: Ints, *, even: float) -> tuple[Floats, Floats]:
+def acis_proposal(state: AcisState, size: Ints, *, even: float) -> tuple[Floats, Floats]:
     """q (R, C) of an unlabelled item, and (R, C, 2) of a labelled one, so that this iteration's share it.
 
     Evened out only as far as it takes to find `size` (R,) new items; even: the share spread evenly anyhow.
@@ -311,14 +311,14 @@ class Acis(Method):
         """No round reaches into the next iteration: that one has another proposal."""
         return np.asarray(np.minimum(size, np.maximum(state.planned - state.gathered, 1)))
 
-    def propose(self, state: AcisState, size: Ints) -> Design:
+    def propose(self, state: AcisState, size: Ints) -> CountedDesign:
         """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
         left, certain = state.left, state.exhausted(size)[:, None]
-        q, again = proposal(state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0)
+        q, again = acis_proposal(state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0)
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
         pull = state.pull[:, state.cells.prediction]
-        return Design(
+        return CountedDesign(
             replacement=not certain.all(),
             size=np.broadcast_to(state.cells.size, left.shape),
             left=left,
@@ -329,7 +329,7 @@ class Acis(Method):
             census=state.wanted.sum(axis=1) <= size,
         )
 
-    def draw(self, state: AcisState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: AcisState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; or simply the highest scores left."""
         certain = state.exhausted(size)
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
@@ -337,7 +337,9 @@ class Acis(Method):
             return top
         return either(with_replacement(design, state.labelled, np.where(certain, 0, size), rng), top)
 
-    def observe(self, state: AcisState, design: Design, labels: RoundLabels, excluded: Ints) -> AcisState:
+    def observe(
+        self, state: AcisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> AcisState:
         """Weigh the draws; calibrate anew when the iteration is full."""
         asked = labels.new.sum(axis=(1, 2)) + excluded.sum(axis=1)
         certain = state.exhausted(asked) | design.census | (not design.replacement)

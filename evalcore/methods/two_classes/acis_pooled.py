@@ -7,8 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
-from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells, replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.proposal import (
+    RelativeProposal,
+    expected_risk,
+    pull,
+    relevant_cells,
+    replacement_design,
+)
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
 from assay.evalcore.label_models import isotonic_rates
@@ -23,7 +29,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Iterations:
+class IterationSums:
     """Weighted sums over the closed iterations."""
 
     recency: float
@@ -34,15 +40,15 @@ class Iterations:
     error: Floats          # (R, M) Σ n_t^caution √Var_t
 
     @staticmethod
-    def none(repeats: int, measures: int, *, recency: float, caution: float) -> "Iterations":
+    def none(repeats: int, measures: int, *, recency: float, caution: float) -> "IterationSums":
         """Before the first iteration is closed."""
         nothing = np.zeros((repeats, measures))
-        return Iterations(
+        return IterationSums(
             recency=recency, caution=caution, weight=nothing, value=nothing, error_weight=nothing,
             error=nothing,
         )
 
-    def plus(self, n: Floats, value: Floats, error: Floats) -> "Iterations":
+    def plus(self, n: Floats, value: Floats, error: Floats) -> "IterationSums":
         """With one more iteration: n, value, error (R, M), its labels, estimates and standard errors; n = 0
         adds nothing."""
         return replace(
@@ -82,7 +88,7 @@ class PooledState(MethodState):
     missed: Floats         # (R, C) log of the chance that an item was not drawn so far
     iteration: Ints        # (R,) t
     closed_at: Ints        # (R,) labels when the current iteration began
-    closed: Iterations     # what the iterations before it said
+    closed: IterationSums     # what the iterations before it said
 
     def exhausted(self, size: Ints) -> Bools:
         """Whether (R,) the domain has no more than `size` (R,) items left to ask."""
@@ -179,27 +185,23 @@ class AcisPooled(Method):
             missed=np.zeros(shape),
             iteration=np.zeros(repeats, np.int64),
             closed_at=np.zeros(repeats, np.int64),
-            closed=Iterations.none(
+            closed=IterationSums.none(
                 repeats, len(measures), recency=self.recency, caution=self.caution
             ),
         )
         return replace(state, proposal=self._proposal(state))
 
-    def propose(self, state: PooledState, size: Ints) -> Design:
+    def propose(self, state: PooledState, size: Ints) -> CountedDesign:
         """q_t within the domain; from the top where the domain cannot fill the round."""
-        cells, left = state.cells, state.left
+        left = state.left
         here, phi = state.wanted * state.domain, state.pull()
-        design = replacement_design(
-            state.measures,
-            cells,
-            state.labelled * state.domain[:, None],
-            here,
-            state.proposal,
-            np.repeat(state.proposal[:, :, None], 2, axis=2),
+        inside = replace(state.so_far, labelled=state.labelled * state.domain[:, None], left=here)
+        design = replacement_design(inside, RelativeProposal(
+            unknown=state.proposal,
+            known=np.repeat(state.proposal[:, :, None], 2, axis=2),
             positive_rate=state.rate,
             gradient=phi[..., 1] - phi[..., 0],
-            size=np.minimum(size, here.sum(axis=1)),
-        )
+        ), np.minimum(size, here.sum(axis=1)))
         certain = state.exhausted(size)[:, None]
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
@@ -211,7 +213,7 @@ class AcisPooled(Method):
             replacement=not certain.all(),
         )
 
-    def draw(self, state: PooledState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: PooledState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; or simply the highest scores left."""
         certain = state.exhausted(size)
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
@@ -221,7 +223,9 @@ class AcisPooled(Method):
         sampled = with_replacement(design, labelled, np.where(certain, 0, size), rng)
         return either(sampled, top)
 
-    def observe(self, state: PooledState, design: Design, labels: RoundLabels, excluded: Ints) -> PooledState:
+    def observe(
+        self, state: PooledState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> PooledState:
         """Reuse the labels; calibrate anew when the iteration is full."""
         new = labels.new.sum(axis=(1, 2))
         drawn = (labels.drawn_new + labels.drawn_known).sum(axis=(1, 2))

@@ -19,13 +19,13 @@ from assay.evalcore.design.draws import (
     Draws,
     draw_one_at_a_time,
     either,
-    stands_for,
+    expansion_weight,
     weights,
     with_cautious_share,
     without_replacement,
 )
-from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays, RoundLabels, round_labels
+from assay.evalcore.design.proposal import LabelledCells, relevant_cells
+from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArrays, RoundLabels, round_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.two_classes import Measure
@@ -60,9 +60,21 @@ class MethodState:
         return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)
 
     @property
+    def so_far(self) -> LabelledCells:
+        """What a proposal is made from."""
+        return LabelledCells(
+            measures=self.measures, cells=self.cells, labelled=self.labelled, left=self.left
+        )
+
+    @property
     def bought(self) -> Ints:
         """Labels (R,) that were paid for: those of distinct items, unless every draw asks anew."""
         return np.asarray(self.labelled.sum(axis=(1, 2)))
+
+    @property
+    def told(self) -> Ints | Floats:
+        """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers."""
+        return self.labelled
 
     @property
     def wanted(self) -> Ints:
@@ -167,15 +179,15 @@ class Method(ABC):
         capability `serves_all` say otherwise."""
 
     @abstractmethod
-    def propose(self, state: Any, size: Ints) -> Design:
+    def propose(self, state: Any, size: Ints) -> CountedDesign:
         """The probabilities of the next round, of `size` (R,) new items."""
 
     @abstractmethod
-    def draw(self, state: Any, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: Any, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Draw a round of `size` (R,) new items from its design."""
 
     @abstractmethod
-    def observe(self, state: Any, design: Design, labels: RoundLabels, excluded: Ints) -> Any:
+    def observe(self, state: Any, design: CountedDesign, labels: RoundLabels, excluded: Ints) -> Any:
         """The state with a round's labels; excluded (R, C): items that stayed undecided and are set aside."""
 
     @abstractmethod
@@ -187,27 +199,24 @@ class Method(ABC):
 
     @property
     def negatively_associated(self) -> bool:
-        """See `Capabilities`."""
         return self.capabilities.negatively_associated
 
     def first_state(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None = None
     ) -> Any:
-        """See `AnyMethod`; evidence (C, 2)."""
+        """Evidence (C, 2)."""
         if evidence is None:
             return self.start(cells, measures, repeats)
         return self.start_from(cells, measures, repeats, evidence)
 
-    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Design, Draws]:
-        """See `draw_round`."""
+    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[CountedDesign, Draws]:
         return draw_round(self, state, size, rng)
 
     def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
         """The answers counted by cell and label. Raises BadInput."""
         return round_labels(state.cells.n_cells, answered)
 
-    def learn(self, state: Any, design: Design, heard: RoundLabels, excluded: Ints) -> Any:
-        """See `observe`."""
+    def learn(self, state: Any, design: CountedDesign, heard: RoundLabels, excluded: Ints) -> Any:
         return self.observe(state, design, heard, excluded)
 
     def spent(self, before: Any, after: Any, size: Ints) -> Ints:
@@ -242,6 +251,11 @@ class Method(ABC):
     @property
     def asks_anew(self) -> bool:
         """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
+        return False
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        """Whether a round may ask about an item several times: a replay can, people cannot."""
         return False
 
     def start_from(
@@ -293,7 +307,7 @@ class Method(ABC):
 
 def draw_round(
     method: Method, state: MethodState, size: Ints, rng: np.random.Generator
-) -> tuple[Design, Draws]:
+) -> tuple[CountedDesign, Draws]:
     """One round of at most `size` (R,) new items: the method's draw, or all that is left.
 
     Of exactly `size` draws where the method asks anew.
@@ -315,7 +329,7 @@ def draw_round(
     ), state.cells.prediction)
     weight = weights(planned)
     draws = draw_one_at_a_time(design.left, weight, sampled, rng)
-    told = stands_for(design.left, weight, draws.cell)
+    told = expansion_weight(design.left, weight, draws.cell)
     return replace(design, unlabelled=planned, stands_for=told), either(draws, rest)
 
 
@@ -367,10 +381,10 @@ def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -
 
 def fixed_size_design(
     state: MethodState, inclusion: Floats, *, model: Floats, gradient: Floats, size: Ints
-) -> Design:
+) -> CountedDesign:
     """The design of a round drawn without replacement: inclusion, model, gradient (R, C), size (R,)."""
     left = state.left
-    return Design(
+    return CountedDesign(
         replacement=False,
         size=np.broadcast_to(state.cells.size, left.shape),
         left=left,

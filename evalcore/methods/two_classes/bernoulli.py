@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.inclusion import coins, inclusion, predicted_error, systematic, waterfill
+from assay.evalcore.design.inclusion import (
+    coins,
+    inclusion,
+    predicted_error,
+    rising_inclusion,
+    systematic,
+    waterfill,
+)
 from assay.evalcore.design.proposal import (
     centred_pull,
     fine_edges,
@@ -17,8 +24,8 @@ from assay.evalcore.design.proposal import (
     root_mean_square,
     softened,
 )
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, one_round
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
@@ -86,7 +93,7 @@ class BernoulliDesign(Method):
         """Fine strata: the design is meant item by item."""
         return fine_edges(scores)
 
-    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Exactly `size` items, or `size` on average, at the design's probabilities."""
         if self.draws == "systematic":
             return without_replacement(systematic(design.left, design.unlabelled, rng))
@@ -101,7 +108,7 @@ class BernoulliDesign(Method):
         heads = self.heads(state, size)
         return heads if self.draws == "systematic" else inclusion(state.left, heads)
 
-    def expected_size(self, design: Design, labels: RoundLabels) -> Ints | Floats:
+    def expected_size(self, design: CountedDesign, labels: RoundLabels) -> Ints | Floats:
         """Labels (R,) by which a round is weighed: how many it has, or was to have where coins decide.
 
         What the coins brought may not weigh them: a weight must be fixed before the draw.  Whole numbers,
@@ -125,6 +132,7 @@ class Bernoulli(BernoulliDesign):
     """The published design, one-shot in the paper, here in batches that add up to the same design."""
 
     name: str = "bernoulli"
+    epsilon: float = 0.0           # ε of footnote 3, added to every h² of the variance
     covered: ClassVar[str] = (
         "The paper's beta interval, as wide as what no label has shown may reach. "
         + covered((97, 92, 96, 97), (100, 100, 98, 100))
@@ -147,19 +155,16 @@ class Bernoulli(BernoulliDesign):
 
     def heads(self, state: BernoulliState, size: Ints) -> Floats:
         """Raise every b along μ h until `size` (R,) more items are expected."""
-        rest = np.maximum(1 - state.inclusion, 1e-12)
-        # an item that is certain has been labelled, unless it was set aside: no more water for it
-        growth = np.where(state.inclusion < 1, state.influence / rest, 0.0)
-        return waterfill(growth, state.left, size)
+        return rising_inclusion(state.inclusion, state.influence, state.left, size)
 
-    def propose(self, state: BernoulliState, size: Ints) -> Design:
+    def propose(self, state: BernoulliState, size: Ints) -> CountedDesign:
         """As far along μ h as `size` (R,) labels go."""
         return fixed_size_design(
             state, self.chances(state, size), model=state.positive_rate, gradient=state.slope, size=size
         )
 
     def observe(
-        self, state: BernoulliState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: BernoulliState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> BernoulliState:
         """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
         raised = 1 - (1 - state.inclusion) * (1 - design.unlabelled)
@@ -172,7 +177,7 @@ class Bernoulli(BernoulliDesign):
         """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
-        found = [estimate(m, totals, confidence, "beta") for m in state.measures]
+        found = [estimate_of_totals(m, totals, confidence, "beta", self.epsilon) for m in state.measures]
         caught = -np.log1p(-np.minimum(state.inclusion, 1 - 1e-12))
         first, *others = with_hidden_labels(state, found, totals.table, caught, confidence)
         return [replace(first, diagnostics={"predicted_variance": self.predicted_variance(state)}), *others]
@@ -267,7 +272,7 @@ class BernoulliOnline(BernoulliDesign):
         influence = self.influence(self._pull(state), state.cells, rate, state.measures)
         return waterfill(influence, state.left, size)
 
-    def propose(self, state: OnlineState, size: Ints) -> Design:
+    def propose(self, state: OnlineState, size: Ints) -> CountedDesign:
         """The chances of the unlabelled rest."""
         pull = self._pull(state)
         rate = np.broadcast_to(state.positive_rate, state.left.shape)
@@ -277,7 +282,7 @@ class BernoulliOnline(BernoulliDesign):
         )
 
     def observe(
-        self, state: OnlineState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: OnlineState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> OnlineState:
         """Count the labels and add the round's table.  A census is no sample and adds none."""
         left, cells = design.left, state.cells
@@ -302,4 +307,4 @@ class BernoulliOnline(BernoulliDesign):
         self, state: OnlineState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The measures of the combined table."""
-        return [estimate(m, state.totals, confidence, "beta") for m in state.measures]
+        return [estimate_of_totals(m, state.totals, confidence, "beta") for m in state.measures]

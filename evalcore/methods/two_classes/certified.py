@@ -1,7 +1,7 @@
 """How methods did in replay, pool by pool: the table by which `auto` chooses.
 
 Written by `python -m benchmarks.certify --write` from 1,000 repeats a pool, budgets 50 to 1,000; not
-to be edited by hand.  docs/certification.md has the same runs in full.
+to be edited by hand.  docs/measured/certification.md has the same runs in full.
 """
 
 from assay.evalcore.methods.two_classes.choice import Certified

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import (
+    RelativeProposal,
     centred_pull,
     fine_edges,
     prior_risk,
@@ -20,8 +21,8 @@ from assay.evalcore.design.proposal import (
     total_pull,
     touched_cells,
 )
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate_of_draws
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -54,6 +55,11 @@ class StaticImportance(Method):
     trust: Share = 1.0             # λ: how far the supplied probabilities are believed
     secondary_mixing: Share = 0.1  # share drawn evenly when some of the measures do not drive
 
+    @property
+    def added_to_squares(self) -> float:
+        """ε, added to every h² of the variance."""
+        return 0.0
+
     def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
         """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence on the first
         measure; positive_rate p (C,)."""
@@ -83,29 +89,26 @@ class StaticImportance(Method):
             sums=WeightSums.none(repeats),
         )
 
-    def propose(self, state: ImportanceState, size: Ints) -> Design:
+    def propose(self, state: ImportanceState, size: Ints) -> CountedDesign:
         """The same q for every item of a cell, labelled or not."""
         cells, left = state.cells, state.left
         slope = self.slope(state.measures, cells, state.positive_rate)
-        return replacement_design(
-            state.measures,
-            cells,
-            state.labelled,
-            left,
-            np.broadcast_to(state.weight, left.shape),
-            np.broadcast_to(state.weight[:, None], state.labelled.shape),
+        proposal = RelativeProposal(
+            unknown=np.broadcast_to(state.weight, left.shape),
+            known=np.broadcast_to(state.weight[:, None], state.labelled.shape),
             positive_rate=np.broadcast_to(state.positive_rate, left.shape),
             gradient=np.broadcast_to(slope, left.shape),
-            size=size,
-            mixing=self.mixing(state.measures),
         )
+        return replacement_design(state.so_far, proposal, size, mixing=self.mixing(state.measures))
 
-    def draw(self, state: ImportanceState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(
+        self, state: ImportanceState, design: CountedDesign, size: Ints, rng: np.random.Generator
+    ) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(
-        self, state: ImportanceState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: ImportanceState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> ImportanceState:
         """Count the labels and weigh the draws."""
         return replace(
@@ -122,8 +125,9 @@ class StaticImportance(Method):
     ) -> list[EstimateArrays]:
         """The weighted estimate of each measure from all draws."""
         return [
-            estimate(
-                m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind
+            estimate_of_draws(
+                m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind,
+                epsilon=self.added_to_squares,
             )
             for m in state.measures
         ]
@@ -215,12 +219,18 @@ class OptimalIS(StaticImportance):
     interval_kind: ClassVar[IntervalKind] = "beta"
     self_normalised: bool = True
     trust: Share = 0.9
+    epsilon: float = 0.0           # ε of footnote 3, added to every h² of the variance
     interval_note: ClassVar[str] = (
         "The paper's beta interval. "
         + covered((33, 11, 20, 59), (99, 80, 37, 6))
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
         "a pool of 1,297 digits with calibrated ones it covered 93% to 97%."
     )
+
+    @property
+    def added_to_squares(self) -> float:
+        """The setting."""
+        return self.epsilon
 
 
 # `passive-with-replacement`: a simple random sample in which an item may come up again.

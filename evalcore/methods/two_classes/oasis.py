@@ -22,9 +22,15 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
-from assay.evalcore.design.proposal import centred_pull, prior_risk, replacement_design, root_mean_square
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums, estimate, risk_of
+from assay.evalcore.design.proposal import (
+    RelativeProposal,
+    centred_pull,
+    prior_risk,
+    replacement_design,
+    root_mean_square,
+)
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -96,9 +102,9 @@ class Oasis(Method):
         prior = self.prior_strength / np.maximum(n, 1)
         return np.asarray((prior * state.prior + state.drawn[..., 1]) / (prior + n))
 
-    def propose(self, state: OasisState, size: Ints) -> Design:
+    def propose(self, state: OasisState, size: Ints) -> CountedDesign:
         """ε-greedy between the pool's own distribution and the best stratified proposal."""
-        cells, measure, left = state.cells, state.measures[0], state.left
+        cells, measure = state.cells, state.measures[0]
         rate = self.positive_rate(state)
         by_cell = rate[:, state.stratum]
         pull = self._pull(state, measure)
@@ -108,22 +114,17 @@ class Oasis(Method):
         total = (cells.size * per_item).sum(axis=1, keepdims=True)
         share = np.divide(per_item, total, out=np.zeros_like(per_item), where=total > 0)
         q = self.epsilon / cells.n_items + (1 - self.epsilon) * share
-        return replacement_design(
-            state.measures,
-            cells,
-            state.labelled,
-            left,
-            q,
-            np.broadcast_to(q[..., None], state.labelled.shape),
+        return replacement_design(state.so_far, RelativeProposal(
+            unknown=q,
+            known=np.broadcast_to(q[..., None], state.labelled.shape),
             positive_rate=by_cell,
             gradient=(pull[..., 1] - pull[..., 0])[:, cells.prediction],
-            size=size,
-        )
+        ), size)
 
     @staticmethod
     def _pull(state: OasisState, measure: Measure) -> Floats:
         expected = prior_risk(measure, state.cells, state.prior[state.stratum])
-        risk = risk_of(measure, state.sums, self_normalised=True)
+        risk = risk_of_draws(measure, state.sums, self_normalised=True)
         with np.errstate(invalid="ignore"):
             value = measure.value(risk)
         lowest, highest = measure.bounds
@@ -131,11 +132,13 @@ class Oasis(Method):
             usable = (value > lowest) & (value <= highest)
         return centred_pull(measure, np.where(usable[:, None], risk, expected))
 
-    def draw(self, state: OasisState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: OasisState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def observe(self, state: OasisState, design: Design, labels: RoundLabels, excluded: Ints) -> OasisState:
+    def observe(
+        self, state: OasisState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> OasisState:
         """Count every draw in its stratum, items drawn again included."""
         draws = labels.drawn_new + labels.drawn_known
         member = state.share > 0                                                # (K, C)
@@ -150,7 +153,8 @@ class Oasis(Method):
     ) -> list[EstimateArrays]:
         """The estimate of each measure from all draws."""
         return [
-            estimate(m, state.sums, confidence, self_normalised=self.self_normalised) for m in state.measures
+            estimate_of_draws(m, state.sums, confidence, self_normalised=self.self_normalised)
+            for m in state.measures
         ]
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities
 from assay.evalcore.methods.two_classes.base import Method, MethodState, known_confusion, unlabelled_state
@@ -58,13 +58,13 @@ class Passive(Method):
         """Nothing is known."""
         return unlabelled_state(cells, measures, repeats)
 
-    def propose(self, state: MethodState, size: Ints) -> Design:
+    def propose(self, state: MethodState, size: Ints) -> CountedDesign:
         """Every item left has the same chance to be in the batch."""
         left = state.left
         total = left.sum(axis=1)
         chance = np.minimum(size / np.maximum(total, 1), 1.0)
         seen = state.labelled.sum(axis=2)
-        return Design(
+        return CountedDesign(
             replacement=False,
             size=np.broadcast_to(state.cells.size, left.shape),
             left=left,
@@ -76,12 +76,12 @@ class Passive(Method):
             census=total <= size,
         )
 
-    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """A simple random sample of the remainder."""
         return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
 
     def observe(
-        self, state: MethodState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: MethodState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
         return state.with_labels(labels, excluded)

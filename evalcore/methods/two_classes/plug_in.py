@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities
@@ -66,12 +66,12 @@ class PlugIn(Method):
         by_rank = np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0)
         return np.asarray(np.where((total < size)[:, None], by_rank, even))
 
-    def propose(self, state: PlugInState, size: Ints) -> Design:
+    def propose(self, state: PlugInState, size: Ints) -> CountedDesign:
         """Without replacement, at the chances of the method."""
         left = state.left
         # the fitted model is for the record of a live evaluation; in a replay nobody reads it
         rates = self.rates(state) if len(left) == 1 else np.zeros(left.shape)
-        return Design(
+        return CountedDesign(
             replacement=False,
             size=np.broadcast_to(state.cells.size, left.shape),
             left=left,
@@ -82,7 +82,7 @@ class PlugIn(Method):
             census=state.wanted.sum(axis=1) <= size,
         )
 
-    def draw(self, state: PlugInState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """A simple random sample of the domain's rest; when that is too little, from the top down."""
         here = state.wanted * state.domain
         enough = here.sum(axis=1) >= size
@@ -90,7 +90,7 @@ class PlugIn(Method):
         return without_replacement(sampled + from_the_top(state.wanted, np.where(enough, 0, size)))
 
     def observe(
-        self, state: PlugInState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: PlugInState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> PlugInState:
         """Count the labels."""
         return state.with_labels(labels, excluded)
@@ -150,7 +150,7 @@ class TopK(PlugIn):
         counts = from_the_top(state.wanted, size)
         return np.asarray(np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0))
 
-    def draw(self, state: PlugInState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The highest scores left."""
         return without_replacement(from_the_top(state.wanted, size))
 
@@ -205,7 +205,7 @@ class GaussianMixture(PlugIn):
         """Those of `topk`."""
         return PlugIn.chances(self, state, size) if self.top_domain else _TOP.chances(state, size)
 
-    def draw(self, state: PlugInState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The highest scores left."""
         if self.top_domain:
             return PlugIn.draw(self, state, design, size, rng)
@@ -280,7 +280,7 @@ class Herding(PlugIn):
         counts = self._counts(state, size)
         return np.asarray(np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0))
 
-    def draw(self, state: PlugInState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """The next `size` picks."""
         return without_replacement(self._counts(state, size))
 

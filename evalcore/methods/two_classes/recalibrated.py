@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities
 from assay.evalcore.methods.settings import Share
@@ -25,7 +25,7 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, Configuration, pool_shape
 from assay.evalcore.recalibration.quantities import OfConfusion, of_predictions
-from assay.evalcore.recalibration.reporting import report
+from assay.evalcore.recalibration.reporting import report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
@@ -53,7 +53,6 @@ GUARD_NOTE = (
     "interval until three positives were found there."
 )
 FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
-REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,21 +79,12 @@ class RecalibratedState(MethodState):
         """The measures, as functions of the positives by prediction."""
         return of_predictions(self.measures, self.model.shape.predicted)
 
-    def parts(self) -> list[slice]:
-        """The repeats, a few at a time."""
-        return [slice(at, at + REPEATS_AT_ONCE) for at in range(0, len(self.labelled), REPEATS_AT_ONCE)]
-
     def evidence(self) -> list[tuple[slice, Evidence]]:
         """All that is known, a few repeats at a time."""
-        whole = Evidence(
-            model=self.model,
-            fit=self.fit,
-            n=self.n,
-            k=self.k,
-            left=self.left.astype(np.float64),
+        return Evidence(
+            model=self.model, fit=self.fit, n=self.n, k=self.k, left=self.left.astype(np.float64),
             sums=self.sums,
-        )
-        return [(part, whole.rows(part)) for part in self.parts()]
+        ).parts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +147,7 @@ class Recalibrated(Method):
         model = warmed(label_model(pool_shape(cells), self.configurations), evidence)
         return _begun(model, cells, measures, repeats)
 
-    def propose(self, state: RecalibratedState, size: Ints) -> Design:
+    def propose(self, state: RecalibratedState, size: Ints) -> CountedDesign:
         """Inclusion probabilities: search and Neyman, planned in virtual steps."""
         left = state.left
         wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
@@ -166,12 +156,10 @@ class Recalibrated(Method):
         quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
         quantities = state.quantities
         plan = BatchPlan.join([
-            plan_batch(
-                e.model, e.fit, quantities, e.n, e.k, e.left, wanted[part], quadrature, self.spread
-            )
+            plan_batch(e, quantities, wanted[part], quadrature, self.spread)
             for part, e in state.evidence()
         ])
-        return Design(
+        return CountedDesign(
             replacement=False,
             size=np.broadcast_to(state.cells.size, left.shape),
             left=left,
@@ -183,18 +171,18 @@ class Recalibrated(Method):
         )
 
     def draw(
-        self, state: RecalibratedState, design: Design, size: Ints, rng: np.random.Generator
+        self, state: RecalibratedState, design: CountedDesign, size: Ints, rng: np.random.Generator
     ) -> Draws:
         """Pivotal over cells, then a simple random sample inside each; repeats of size 0 draw nothing."""
         expected = np.where(size[:, None] > 0, design.left * design.unlabelled, 0.0)
         return without_replacement(np.minimum(pivotal(expected, rng).astype(np.int64), design.left))
 
     def observe(
-        self, state: RecalibratedState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: RecalibratedState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> RecalibratedState:
         """Add the round to the sums, and refit."""
         sums = state.sums.add(
-            state.quantities, state.labelled, state.excluded, design, labels, excluded
+            state.quantities, state.labelled, design, labels, excluded
         )
         after = replace(
             state,
@@ -207,10 +195,7 @@ class Recalibrated(Method):
 
     def refit(self, state: RecalibratedState) -> RecalibratedState:
         """The label model fitted to the labels the state holds."""
-        fits = [
-            fit(state.model, state.n[part], state.k[part], state.fit.coefficients[part])
-            for part in state.parts()
-        ]
+        fits = [fit(e.model, e.n, e.k, e.fit.coefficients) for _, e in state.evidence()]
         return replace(state, fit=Fit.join(fits))
 
     def estimate(
@@ -220,7 +205,7 @@ class Recalibrated(Method):
         quantities = state.quantities
         parts = [
             [one.estimate(confidence, self.anytime)
-             for one in report(e, quantities, self.report_draws, rng, self.guard)]
+             for one in report_quantities(e, quantities, self.report_draws, rng, self.guard)]
             for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]

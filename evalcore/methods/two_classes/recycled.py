@@ -28,14 +28,14 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.inclusion import systematic, waterfill
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities
 from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, no_labels_yet
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
-from assay.evalcore.recycled import Groups, behind, groups_of, level, predictions_of, separate_labels
+from assay.evalcore.recycled import Groups, behind, calls_of_systems, groups_of, level, separate_labels
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 _FEW = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
@@ -74,7 +74,7 @@ class Recycled(Method):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecycledState:
         """Nothing is known."""
-        predicted = predictions_of(cells)
+        predicted = calls_of_systems(cells)
         negatives = any(m.label_matters()[0].any() for m in measures)
         return RecycledState(
             **no_labels_yet(cells, measures, repeats),
@@ -82,7 +82,7 @@ class Recycled(Method):
             groups=groups_of(cells, predicted, negatives=negatives),
         )
 
-    def propose(self, state: RecycledState, size: Ints) -> Design:
+    def propose(self, state: RecycledState, size: Ints) -> CountedDesign:
         """Every unlabelled item of an atom has the same chance."""
         left, seen = state.left, state.labelled.sum(axis=2)
         model = (state.labelled[:, :, 1] + 1) / (seen + 2)
@@ -95,14 +95,16 @@ class Recycled(Method):
             chance = waterfill(per_item + 1e-9 * (state.wanted > 0), left, size)
         return fixed_size_design(state, chance, model=model, gradient=np.zeros(left.shape), size=size)
 
-    def draw(self, state: RecycledState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(
+        self, state: RecycledState, design: CountedDesign, size: Ints, rng: np.random.Generator
+    ) -> Draws:
         """Exactly `size` items, as counts per atom."""
         if len(state.predicted) == 1:
             return without_replacement(_halves(state.wanted, size))
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: RecycledState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: RecycledState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> RecycledState:
         """Count the labels."""
         return state.with_labels(labels, excluded)

@@ -18,7 +18,7 @@ measures too.  The estimate is Σ v w ℓ / Σ v w with v = p(x)/q(x), and the i
     printed     V = Σ v² w² (ℓ - Ĝ)² / (n Σ v)         with n: section 2.3
 
 Lemma 2, on which section 2.3 rests, lacks E[w]² below the variance, which Poms et al. (2021), appendix D.2,
-put right.  The printed interval is E[w] times too narrow (docs/papers/errata.md).
+put right.  The printed interval is E[w] times too narrow (docs/measured/papers/errata.md).
 """
 
 from dataclasses import dataclass, replace

@@ -26,7 +26,7 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.inclusion import systematic, waterfill
 from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
@@ -99,7 +99,7 @@ class Stratified(Method):
         open_items = state.cells.size - state.excluded
         return np.asarray(open_items * waterfill(share, open_items, labels))
 
-    def propose(self, state: MethodState, size: Ints) -> Design:
+    def propose(self, state: MethodState, size: Ints) -> CountedDesign:
         """Spend the round where the allocation of all labels so far is furthest behind."""
         left, seen = state.left, state.labelled.sum(axis=2)
         share, rate, slope = self._share(state)
@@ -109,12 +109,12 @@ class Stratified(Method):
         inclusion = waterfill(per_item + 1e-9 * share, left, size)
         return fixed_size_design(state, inclusion, model=rate, gradient=slope, size=size)
 
-    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """Exactly `size` items, as counts per cell."""
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: MethodState, design: Design, labels: RoundLabels, excluded: Ints
+        self, state: MethodState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
         return state.with_labels(labels, excluded)

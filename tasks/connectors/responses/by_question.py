@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.records import Notes, Plain, Response, Verdict
+from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
 from assay.tasks.connectors.responses.columns import ID, Draft, Ids, divides, plain_name, type_of, unlike
 from assay.tasks.connectors.responses.survey import FEW, Spool, Survey, question_of
 from assay.tasks.connectors.responses.verdicts import VerdictColumns
@@ -21,7 +21,7 @@ _TIE = "tie"
 
 
 class ByQuestion:
-    """See the top of this module."""
+    """One row for each question, with a column for each system."""
 
     def __init__(self, survey: Survey, notes: Notes) -> None:
         self._survey = survey
@@ -76,7 +76,7 @@ class ByQuestion:
             if len(places) == len(self._systems):
                 yield self._row(ids, [spool.at(places[system]) for system in self._systems])
 
-    def _row(self, ids: Ids, responses: Sequence[Response]) -> dict[str, Plain]:
+    def _row(self, ids: Ids, responses: Sequence[SystemResponse]) -> dict[str, Plain]:
         first = responses[0]
         row: dict[str, Plain] = {
             ID: ids.of(first), "question": first.question, "reference": first.reference, "task": first.task,
@@ -93,7 +93,7 @@ class ByQuestion:
             row |= {c: one.about[name] for name, c in self._about.items() if name in one.about}
         return row
 
-    def _better(self, responses: Sequence[Response], said: Sequence[Verdict | None]) -> str:
+    def _better(self, responses: Sequence[SystemResponse], said: Sequence[Verdict | None]) -> str:
         """The column of the response that a scorer gave more; a tie where it gave both the same, or names."""
         known = [value for value in said if value is not None and not isinstance(value, str)]
         if len(known) < len(said) or known[0] == known[1]:

@@ -24,7 +24,7 @@ SHOWN = ("question", "response", "reference")
 
 
 class ByResponse:
-    """See the top of this module."""
+    """One row for each response of a system."""
 
     def __init__(self, survey: Survey, notes: Notes) -> None:
         self._survey = survey

@@ -10,7 +10,7 @@ import pyarrow as pa
 import yaml
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.records import Plain, Response
+from assay.tasks.connectors.records import Plain, SystemResponse
 from assay.tasks.connectors.responses.survey import FEW, Seen, Survey
 from assay.tasks.sources.files.names import trial_name
 from assay.tasks.spec.goals import target_within
@@ -116,7 +116,7 @@ class Ids:
         )
         self._given: Counter[str] = Counter()
 
-    def of(self, response: Response) -> str:
+    def of(self, response: SystemResponse) -> str:
         """An id that was not given before."""
         parts = (
             response.task if self._task else "", response.question_id,

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import BinaryIO
 
-from assay.tasks.connectors.records import Plain, Response, Verdict
+from assay.tasks.connectors.records import Plain, SystemResponse, Verdict
 
 FEW = 20                # different values that a segment, or a response that is a choice, may have
 SHORT = 40              # characters of such a response
@@ -68,11 +68,11 @@ class Survey:
     references: Seen = field(default_factory=lambda: Seen(FEW))
     questions: Counter[int] = field(default_factory=Counter)    # of task, question and repeat: responses
 
-    def has(self, response: Response) -> bool:
+    def has(self, response: SystemResponse) -> bool:
         """Whether this very response was counted: a log may be there in two forms."""
         return _short((*question_of(response), response.system, response.run)) in self.copies
 
-    def add(self, response: Response) -> None:
+    def add(self, response: SystemResponse) -> None:
         """Count one."""
         self.rows += 1
         self.tasks[response.task] = None
@@ -124,7 +124,7 @@ class Survey:
         return sum(count == len(self.systems) for count in self.questions.values())
 
 
-def question_of(response: Response) -> tuple[str, ...]:
+def question_of(response: SystemResponse) -> tuple[str, ...]:
     """What two responses have in common that can be compared."""
     return response.task, response.question_id, str(response.repeat)
 
@@ -149,25 +149,25 @@ class Spool:
     ) -> None:
         self._file.close()
 
-    def add(self, response: Response) -> None:
+    def add(self, response: SystemResponse) -> None:
         """Keep a response."""
         # half a surrogate pair is legal JSON and no text: "\\ud800" becomes a question mark
         line = json.dumps(asdict(response), ensure_ascii=False).encode("utf-8", "replace")
         self._file.write(line + b"\n")
 
-    def at(self, place: int) -> Response:
+    def at(self, place: int) -> SystemResponse:
         """The response that was added there."""
         self._file.seek(place)
-        return Response(**json.loads(self._file.readline()))
+        return SystemResponse(**json.loads(self._file.readline()))
 
-    def __iter__(self) -> Iterator[Response]:
+    def __iter__(self) -> Iterator[SystemResponse]:
         """All of them, as they were added."""
         return (response for _, response in self.places())
 
-    def places(self) -> Iterator[tuple[int, Response]]:
+    def places(self) -> Iterator[tuple[int, SystemResponse]]:
         """The same, each with its place. Nothing else may be read meanwhile."""
         self._file.seek(0)
         place = 0
         for line in self._file:
-            yield place, Response(**json.loads(line))
+            yield place, SystemResponse(**json.loads(line))
             place += len(line)

@@ -10,7 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.records import Layout, Notes, Plain, Response, Written
+from assay.tasks.connectors.records import Layout, Notes, Plain, SystemResponse, Written
 from assay.tasks.connectors.responses.by_question import ByQuestion
 from assay.tasks.connectors.responses.by_response import ByResponse
 from assay.tasks.connectors.responses.columns import Draft, batches, spec_text
@@ -18,7 +18,9 @@ from assay.tasks.connectors.responses.survey import FEW, Spool, Survey
 from assay.tasks.connectors.tables import write_parquet
 
 
-def write_responses(found: Iterable[Response], to: Path, layout: Layout | None, notes: Notes) -> Written:
+def write_responses(
+    found: Iterable[SystemResponse], to: Path, layout: Layout | None, notes: Notes
+) -> Written:
     """Write the pool of all responses, and draft its spec.
 
     layout   None: side by side where that is natural, else one below the other (`layouts`)

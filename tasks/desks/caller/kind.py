@@ -15,7 +15,6 @@ class CallerKind(DeskKind):
     kind: Literal["caller"]
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.opened."""
         from assay.tasks.desks.caller.desk import CallerDesk
 
         return CallerDesk(
@@ -24,5 +23,5 @@ class CallerKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        """See DeskKind.look. There is nothing to look at: items wait in the ledger's store."""
+        """There is nothing to look at: items wait in the ledger's store."""
         return "the caller's own code labels"

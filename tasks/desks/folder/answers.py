@@ -17,7 +17,7 @@ from typing import Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind
-from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell, whole_lines
+from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_answer_rows, to_cell, whole_lines
 from assay.tasks.desks.protocol import Batch, digest_of_parts
 
 MOST_ANSWERS = 200   # rows of a file for each item of its round: of so many people
@@ -52,7 +52,7 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
     place = f"{file.parent.name}/{file.name}"
     given: dict[tuple[str, str], list[AnswerRow]] = {}
     most = MOST_ANSWERS * len(batch.items) + MOST_ANSWERS
-    for row in read_rows(
+    for row in read_answer_rows(
         str(file), blob, ["item_id", "label"], most=most, in_writing=saved.in_writing
     ):
         if row.text("label") or _skipped(row):

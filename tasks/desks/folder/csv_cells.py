@@ -63,10 +63,10 @@ def from_cell(cell: str) -> str:
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """A file with a heading line; every cell through `to_cell`."""
     cells = [[to_cell(cell) for cell in row] for row in rows]
-    return write_table([to_cell(column) for column in columns], cells, "\r\n").encode("utf-8-sig")
+    return write_csv([to_cell(column) for column in columns], cells, "\r\n").encode("utf-8-sig")
 
 
-def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = "\n") -> str:
+def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = "\n") -> str:
     """CSV whose lines end in `end`; cells as they are, None is empty.
 
     A cell with any kind of line break is quoted, a lone carriage return too: readers end a row at it.
@@ -81,7 +81,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str 
     return text.getvalue()
 
 
-def read_rows(
+def read_answer_rows(
     name: str, blob: bytes, required: Sequence[str], *, most: int = 2**31, in_writing: bool = False
 ) -> list[AnswerRow]:
     """The rows of a file that has these columns among others; cells as they are, apostrophes and all.

@@ -34,7 +34,7 @@ from uuid import uuid4
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
-from assay.tasks.desks.folder.csv_cells import OURS, read_rows, write_rows
+from assay.tasks.desks.folder.csv_cells import OURS, read_answer_rows, write_rows
 from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item, digest_of_parts
 from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
 
@@ -128,7 +128,7 @@ class FolderDesk:
             self._refuse_anothers()
             for path in self._files(self._folder, batch):
                 saved = self._saved(path, batch)
-                rows = read_rows(str(path), saved.blob, ["item_id"], in_writing=saved.in_writing)
+                rows = read_answer_rows(str(path), saved.blob, ["item_id"], in_writing=saved.in_writing)
                 found |= {items.get(row.cells.get("item_id", "")) for row in rows}
         return {item_id for item_id in found if item_id is not None}
 

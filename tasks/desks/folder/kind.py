@@ -21,7 +21,6 @@ class FolderKind(DeskKind):
     path: FilePath = Field(description="the folder for batches and answers")
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.opened."""
         from assay.tasks.desks.folder.desk import FolderDesk
 
         return FolderDesk(
@@ -32,7 +31,6 @@ class FolderKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        """See DeskKind.look."""
         obstacle = in_the_way_of(self._folder)
         if obstacle is not None:
             raise DeskRefused(

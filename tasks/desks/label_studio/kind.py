@@ -45,13 +45,11 @@ class LabelStudioKind(DeskKind):
         return url
 
     def show_check(self, labelling: Labelling) -> "PictureCheck":
-        """See DeskKind.show_check."""
         from assay.tasks.desks.label_studio.page.pictures import PictureCheck
 
         return PictureCheck(labelling.show_as)
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.opened."""
         with needs("label-studio", "desks in Label Studio"):
             from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 
@@ -63,7 +61,6 @@ class LabelStudioKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        """See DeskKind.look."""
         api = self._api(resources, timeout=_TIMEOUT, read_attempts=1)
         found = api.read_object("api/projects/", {"page_size": 1, "include": "id"})
         count = found.get("count", "an unknown number of")

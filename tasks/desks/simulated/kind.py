@@ -69,6 +69,9 @@ class SimulatedKind(DeskKind):
     annotators: Annotated[tuple[SimulatedAnnotator, ...], Strict(False)] | None = Field(
         default=None, description="people who share the items: [{false_positive: 0.01, miss: 0.1}, ...]"
     )
+    varies: bool = Field(
+        default=False, description="an item that is asked again in a later round is answered anew"
+    )
     delay: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="seconds until an answer is in")
 
     @model_validator(mode="after")
@@ -83,16 +86,13 @@ class SimulatedKind(DeskKind):
         return self
 
     def joined(self) -> list[tuple[str, str]]:
-        """See DeskKind.joined."""
         return [*super().joined(), *([("labels", self.labels)] if self.id is None else [])]
 
     def two_classes_only(self) -> list[tuple[str, str]]:
-        """See DeskKind.two_classes_only."""
         told = any(one.false_positive or one.miss for one in self.annotators or ())
         return [("annotators", "with false_positive and miss")] if told else []
 
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
-        """See DeskKind.unlike."""
         other = "noise" if answers.errs_by == "error_rate" else "error_rate"
         remedy = f"does not fit these labels; give {answers.errs_by}"
         found = [(other, remedy)] if getattr(self, other) else []
@@ -107,14 +107,13 @@ class SimulatedKind(DeskKind):
         return found
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.opened."""
         from assay.tasks.desks.simulated.desk import SimulatedDesk
 
         return SimulatedDesk(
             self.labels, evaluation=labelling.evaluation, answers=labelling.answers, store=resources.store,
             id_column=self.id or labelling.id_column, label_column=self.label,
             annotators_per_item=self.annotators_per_item, error_rate=self.error_rate or self.noise,
-            delay=self.delay,
+            delay=self.delay, varies=self.varies,
             annotators=None if self.annotators is None else [
                 partial(says, labelling.answers, one.errors(labelling.answers.choices))
                 for one in self.annotators
@@ -123,6 +122,6 @@ class SimulatedKind(DeskKind):
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:
-        """See DeskKind.look. The labels are read in full."""
+        """The labels are read in full."""
         self.open(labelling, resources).prepare()
         return f"simulated, with the labels of {self.labels}"

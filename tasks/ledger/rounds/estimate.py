@@ -10,7 +10,7 @@ from math import inf
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimate import Estimate, withheld
+from assay.evalcore.evaluation.estimate import MeasureEstimate, withheld
 from assay.evalcore.evaluation.stopping import Look
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
@@ -45,10 +45,10 @@ class RoundEstimate:
     positives: int | None   # of them in the positive class; None where classes stand equal
     undecided: int       # distinct items that people could not decide so far
     exhausted: bool      # nothing is left whose label could change a measure
-    estimates: tuple[Estimate, ...]
-    segments: tuple[Estimate, ...] = ()  # the same by segment, where the spec names any
+    estimates: tuple[MeasureEstimate, ...]
+    segments: tuple[MeasureEstimate, ...] = ()  # the same by segment, where the spec names any
     joint: JointRegion | None = None     # of several measures, where the method gives them one
-    systems: tuple[Estimate, ...] = ()   # the same of the pool's further systems, where the spec names any
+    systems: tuple[MeasureEstimate, ...] = ()    # the same of further systems, where the spec names any
     unanswered: int = 0  # items so far whose round was closed before they were answered
     sensitivity: tuple[Sensitivity, ...] = ()   # of each of `estimates`, where items are undecided
     counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
@@ -66,7 +66,7 @@ class RoundEstimate:
         )
 
 
-def _width(estimate: Estimate) -> float:
+def _width(estimate: MeasureEstimate) -> float:
     known = estimate.value is not None and estimate.lower is not None and estimate.upper is not None
     return estimate.upper - estimate.lower if known else inf   # type: ignore[operator]
 

@@ -7,7 +7,7 @@
                     first), by_system (what each gives each class) and judges (codes of what each says),
                     score and cluster. Attached text: the
                     design, and which gold items and surprising answers people are asked about besides
-    design.parquet  one row per cell (`design_from` reads it)
+    design.parquet  one row per cell (`Design.from_columns` reads it)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
 the two keys, or two writers with different library versions, cannot pair a plan with another's probabilities.
@@ -15,36 +15,19 @@ the two keys, or two writers with different library versions, cannot pair a plan
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from assay.evalcore.design.round import AnyDesign, Design, RoundPlan
-from assay.evalcore.methods.any_outcome.state import OutcomeDesign
+from assay.evalcore.design.round import Design, RoundPlan
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, find_bytes
-
-# the column that only designs of this kind have -> how they are read
-_KINDS: Mapping[str, Callable[[Mapping[str, ArrayLike]], AnyDesign]] = {
-    "p_unlabelled": Design.from_columns,
-    "inclusion": OutcomeDesign.from_columns,
-}
-
-
-def design_from(columns: Mapping[str, ArrayLike]) -> AnyDesign:
-    """A design from its columns. Raises KeyError where they are of no design."""
-    for column, read in _KINDS.items():
-        if column in columns:
-            return read(columns)
-    raise KeyError(" or ".join(_KINDS))
-
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -198,7 +181,7 @@ def _encode_design(design: Any) -> bytes:
 def _decode_design(blob: bytes, key: str) -> Any:
     columns, _ = record.from_parquet(blob, key)
     try:
-        design = design_from(columns)
+        design = Design.from_columns(columns)
         known = set(design.to_columns())
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise record.damaged(key, f"not a design ({type(error).__name__}: {error})") from None

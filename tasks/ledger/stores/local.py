@@ -56,7 +56,7 @@ class LocalStore:
         self._settled: set[Path] = set()  # folders whose own entry this object has flushed to the disk
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """See Store.put. The value survives a power cut once this returns, whoever won."""
+        """The value survives a power cut once this returns, whoever won."""
         path = self._path(key)
         gone = [FileNotFoundError] if is_discardable(key) else []
         with self._explained("write", key):
@@ -72,30 +72,25 @@ class LocalStore:
         raise StoreError(f"{self.url}: others created and discarded {key!r} {_ATTEMPTS} times; try again")
 
     def get(self, key: str) -> bytes:
-        """See Store.get."""
         with self._explained("read", key), self.open(key) as file:
             return file.read()
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
-        """See Store.get_range."""
         check_range(start, length)
         with self._explained("read", key), self.open(key) as file:
             file.seek(start)
             return file.read(length)
 
     def size(self, key: str) -> int:
-        """See Store.size."""
         with self._explained("read", key), self.open(key) as file:
             return os.fstat(file.fileno()).st_size
 
     def exists(self, key: str) -> bool:
-        """See Store.exists."""
         path = self._path(key)
         with self._explained("look for", key):
             return path.is_file()
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """See Store.keys."""
         check_prefix(prefix)
         self._refuse_a_file()
         with self._explained("list", prefix):
@@ -103,7 +98,6 @@ class LocalStore:
             return iter(sorted(key for key in near if key.startswith(prefix)))
 
     def folders(self, prefix: str = "") -> Iterator[str]:
-        """See Store.folders."""
         check_folder(prefix)
         self._refuse_a_file()
         with self._explained("list", prefix):
@@ -115,7 +109,7 @@ class LocalStore:
         return (name for name in found if is_key(name))
 
     def discard(self, key: str) -> None:
-        """See Store.discard. The folder goes with its last key: nobody has to look into it any more."""
+        """The folder goes with its last key: nobody has to look into it any more."""
         check_discardable(key)
         path = self._path(key)
         with self._explained("discard", key):
@@ -129,7 +123,7 @@ class LocalStore:
                     path.parent.rmdir()
 
     def check(self) -> None:
-        """See Store.check: links a file as `put` would, lists the folder, sweeps what crashes left behind."""
+        """Links a file as `put` would, lists the folder, sweeps what crashes left behind."""
         self._refuse_a_file()
         probe = self._temporaries / uuid.uuid4().hex
         with self._explained("write", ".temporary"):

@@ -29,7 +29,6 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """See Store.put."""
         check_key(key)
         with self._lock:
             if key not in self._values:
@@ -38,7 +37,6 @@ class MemoryStore:
             return self._values[key]
 
     def get(self, key: str) -> bytes:
-        """See Store.get."""
         check_key(key)
         with self._lock:
             try:
@@ -47,34 +45,28 @@ class MemoryStore:
                 raise KeyMissing(f"{self.url}: there is nothing under {key!r}") from None
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
-        """See Store.get_range."""
         check_range(start, length)
         return self.get(key)[start : start + length]
 
     def size(self, key: str) -> int:
-        """See Store.size."""
         return len(self.get(key))
 
     def exists(self, key: str) -> bool:
-        """See Store.exists."""
         check_key(key)
         with self._lock:
             return key in self._values
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """See Store.keys."""
         check_prefix(prefix)
         with self._lock:
             return iter(sorted(key for key in self._values if key.startswith(prefix)))
 
     def folders(self, prefix: str = "") -> Iterator[str]:
-        """See Store.folders."""
         check_folder(prefix)
         below = (key.removeprefix(prefix) for key in self.keys(prefix))
         return iter(sorted({key.partition("/")[0] for key in below if "/" in key}))
 
     def discard(self, key: str) -> None:
-        """See Store.discard."""
         check_discardable(key)
         with self._lock:
             self._values.pop(key, None)
@@ -117,7 +109,6 @@ class Remembering:
         self._listed.clear()
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """See Store.put."""
         won = self.inner.put(key, blob)
         self._remember(key, won)
         for prefix, keys in self._listed.items():
@@ -126,7 +117,6 @@ class Remembering:
         return won
 
     def get(self, key: str) -> bytes:
-        """See Store.get."""
         if key in self.known:
             return self.known[key]
         if self._is_absent(key):
@@ -136,37 +126,30 @@ class Remembering:
         return blob
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
-        """See Store.get_range."""
         return self.inner.get_range(key, start, length)
 
     def size(self, key: str) -> int:
-        """See Store.size."""
         return self.inner.size(key)
 
     def exists(self, key: str) -> bool:
-        """See Store.exists."""
         if key in self.known:
             return True
         listed = self._listing_of(key)
         return key in listed if listed is not None else self.inner.exists(key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """See Store.keys."""
         listed = self._listing_of(prefix)
         if listed is None:
             return self.inner.keys(prefix)
         return iter(sorted(key for key in listed if key.startswith(prefix)))
 
     def folders(self, prefix: str = "") -> Iterator[str]:
-        """See Store.folders."""
         return self.inner.folders(prefix)
 
     def discard(self, key: str) -> None:
-        """See Store.discard."""
         self.inner.discard(key)
 
     def check(self) -> None:
-        """See Store.check."""
         self.inner.check()
 
     def _remember(self, key: str, blob: bytes) -> None:

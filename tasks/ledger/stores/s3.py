@@ -203,16 +203,13 @@ class S3Store:
         self._client: S3Client | None = None
 
     def put(self, key: str, blob: bytes) -> bytes:
-        """See Store.put."""
         check_key(key)
         return retrying(Conflict, CONFLICT_ATTEMPTS)(self._put_or_read, key, blob)
 
     def get(self, key: str) -> bytes:
-        """See Store.get."""
         return self._read(check_key(key))
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
-        """See Store.get_range."""
         check_key(key)
         check_range(start, length)
         if length == 0:  # not expressible as an HTTP range
@@ -224,11 +221,9 @@ class S3Store:
             return b""
 
     def size(self, key: str) -> int:
-        """See Store.size."""
         return int(self._call("head_object", check_key(key))["ContentLength"])
 
     def exists(self, key: str) -> bool:
-        """See Store.exists."""
         try:
             self.size(key)
         except KeyMissing:
@@ -236,14 +231,13 @@ class S3Store:
         return True
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """See Store.keys. Sorted here: not every server lists in the order of the protocol."""
+        """Sorted here: not every server lists in the order of the protocol."""
         check_prefix(prefix)
         found = (entry["Key"] for page in self._pages(prefix) for entry in page.get("Contents", []))
         below = {key.removeprefix(self._before) for key in found if key.startswith(self._before + prefix)}
         return iter(sorted(filter(is_key, below)))
 
     def folders(self, prefix: str = "") -> Iterator[str]:
-        """See Store.folders."""
         check_folder(prefix)
         pages = self._pages(prefix, Delimiter="/")
         found = (entry["Prefix"] for page in pages for entry in page.get("CommonPrefixes", []))
@@ -268,11 +262,10 @@ class S3Store:
             continued = {"ContinuationToken": token}
 
     def discard(self, key: str) -> None:
-        """See Store.discard."""
         self._call("delete_object", check_discardable(key))
 
     def check(self) -> None:
-        """See Store.check. Also proves that the server refuses a second put: some ignore If-None-Match."""
+        """Also proves that the server refuses a second put: some ignore If-None-Match."""
         probe = f".probe/{uuid.uuid4().hex}"
         overwritten = self._create(probe, b"first") and self._create(probe, b"second")
         self._call("delete_object", probe)

@@ -65,11 +65,9 @@ class ByScore:
 
     @property
     def n_strata(self) -> int:
-        """See Placing."""
         return len(self.edges) + 1
 
     def finder(self) -> Finder:
-        """See Placing."""
         strata = StratumFinder(self.edges)
         return lambda table: strata.of(numbers_of(table.column("score")))
 
@@ -82,11 +80,9 @@ class BySystems:
 
     @property
     def n_strata(self) -> int:
-        """See Placing."""
         return 1 << len(self.columns)
 
     def finder(self) -> Finder:
-        """See Placing."""
         return lambda table: pattern_of(_stacked(table, self.columns))[0]
 
 
@@ -99,7 +95,6 @@ class ByFeatures:
     n_strata: int
 
     def finder(self) -> Finder:
-        """See Placing."""
         return lambda table: self.cut.leaves(_stacked(table, self.columns))
 
 

@@ -76,11 +76,9 @@ class ItemsByShard:
 
     @property
     def n_shards(self) -> int:
-        """See ItemPool.n_shards."""
         return len(self.pool.shards)
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        """See ItemPool.over."""
         return self.of_shards([_Plain(work)] * self.n_shards)
 
     def of_shards(self, works: Sequence[Callable[[int, Items], B]]) -> Iterator[B]:
@@ -109,23 +107,18 @@ class MeasuredShards:
         return len(self._items)
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        """See ItemPool.over."""
         return self._items.over(work)
 
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
-        """See MeasuredPool.measured."""
         return self.each([work] * self.n_shards)
 
     def in_first(self, work: Callable[[Stack, Items], B]) -> B:
-        """See MeasuredPool.in_first."""
         return next(self.each([work]))
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
-        """See MeasuredPool.each."""
         return self._items.of_shards([_Measured(self._measures, work) for work in works])
 
     def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
-        """See MeasuredPool.placed."""
         pool = self._items.pool
         put = _Place(_Measured(self._measures, work), pool.evaluation, pool.pieces_to, n_cells)
         self._placed = []
@@ -134,7 +127,6 @@ class MeasuredShards:
             yield found
 
     def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
-        """See MeasuredPool.ordered."""
         if self.n_shards == 1:
             return ScoresInMemory(self.in_first(number))
         pool, work = self._items.pool, _Measured(self._measures, number)
@@ -168,11 +160,9 @@ class _NumbersOfShard:
     number_of: _Measured
 
     def first(self) -> tuple[Floats, int]:
-        """See ScoreRun.first."""
         return self.again(), 0
 
     def again(self) -> Floats:
-        """See ScoreRun.again."""
         with _gathered(self.gather, self.store.store, self.shard) as items:
             return rising([np.asarray(self.number_of(self.shard.number, items))])
 

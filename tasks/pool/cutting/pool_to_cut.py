@@ -64,7 +64,7 @@ def cell_rows(counts: Ints, digests: Sequence[str], rows: Sequence[int]) -> Cell
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolToCut:
-    """See the top of this module."""
+    """What the shards of a pool say before it is cut into cells."""
 
     evaluation: str
     store: Store

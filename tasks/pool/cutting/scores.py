@@ -60,11 +60,9 @@ class RunInMemory:
     positives: int
 
     def first(self) -> tuple[Floats, int]:
-        """See ScoreRun.first."""
         return self.scores, self.positives
 
     def again(self) -> Floats:
-        """See ScoreRun.again."""
         return self.scores
 
 
@@ -78,11 +76,9 @@ class StoredRun:
     positives: int
 
     def first(self) -> tuple[Floats, int]:
-        """See ScoreRun.first."""
         return self.again(), self.positives
 
     def again(self) -> Floats:
-        """See ScoreRun.again."""
         blob = self.store.store.get(self.key)
         if len(blob) != 8 * self.rows:
             raise DamagedRecord(f"{self.key}: does not hold {self.rows} scores; remove it and begin again")
@@ -101,7 +97,6 @@ class RunOfShard:
     folder: str | None
 
     def first(self) -> tuple[Floats, int]:
-        """See ScoreRun.first."""
         scores: list[Floats] = []
         positives = 0
         for table, known in self.shard.tables(self.store.store, ["score", "prediction"]):
@@ -114,7 +109,6 @@ class RunOfShard:
         return ordered, positives
 
     def again(self) -> Floats:
-        """See ScoreRun.again."""
         if self.folder is not None:
             with suppress(FileNotFoundError):
                 return np.fromfile(Path(self.folder) / self._name, SCORE)
@@ -232,21 +226,17 @@ class ScoresByShard:
             self._up_to += up_to
 
     def __len__(self) -> int:
-        """See OrderedScores."""
         return int(self._up_to[-1])
 
     @property
     def low(self) -> float:
-        """See OrderedScores.low."""
         return float(self._grid[0])
 
     @property
     def high(self) -> float:
-        """See OrderedScores.high."""
         return float(self._grid[-1])
 
     def at(self, ranks: Ints) -> Floats:
-        """See OrderedScores.at."""
         missing = np.array([rank for rank in ranks.tolist() if rank not in self._answers], np.int64)
         if len(missing):
             missing = np.unique(np.concatenate([missing, self._soon]))
@@ -254,7 +244,6 @@ class ScoresByShard:
         return np.array([self._answers[rank] for rank in ranks.tolist()], np.float64)
 
     def below(self, values: Floats) -> Ints:
-        """See OrderedScores.below."""
         place = np.searchsorted(self._grid, values)
         inside = np.minimum(place, len(self._grid) - 1)
         found: Ints = np.where(place < len(self._grid), self._below[inside], len(self))
@@ -264,7 +253,6 @@ class ScoresByShard:
         return found
 
     def histogram(self, bins: int) -> tuple[Ints, Floats]:
-        """See OrderedScores.histogram."""
         work = _Histogram(bins, self.low, self.high)
         found = list(self._map_over(work, self._runs))
         return np.sum([counts for counts, _ in found], axis=0), found[0][1]

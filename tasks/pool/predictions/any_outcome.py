@@ -28,8 +28,8 @@ from assay.tasks.pool.predictions.gathered import (
 )
 from assay.tasks.pool.predictions.protocol import (
     PredictionCounts,
+    PredictionReader,
     Predictions,
-    Reading,
     Watching,
     rows_by_part,
 )
@@ -37,7 +37,7 @@ from assay.tasks.spec.evaluation import Spec
 
 
 class OutcomePredictions(Predictions):
-    """See the top of this module. A kind of labels says how a column is read, and its type."""
+    """Predictions of any kind of outcome: a kind of labels says how a column is read, and its type."""
 
     type: pa.DataType    # of the column of predictions
 
@@ -71,7 +71,6 @@ class OutcomePredictions(Predictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        """See Predictions.no_class."""
         return "are no answers as under `labels`", "correct either"
 
     @property
@@ -79,8 +78,7 @@ class OutcomePredictions(Predictions):
         """The spec's."""
         return outcome_method(self._spec.method).written
 
-    def arrays(self, rows: Reading) -> list[Array]:
-        """See Predictions.arrays."""
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         pool = self._spec.pool
         found: list[Array] = []
         predicted = None if pool.prediction is None else self.said(rows, pool.prediction)
@@ -94,44 +92,40 @@ class OutcomePredictions(Predictions):
         return found
 
     @abstractmethod
-    def said(self, rows: Reading, name: str) -> Array:
+    def said(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of predictions."""
 
-    def judged(self, rows: Reading, name: str) -> Array:
+    def judged(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of a judge."""
         return self.said(rows, name)
 
-    def probabilities(self, rows: Reading, predicted: Array | None) -> Array:
+    def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """(n, K), of the columns that the spec names."""
         columns = self._columns or []
         return np.stack([probability_in(rows, name) for name in columns], axis=1).astype(np.float32)
 
     @property
     def counted_columns(self) -> list[str]:
-        """See Predictions.counted_columns. The id, where nothing is predicted: the rows have to be there."""
+        """The id, where nothing is predicted: the rows have to be there."""
         return ["item_id" if self._spec.pool.prediction is None else "prediction"]
 
     def counts(self, table: pa.Table) -> PredictionCounts:
-        """See Predictions.counts."""
         kind = outcome_kind_of(self._spec)
         if self._spec.pool.prediction is None:
             return PredictionCounts(predicted=(0,) * len(kind.parts))
         return PredictionCounts(predicted=rows_by_part(kind, numbers_of(table.column("prediction"))))
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
-        """See Predictions.cut."""
         return cut_items(self._spec, method, pool)
 
     def watching(self) -> Watching:
-        """See Predictions.watching."""
         return WatchedItems(self._spec)
 
     def cut_from_json(self, data: Mapping[str, Any]) -> OutcomeCut:
-        """See Predictions.cut_from_json."""
         return OutcomeCut.from_json(data)
 
 
-def probability_in(rows: Reading, name: str) -> Array:
+def probability_in(rows: PredictionReader, name: str) -> Array:
     """A column (n,) of numbers within [0, 1]."""
     numbers = rows.numbers(name)
     rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
@@ -153,7 +147,6 @@ class WatchedItems(Watching):
         self._predicted = np.zeros(len(outcome_kind_of(spec).parts), np.int64)
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """See Watching.add."""
         super().add(rows)
         self._said.add(pa.Table.from_batches([rows]))
         if self._spec.pool.prediction is not None:
@@ -161,7 +154,6 @@ class WatchedItems(Watching):
             self._predicted += np.array(predicted, np.int64)
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
-        """See Watching.profile."""
         items, names = self._said.items(), self._spec.labels.names
         kind = outcome_kind_of(self._spec)
         expected, spread = expected_of(self._spec.measure[0].of(kind, len(items)), items)

@@ -14,7 +14,7 @@ from assay.evalcore.outcomes.classes import CONFIDENCE
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import PREDICTIONS
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probability_in
-from assay.tasks.pool.predictions.protocol import Reading
+from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import System, columns_by_class
@@ -23,7 +23,7 @@ _SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: round
 
 
 class SeveralClassPredictions(OutcomePredictions):
-    """See the top of this module."""
+    """The class that is predicted, and the probability of each."""
 
     type = pa.int16()
 
@@ -39,17 +39,12 @@ class SeveralClassPredictions(OutcomePredictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        """See Predictions.no_class."""
-        names = self._parts
-        some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-        return (f"are none of the {len(names)} classes ({some})",
-                "a prediction is a class name as under `labels`; correct either")
+        return no_class_among(self._parts)
 
-    def said(self, rows: Reading, name: str) -> Array:
-        """See OutcomePredictions.said."""
+    def said(self, rows: PredictionReader, name: str) -> Array:
         return rows.codes(name).astype(np.int16)
 
-    def probabilities(self, rows: Reading, predicted: Array | None) -> Array:
+    def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """(n, K) that sum to 1."""
         if self._columns is not None:
             return table_of_classes(rows, self._columns)
@@ -59,7 +54,14 @@ class SeveralClassPredictions(OutcomePredictions):
         return table_of_confidence(sure, predicted, len(self._parts))
 
 
-def table_of_classes(rows: Reading, columns: Sequence[str]) -> Array:
+def no_class_among(names: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with values that are none of these classes, and the remedy."""
+    some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return (f"are none of the {len(names)} classes ({some})",
+            "a prediction is a class name as under `labels`; correct either")
+
+
+def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:
     """(n, K) the supplied probabilities, made to sum to 1."""
     first = probability_in(rows, columns[0])
     table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
@@ -86,7 +88,7 @@ def table_of_confidence(supplied: Array, code: Array, k: int) -> Array:
 # threshold; or CONFIDENCE for what it predicts.
 
 class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
-    """See the top of this module."""
+    """The same of each of several systems."""
 
     type = pa.int16()
     column = PREDICTIONS
@@ -100,7 +102,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
         """True."""
         return True
 
-    def predicted(self, rows: Reading, system: System) -> Array:
+    def predicted(self, rows: PredictionReader, system: System) -> Array:
         """(n,) codes; of two classes the positive one has code 1."""
         if system.prediction is not None:
             return self.said(rows, system.prediction)
@@ -109,8 +111,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
             return (rows.numbers(system.score) > threshold).astype(np.int16)
         return (probability_in(rows, str(system.probability)) >= threshold).astype(np.int16)
 
-    def given(self, rows: Reading, system: System, code: Array) -> Floats:
-        """See PredictionsOfSystems.given."""
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         k = len(self._parts)
         by_class = columns_by_class(system.probability, self._parts)
         if by_class is not None:

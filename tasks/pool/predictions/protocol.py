@@ -75,7 +75,7 @@ class FrozenCut(Protocol):
         ...
 
 
-class Reading(Protocol):
+class PredictionReader(Protocol):
     """What reads values out of a batch of rows, or refuses them with file, column and row."""
 
     def numbers(self, name: str) -> Floats:
@@ -172,7 +172,7 @@ class Predictions(ABC):
         """The method that the pool is cut for, `auto` with its meaning today."""
 
     @abstractmethod
-    def arrays(self, rows: Reading) -> list[Array]:
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         """The values of `fields`, then of `cut_fields`."""
 
     @property

@@ -28,7 +28,7 @@ from assay.tasks.pool.predictions.gathered import (
     outcome_kind_of,
     packed,
 )
-from assay.tasks.pool.predictions.protocol import PredictionCounts, Reading, rows_by_part
+from assay.tasks.pool.predictions.protocol import PredictionCounts, PredictionReader, rows_by_part
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import System, columns_by_class
 
@@ -48,7 +48,7 @@ def codes_by_system(rows: pa.RecordBatch, systems: int) -> Array:
 
 
 class PredictionsOfSystems(OutcomePredictions):
-    """See the top of this module. A kind of labels says what a system predicts, and what is kept of it."""
+    """Predictions of several systems: a kind of labels says what one predicts, and what is kept of it."""
 
     column: ClassVar[str] = PREDICTED_NUMBERS   # the predictions of all systems: a key of KEPT
 
@@ -69,8 +69,7 @@ class PredictionsOfSystems(OutcomePredictions):
             (name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self._packed()
         )]
 
-    def arrays(self, rows: Reading) -> list[Array]:
-        """See Predictions.arrays."""
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         codes = [self.predicted(rows, system) for system in self._systems.values()]
         given = [
             self.given(rows, system, code)
@@ -86,11 +85,9 @@ class PredictionsOfSystems(OutcomePredictions):
 
     @property
     def counted_columns(self) -> list[str]:
-        """See Predictions.counted_columns."""
         return [self.column]
 
     def counts(self, table: pa.Table) -> PredictionCounts:
-        """See Predictions.counts."""
         packed = packed_bytes(table.column(self.column).combine_chunks())
         codes = np.frombuffer(packed, KEPT[self.column]).reshape(table.num_rows, -1)
         differing = (codes != codes[:, :1]).sum(axis=0).tolist()
@@ -100,11 +97,10 @@ class PredictionsOfSystems(OutcomePredictions):
         )
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
-        """See Predictions.cut."""
         gather = partial(SystemsSoFar, self._spec, self.column, list(self._packed()))
         return cut_gathered(self._spec, method, pool, gather)
 
-    def predicted(self, rows: Reading, system: System) -> Array:
+    def predicted(self, rows: PredictionReader, system: System) -> Array:
         """(n,) codes of what a system predicts."""
         return self.said(rows, str(system.prediction))
 
@@ -114,7 +110,7 @@ class PredictionsOfSystems(OutcomePredictions):
         return False
 
     @abstractmethod
-    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         """(n, K) what one system, which predicts code (n,), gives each class or tag."""
 
     @property

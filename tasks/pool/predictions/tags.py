@@ -7,13 +7,13 @@ from assay.evalcore.outcomes.tags import CONFIDENCE
 from assay.evalcore.types import Array, Floats
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probability_in
 from assay.tasks.pool.predictions.gathered import outcome_kind_of
-from assay.tasks.pool.predictions.protocol import Reading
+from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.pool import System, columns_by_class
 
 
 class TagPredictions(OutcomePredictions):
-    """See the top of this module."""
+    """The tags that are predicted, and the probability of each."""
 
     type = pa.int64()
 
@@ -27,13 +27,11 @@ class TagPredictions(OutcomePredictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        """See Predictions.no_class."""
         some = ", ".join(map(repr, self._parts[:5])) + (", ..." if len(self._parts) > 5 else "")
         return (f"are no tags out of {some}",
                 'tags are joined by "|" and named as under `labels`; correct either')
 
-    def said(self, rows: Reading, name: str) -> Array:
-        """See OutcomePredictions.said."""
+    def said(self, rows: PredictionReader, name: str) -> Array:
         return rows.codes(name).astype(np.int64)
 
 
@@ -43,15 +41,14 @@ class TagPredictions(OutcomePredictions):
 # it where no system has probabilities.
 
 class TagsOfSystems(PredictionsOfSystems, TagPredictions):
-    """See the top of this module."""
+    """The same of each of several systems."""
 
     @property
     def told(self) -> bool:
         """Whether one of the systems has probabilities."""
         return any(system.probability is not None for system in self._systems.values())
 
-    def given(self, rows: Reading, system: System, code: Array) -> Floats:
-        """See PredictionsOfSystems.given."""
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
         columns = columns_by_class(system.probability, self._parts)
         if columns is not None:
             return np.stack([probability_in(rows, name) for name in columns], axis=1)

@@ -24,20 +24,25 @@ from assay.evalcore.monitoring.profile import (
     TrafficTally,
     counts_between,
     expected_from,
+    expected_of,
     moments_of,
     profile_of,
+    scores_like,
+    with_what_is_beside,
 )
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES, feature_columns, system_columns
 from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_features, cut_by_score, cut_by_systems
 from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
 from assay.tasks.pool.predictions.protocol import (
     PredictionCounts,
+    PredictionReader,
     Predictions,
-    Reading,
     Tallying,
     Watching,
     rows_by_part,
@@ -49,7 +54,7 @@ _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
 class TwoClassPredictions(Predictions):
-    """See the top of this module."""
+    """A prediction, a score and a probability of the positive class."""
 
     @property
     def source_columns(self) -> Sequence[str]:
@@ -93,7 +98,6 @@ class TwoClassPredictions(Predictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        """See Predictions.no_class."""
         positive, negative = self._spec.labels.offered
         return (f"are neither {positive!r} nor {negative!r}",
                 "a prediction is a class name as under `labels`, 0/1 or true/false; correct either")
@@ -109,8 +113,7 @@ class TwoClassPredictions(Predictions):
         by_score = find(self.method).feature_tree is None and not self._systems
         return "score" if by_score and self._spec.outcomes is None else None
 
-    def arrays(self, rows: Reading) -> list[Array]:
-        """See Predictions.arrays."""
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         pool = self._spec.pool
         score, probability = self._scores(rows)
         return [
@@ -121,11 +124,9 @@ class TwoClassPredictions(Predictions):
 
     @property
     def counted_columns(self) -> list[str]:
-        """See Predictions.counted_columns."""
         return ["score", "prediction"]
 
     def counts(self, table: pa.Table) -> PredictionCounts:
-        """See Predictions.counts."""
         score = numbers_of(table.column("score"))
         positive = np.count_nonzero(numbers_of(table.column("prediction")))
         return PredictionCounts(
@@ -134,7 +135,7 @@ class TwoClassPredictions(Predictions):
         )
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
-        """See Predictions.cut; items whose outcome is known are in no cell."""
+        """Items whose outcome is known are in no cell."""
         chosen, asked = find(method), self._spec.pool
         if chosen.feature_tree is not None:
             return cut_by_features(chosen, pool, feature_columns(asked.features))
@@ -143,29 +144,26 @@ class TwoClassPredictions(Predictions):
         return cut_by_score(chosen, pool)
 
     def watching(self) -> Watching:
-        """See Predictions.watching."""
         return WatchedScores(self._spec)
 
     def tallying(self) -> Tallying | None:
-        """See Predictions.tallying."""
         return TalliedScores(self._spec)
 
     def cut_from_json(self, data: Mapping[str, Any]) -> Partition:
-        """See Predictions.cut_from_json."""
         return Partition.from_json(data)
 
     @property
     def _systems(self) -> list[str]:
         return [str(system.prediction) for system in (self._spec.pool.systems or {}).values()]
 
-    def _prediction(self, rows: Reading, score: Floats, probability: Floats) -> Array:
+    def _prediction(self, rows: PredictionReader, score: Floats, probability: Floats) -> Array:
         """(n,) 1 where an item is predicted positive."""
         pool = self._spec.pool
         if pool.threshold is None:
             return rows.codes(str(pool.prediction))
         return score > pool.threshold if pool.score else probability >= pool.threshold
 
-    def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
+    def _scores(self, rows: PredictionReader) -> tuple[Floats, Floats]:
         """Score and probability."""
         pool = self._spec.pool
         if pool.score is None and pool.probability is None:
@@ -179,7 +177,7 @@ class TwoClassPredictions(Predictions):
             return score, expit(score - (pool.threshold or 0.0))
         return score, self._probability(rows)
 
-    def _probability(self, rows: Reading) -> Floats:
+    def _probability(self, rows: PredictionReader) -> Floats:
         name = str(self._spec.pool.probability)
         numbers = rows.numbers(name)
         rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
@@ -191,7 +189,7 @@ class TwoClassPredictions(Predictions):
 # shard.
 
 class WatchedScores(Watching):
-    """See the top of this module."""
+    """What the profile of a window is made of: its scores."""
 
     def __init__(self, spec: Spec) -> None:
         super().__init__()
@@ -199,13 +197,11 @@ class WatchedScores(Watching):
         self._numbers: dict[str, list[Array]] = {name: [] for name in NUMBERS}
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """See Watching.add."""
         super().add(rows)
         for name, chunks in self._numbers.items():
             chunks.append(numbers_of(rows.column(name)).copy())
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
-        """See Watching.profile."""
         joined = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
         traffic = Traffic(
             **joined, features=beside.features, segments=beside.segments, missing=beside.missing,
@@ -215,7 +211,7 @@ class WatchedScores(Watching):
 
 
 class TalliedScores(Tallying):
-    """See the top of this module."""
+    """The scores of a shard, tallied."""
 
     column, bins = "score", SCORE_BINS
 
@@ -223,12 +219,10 @@ class TalliedScores(Tallying):
         self._measure = spec.measures[0]
 
     def tally(self, rows: pa.Table, edges: Sequence[float]) -> TrafficTally:
-        """See Tallying.tally."""
         score, probability, prediction = (numbers_of(rows.column(name)) for name in NUMBERS)
         return TrafficTally(scores=counts_between(score, edges), moments=moments_of(probability, prediction))
 
     def profile(self, tally: TrafficTally, edges: tuple[float, ...]) -> Profile:
-        """See Tallying.profile."""
         rows = int(tally.scores.sum())
         expected, spread = expected_from(tally.moments, self._measure)
         return Profile(
@@ -243,7 +237,7 @@ class TalliedScores(Tallying):
 # of both classes as floats of 32 bits, and the score where the pool has one.
 
 class ScoredPredictions(TwoClassPredictions):
-    """See the top of this module."""
+    """Prediction, score and both probabilities, as any kind of outcome keeps them."""
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
@@ -266,8 +260,7 @@ class ScoredPredictions(TwoClassPredictions):
         """Nothing: the cut is that of any kind of labels."""
         return None
 
-    def arrays(self, rows: Reading) -> list[Array]:
-        """See Predictions.arrays."""
+    def arrays(self, rows: PredictionReader) -> list[Array]:
         score, probability = self._scores(rows)
         prediction = self._prediction(rows, score, probability).astype(np.int16)
         both = packed(np.stack([1 - probability, probability], axis=1), "<f4")
@@ -275,18 +268,61 @@ class ScoredPredictions(TwoClassPredictions):
 
     @property
     def counted_columns(self) -> list[str]:
-        """See Predictions.counted_columns."""
         return ["prediction"]
 
     def counts(self, table: pa.Table) -> PredictionCounts:
-        """See Predictions.counts."""
         codes = numbers_of(table.column("prediction"))
         return PredictionCounts(predicted=rows_by_part(outcome_kind_of(self._spec), codes))
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
-        """See Predictions.cut."""
         return cut_items(self._spec, method, pool, scored=True)
 
+    def watching(self) -> Watching:
+        """See Predictions.watching."""
+        return WatchedProbabilities(self._spec)
+
+    def tallying(self) -> Tallying | None:
+        """None: what measures of any classes expect of a window is no function of its moments."""
+        return None
+
     def cut_from_json(self, data: Mapping[str, Any]) -> Any:
-        """See Predictions.cut_from_json."""
         return OutcomeCut.from_json(data)
+
+
+class WatchedProbabilities(Watching):
+    """What a window's scores and predictions are, and what its probabilities expect of the first measure.
+
+    The score is the logit of the probability where the pool has none.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._prediction: list[Array] = []
+        self._probability: list[Array] = []
+        self._score: list[Array] = []
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See Watching.add."""
+        super().add(rows)
+        both = np.frombuffer(packed_bytes(rows.column(PROBABILITIES)), "<f4").reshape(-1, 2)
+        self._prediction.append(numbers_of(rows.column("prediction")).astype(np.float64))
+        self._probability.append(both.copy())
+        self._score.append(
+            numbers_of(rows.column("score")).copy() if self._spec.pool.score
+            else logit(np.clip(both[:, 1].astype(np.float64), _SURE, 1 - _SURE))
+        )
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """See Watching.profile."""
+        items = Items(
+            prediction=np.concatenate(self._prediction)[:, None],
+            probability=np.concatenate(self._probability),
+        )
+        first = self._spec.measure[0].of(outcome_kind_of(self._spec), len(items))
+        expected, spread = expected_of(first, items)
+        said = Profile(
+            rows=self._rows, scores=scores_like(np.concatenate(self._score), like),
+            predicted=float(items.prediction.mean()), expected=expected, expected_spread=spread,
+        )
+        return with_what_is_beside(said, beside, like)

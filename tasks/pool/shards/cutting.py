@@ -18,10 +18,10 @@ from itertools import accumulate, pairwise
 
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.mapping import MapOver
-from assay.tasks.sources.csv_rows import count_rows as count_csv
+from assay.tasks.sources.csv_rows import count_csv_rows as count_csv
 from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile
-from assay.tasks.sources.jsonl_rows import count_rows as count_jsonl
+from assay.tasks.sources.jsonl_rows import count_jsonl_rows as count_jsonl
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet.picked import can_be_sliced
 from assay.tasks.sources.parquet.rows import group_rows

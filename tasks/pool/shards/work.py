@@ -25,7 +25,7 @@ from assay.tasks.pool.cutting.scores import StoredRun, run_bytes
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, in_parts, part_digests, read_part_rows
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
 from assay.tasks.pool.part_file import part_bytes
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.predictions.protocol import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard, is_small, shards_of_source
 from assay.tasks.pool.shards.duplicate_ids import RUN, SeenIds, buckets, first_duplicates, suspected
@@ -135,7 +135,7 @@ class _Pass:
         self._rows_of_file: dict[int, int] = {one.file: 0 for one in shard.slices}
         self._parts: list[FrozenPart] = []
         self._values: list[str] = []
-        self._predictions = predictions_of(work.spec)
+        self._predictions = prediction_kind(work.spec)
         self._counts: PredictionCounts | None = None
         self._segments: dict[str, Counter[str]] = {name: Counter() for name in self._pool.segments}
 
@@ -221,7 +221,7 @@ class FrozenRows:
         self._scratch = Travelling(MemoryStore() if self._small else store)
         self._basis = Basis.of(spec, source)
         self._kept: list[tuple[str, tuple[int, ...]]] = []
-        self._ranked = predictions_of(spec).ranked if len(shards) > 1 else None
+        self._ranked = prediction_kind(spec).ranked if len(shards) > 1 else None
         self.score_runs: list[StoredRun] = []    # in the order of the shards; none where they are not kept
         told = Progress(progress)
         work = FreezeShard(
@@ -254,7 +254,7 @@ class FrozenRows:
         suspects = suspected(self._scratch, self._kept, self.map_over)
         if len(suspects):
             self._refuse_duplicates(suspects)
-        if self._spec.budget.labels > self.rows:
+        if self._spec.budget.labels > self.rows and not self._spec.asks_anew:
             raise BadInput(
                 f"budget.labels is {self._spec.budget.labels} but the pool has {plural(self.rows, 'item')}; "
                 f"lower it to {self.rows} or less"

@@ -21,7 +21,7 @@ from assay.tasks.sources.files.protocol import SourceFile, check_columns, unread
 
 # Fields of structures, called `structure.field`: `output.label`, `output.scores.spam`.
 
-def leaves(schema: pa.Schema) -> list[str]:
+def leaf_columns(schema: pa.Schema) -> list[str]:
     """The columns, with the fields of a structure in its place."""
     return [name for field in schema for name in _leaves(field, "")]
 
@@ -30,7 +30,7 @@ def every_name(schema: pa.Schema) -> list[str]:
     """The columns, structures among them, and the fields of structures."""
     names = schema.names
     known = set(names)
-    return [*names, *(name for name in leaves(schema) if name not in known)]
+    return [*names, *(name for name in leaf_columns(schema) if name not in known)]
 
 
 def picked(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:

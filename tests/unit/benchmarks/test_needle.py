@@ -1,4 +1,4 @@
-"""A slice of docs/papers/adaptive-importance-sampling.md: a curve, and what is claimed of few repeats."""
+"""A slice of docs/measured/papers/adaptive-importance-sampling.md: a curve, and claims of few repeats."""
 
 import pytest
 from doubles.pools import pools_folder, synthetic_pool

@@ -259,8 +259,8 @@ def test_secrets_that_are_mounted_reach_the_command_and_no_other_does(tmp_path):
 def stack(monkeypatch):
     """The local stack's module; nothing is installed or copied."""
     module = local()
-    monkeypatch.setattr(module.installation, "install", lambda: None)
-    monkeypatch.setattr(module.server, "new_data", lambda _home, data, **_: data.mkdir())
+    monkeypatch.setattr(module.local, "install", lambda: None)
+    monkeypatch.setattr(module.local, "new_data", lambda _home, data, **_: data.mkdir())
     monkeypatch.delenv("ASSAY_ALERTS", raising=False)
     return module
 

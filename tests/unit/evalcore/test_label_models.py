@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import dirichlet_tree, fit
+from assay.evalcore.label_models import dirichlet_tree, fit_tree
 from assay.evalcore.pool.partition import partition_by
 
 
@@ -61,13 +61,13 @@ def test_one_pass_over_arrays_equals_the_node_by_node_walk(branching):
     for c, slot in enumerate(cells.stratum):
         observed[:, slot] += labelled[0, c]
     expected = slow_em_step(tree, observed, tree.slot_size - observed.sum(axis=0), start[0])
-    assert fit(tree, labelled, start)[0] == pytest.approx(expected, abs=1e-14)
+    assert fit_tree(tree, labelled, start)[0] == pytest.approx(expected, abs=1e-14)
 
 
 def test_the_joint_is_a_distribution_over_occupied_leaves():
     cells = small_cells()
     tree = dirichlet_tree(cells)
-    joint = fit(tree, np.zeros((2, cells.n_cells, 2), np.int64), tree.initial(2))
+    joint = fit_tree(tree, np.zeros((2, cells.n_cells, 2), np.int64), tree.initial(2))
     assert joint.sum(axis=(1, 2)) == pytest.approx([1, 1])
     assert (joint[:, :, ~tree.occupied] == 0).all()
     assert (joint[:, :, tree.occupied] > 0).all()
@@ -79,18 +79,18 @@ def test_repeats_do_not_influence_each_other():
     rng = np.random.default_rng(9)
     labelled = rng.integers(0, 3, (4, cells.n_cells, 2))
     labelled = np.minimum(labelled, cells.size[:, None] // 2)
-    together = fit(tree, labelled, tree.initial(4))
-    alone = np.concatenate([fit(tree, labelled[r : r + 1], tree.initial(1)) for r in range(4)])
+    together = fit_tree(tree, labelled, tree.initial(4))
+    alone = np.concatenate([fit_tree(tree, labelled[r : r + 1], tree.initial(1)) for r in range(4)])
     assert np.array_equal(together, alone)
 
 
 def test_labels_move_the_rate_of_their_stratum():
     cells = small_cells()
     tree = dirichlet_tree(cells)
-    before = tree.positive_rate(fit(tree, np.zeros((1, cells.n_cells, 2), np.int64), tree.initial(1)))
+    before = tree.positive_rate(fit_tree(tree, np.zeros((1, cells.n_cells, 2), np.int64), tree.initial(1)))
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     labelled[0, -1, 1] = cells.size[-1]
-    after = tree.positive_rate(fit(tree, labelled, tree.initial(1)))
+    after = tree.positive_rate(fit_tree(tree, labelled, tree.initial(1)))
     assert after[0, -1] > before[0, -1]
 
 

@@ -14,9 +14,9 @@ from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.feature_strata import cells_of
 from assay.evalcore.pool.partition import pattern_of
-from assay.evalcore.recycled import groups_of, level, predictions_of, separate_labels, shares
+from assay.evalcore.recycled import calls_of_systems, groups_of, level, separate_labels, shares
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 from assay.flows.cli.main import run_command_line
 from assay.flows.verify.ledger import verify
 from assay.tasks.spec.evaluation import Spec
@@ -35,14 +35,14 @@ CELLS = atoms({(0, 0): 800, (0, 1): 40, (1, 0): 60, (1, 1): 100})
 
 def test_cells_are_the_atoms_of_equal_predictions():
     assert CELLS.n_slots == 2
-    told = dict(zip(map(tuple, predictions_of(CELLS).T.tolist()), CELLS.size.tolist(), strict=True))
+    told = dict(zip(map(tuple, calls_of_systems(CELLS).T.tolist()), CELLS.size.tolist(), strict=True))
     assert told == {(0, 0): 800, (0, 1): 40, (1, 0): 60, (1, 1): 100}
 
 
 def test_an_overlap_is_asked_for_the_larger_of_its_shares():
-    groups = groups_of(CELLS, predictions_of(CELLS), negatives=True)
+    groups = groups_of(CELLS, calls_of_systems(CELLS), negatives=True)
     # samples of 35: parent 35/160, child 35/140 = 1/4, negatives 35/840 = 1/24
-    asked = dict(zip(map(tuple, predictions_of(CELLS).T.tolist()), shares(groups, np.array([35.0]))[0],
+    asked = dict(zip(map(tuple, calls_of_systems(CELLS).T.tolist()), shares(groups, np.array([35.0]))[0],
                      strict=True))
     assert asked == pytest.approx({(0, 0): 800 / 24, (0, 1): 10, (1, 0): 35 / 160 * 60, (1, 1): 25})
     total = int(np.ceil(sum(asked.values())))
@@ -61,8 +61,8 @@ def simulated(budgets=(150, 600), repeats=250):
         systems=children,
     )
     measures = [measure("precision"), measure("recall")]
-    return pool, measures, replay(method("recycle"), pool, measures, list(budgets), repeats=repeats, seed=2,
-                                   batch_size=75)
+    return pool, measures, simulate(method("recycle"), pool, measures, list(budgets), repeats=repeats, seed=2,
+                              batch_size=75)
 
 
 def test_the_systems_are_estimated_without_bias_and_exactly_at_the_end():

@@ -27,9 +27,8 @@ def test_the_last_results_are_kept_by_what_the_arguments_hold() -> None:
 
     assert total(again(), [1.0, 2.0]) == total(again(), [1.0, 2.0]) == 9.0
     assert len(made) == 1
-    others = [
-        replace(again(), name="other"), Shape(np.arange(3.0)[:, None]), Shape(np.array([0.0, 1.0, 2.5])),
-    ]
+    shapes = [Shape(np.arange(3.0)[:, None]), Shape(np.array([0.0, 1.0, 2.5]))]
+    others = [replace(again(), name="other"), *shapes]
     for number, other in enumerate(others, 2):
         total(other, [1.0, 2.0])
         assert len(made) == number

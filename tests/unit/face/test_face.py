@@ -280,7 +280,7 @@ def test_grades_and_preferences_are_replayed():
 
 
 def test_every_snippet_of_the_page_runs(tmp_path, monkeypatch, capsys):
-    page = (Path(__file__).parents[3] / "docs" / "python.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "tutorial" / "python.md").read_text()
     monkeypatch.chdir(tmp_path)
     known = {}
     for snippet in re.findall(r"```python\n(.*?)```", page, re.DOTALL):

@@ -17,10 +17,10 @@ from assay.flows.alerts import changes, deliver, outbox_of_all, raise_failure
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.reported import moments
 from assay.flows.verify.ledger import verify
-from assay.tasks.alerts.alert import Alert, MeasureReading, verdict_alert
+from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.listing import deliveries_in_words
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
@@ -78,10 +78,13 @@ def row(value, lower, upper, **more):
 
 def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
     alert = verdict_alert(
-        key="w2", kind="breach", severity="critical", about="restaurant", minimum=0.8, maximum=None,
-        now=MeasureReading(when="the window of 2026-11-20", row=row(0.7121, 0.6621, 0.7611)),
-        before=MeasureReading(when="the window of 2026-11-13", row=row(0.8123, 0.7441, 0.8661, labels=100)),
-        notes=["The pool holds 226,549 predictions."], links=["https://reports.example.com/restaurant"],
+        key="w2", kind="breach", severity="critical", about="restaurant", news=VerdictNews(
+            minimum=0.8, maximum=None, notes=["The pool holds 226,549 predictions."],
+            now=MeasureReading(when="the window of 2026-11-20", row=row(0.7121, 0.6621, 0.7611)),
+            before=MeasureReading(
+                when="the window of 2026-11-13", row=row(0.8123, 0.7441, 0.8661, labels=100)
+            ),
+        ), links=["https://reports.example.com/restaurant"],
     )
     assert alert.subject == "restaurant: F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8"
     assert alert.body == (
@@ -98,8 +101,9 @@ def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
 def test_every_kind_of_alert_has_words_also_for_what_is_undefined(kind):
     undefined = row(None, None, None, undefined_reason="nothing was predicted positive", interval="none")
     alert = verdict_alert(
-        key="x", kind=kind, severity="info", about="spam", minimum=0.5, maximum=0.9, before=None,
-        now=MeasureReading(when="round 1", row=undefined),
+        key="x", kind=kind, severity="info", about="spam", news=VerdictNews(
+            minimum=0.5, maximum=0.9, now=MeasureReading(when="round 1", row=undefined)
+        ),
     )
     assert "undefined: nothing was predicted positive" in alert.body
     assert "between 0.5 and 0.9" in alert.body
@@ -160,7 +164,7 @@ def test_a_revision_raises_a_breach_and_the_next_its_recovery_each_once(tmp_path
 
 def test_rounds_that_close_after_a_revision_are_judged_with_the_revised_labels(tmp_path):
     world, item = revised_by_hand(tmp_path)
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     with pytest.raises(PowerCut):            # the first round is closed, and the second not yet planned
         world.run(Fuse(at=effect_that_puts(tmp_path / "asked", world.spec, "rounds/0002/plan.parquet")))
     assert edit(world, item) == "breach"
@@ -172,7 +176,7 @@ def test_rounds_that_close_after_a_revision_are_judged_with_the_revised_labels(t
 def effect_that_puts(folder, spec, ending):
     world, fuse = World(folder, **ALL), Fuse()
     world.spec = spec
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.run(fuse)
     return next(n for n, name in enumerate(fuse.effects, start=1) if name.endswith(ending))
 
@@ -288,7 +292,7 @@ def test_two_ends_at_once_raise_one_alert(tmp_path):
 
 def test_what_needs_a_person_is_raised_once_a_day_and_what_comes_back_is_not(tmp_path):
     world = World(tmp_path, **BREACH)
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     for error in (DeskUnreachable("away"), ValueError("a mistake of ours")):
         raise_failure(world.store, "small", error, NOON)
     assert alerts_of(world.store) == {}
@@ -303,7 +307,7 @@ def test_what_needs_a_person_is_raised_once_a_day_and_what_comes_back_is_not(tmp
 
 def test_a_sweep_raises_what_needs_a_person(tmp_path):
     world = World(tmp_path, n=40, budget={"labels": 2}, batch_size=2)
-    begin(world.store, world.spec)
+    begin_evaluation(world.store, world.spec)
     (tmp_path / "labels.csv").unlink()
     assert "small" in sweep_store(world.store).failed
     (alert,) = alerts_of(world.store).values()
@@ -313,7 +317,7 @@ def test_a_sweep_raises_what_needs_a_person(tmp_path):
 
 def test_a_sweep_tells_of_errors_that_are_none_of_ours_without_their_text(tmp_path, monkeypatch):
     world = World(tmp_path, n=40, budget={"labels": 2}, batch_size=2)
-    begin(world.store, world.spec)
+    begin_evaluation(world.store, world.spec)
 
     def broken(*_arguments, **_options):
         raise KeyError("what a server said")
@@ -335,7 +339,7 @@ def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
         raise_alert(Ledger(world.store, "small"), an_alert("again"), NOON)
         raise_alert(Ledger(world.store, "small"), an_alert("softly", severity="info"), NOON)
         # the owner of another kind: `monitors/<name>/spec.json` is read in the same way
-        weekly = Ledger(world.store, layout.monitor("weekly"))
+        weekly = Ledger(world.store, layout.monitor_ledger("weekly"))
         spec = {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}
         write_spec(weekly, RecordedSpec(spec=spec, versions={}))
         raise_alert(weekly, an_alert("w1"), NOON)
@@ -449,6 +453,6 @@ def test_a_listing_takes_only_outboxes_for_outboxes(tmp_path):
     store = MemoryStore()
     for name in ("alerts", "index-2"):
         spec = small_spec(tmp_path / name, **BREACH, name=name)
-        begin(store, spec)
+        begin_evaluation(store, spec)
         assert advance(store, name).verdict == "breach"
     assert sorted(row.owner for row in outbox_of_all(store)) == ["alerts", "index-2"]

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks import events
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 
 def known(value, lower, upper, reason=None):
-    estimate = Estimate(
+    estimate = MeasureEstimate(
         measure="f1", value=value, undefined_reason=reason, lower=lower, upper=upper, confidence=0.95,
         interval="ais-normal", labels=20, variance=None,
     )

@@ -7,7 +7,7 @@ import pytest
 from doubles.votes import simulated_votes, votes_from
 from scipy.stats import beta
 
-from assay.evalcore.annotators.checking import gold_of_round, shuffled
+from assay.evalcore.annotators.checking import gold_in_round, gold_in_turn, shuffled
 from assay.evalcore.annotators.correction import corrected_measure
 from assay.evalcore.annotators.error_rates import again_error, error_rates, majority_error
 from assay.evalcore.measures.registry import every
@@ -89,8 +89,8 @@ def test_a_corrected_measure_of_the_expected_labels_is_the_true_one(chosen):
 
 
 def gold(number, used=0, taken=(), asked=38, rate=0.05):
-    return gold_of_round(GOLD, rate=rate, asked=asked, used=used, taken=taken, seed=3, evaluation="e",
-                         number=number)
+    in_turn = gold_in_turn(GOLD, used, taken, seed=3, evaluation="e")
+    return tuple(in_turn[:gold_in_round(rate, asked, seed=3, evaluation="e", number=number)])
 
 
 def test_gold_is_its_share_of_what_people_see():

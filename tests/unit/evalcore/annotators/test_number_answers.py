@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.annotators.adjudication import Annotation, adjudicate
-from assay.evalcore.annotators.agreement import interval_alpha, spread_of
+from assay.evalcore.annotators.agreement import answer_spread, interval_alpha
 from assay.evalcore.annotators.answers import NumberAnswers
 from assay.evalcore.annotators.rules import Rule, decide
 
@@ -56,9 +56,9 @@ def test_alpha_of_numbers_is_one_minus_disagreement_over_what_chance_gives():
 
 def test_the_spread_of_answers_about_one_item():
     # (1, 3) and (5, 5): sums of squares 2 and 0 on 1 + 1 degrees of freedom
-    got = spread_of([[1.0, 3.0], [5.0, 5.0], [9.0]])
+    got = answer_spread([[1.0, 3.0], [5.0, 5.0], [9.0]])
     assert (got.items, got.typical, got.largest) == (2, pytest.approx(1.0), 2.0)
-    assert spread_of([[1.0]]) is None
+    assert answer_spread([[1.0]]) is None
 
 
 def test_noise_is_of_the_size_it_is_said_to_be_and_stays_within_bounds():

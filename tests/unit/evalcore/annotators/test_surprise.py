@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from assay.evalcore.annotators.checking import stands_for, surprising_answers
-from assay.evalcore.design.round import Design, RoundPlan
+from assay.evalcore.annotators.checking import items_behind_draws, surprising_answers
+from assay.evalcore.design.round import CountedDesign, RoundPlan
 
 
 def a_plan(replacement=False):
     """1,000 items in two cells of 900 and 100; one draw in each, both asked."""
-    design = Design(
+    design = CountedDesign(
         replacement=replacement, size=np.array([[900, 100]]), left=np.array([[900, 100]]),
         unlabelled=np.array([[0.01, 0.5]]), labelled=np.zeros((1, 2, 2)), model=np.array([[0.001, 0.5]]),
         gradient=np.array([[0.8, 0.8]]), census=np.array([False]),
@@ -32,4 +32,4 @@ def test_what_moves_little_surprises_nobody():
 
 def test_a_draw_with_replacement_shares_the_pool_with_the_others():
     # 1/(T q) with T = 2: 50 and 1
-    assert stands_for(a_plan(replacement=True)).tolist() == [50.0, 1.0]
+    assert items_behind_draws(a_plan(replacement=True)).tolist() == [50.0, 1.0]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.draws import simple_random, simulate_labels, with_replacement, without_replacement
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 
 
 def design(left, labelled, unlabelled_q, labelled_q):
     left, labelled = np.asarray(left), np.asarray(labelled)
-    return Design(
+    return CountedDesign(
         replacement=True,
         size=left + labelled.sum(axis=2),
         left=left,

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from assay.evalcore.design.proposal import expected_risk, pull, variance_minimising
+from assay.evalcore.design.proposal import LabelledCells, expected_risk, pull, variance_minimising
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import served
 from assay.evalcore.methods.two_classes.registry import method
@@ -38,8 +38,8 @@ def total_variance(measures, q):
 
 def proposal(measures, deterministic=False):
     return variance_minimising(
-        measures, cells(), np.zeros((1, 4, 2), int), SIZE[None], RATE[None], size=np.array([10]),
-        epsilon=np.array([1e-9]), deterministic=deterministic,
+        LabelledCells(measures=measures, cells=cells(), labelled=np.zeros((1, 4, 2), int), left=SIZE[None]),
+        RATE[None], size=np.array([10]), epsilon=np.array([1e-9]), deterministic=deterministic,
     ).unlabelled[0]
 
 

@@ -8,16 +8,21 @@ from doubles.pools import synthetic_pool
 from scipy.stats import f as f_distribution
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.importance import WeightSums, by_last_proposal, estimate, weight_of_draws
+from assay.evalcore.estimators.importance import (
+    WeightSums,
+    by_last_proposal,
+    estimate_of_draws,
+    weight_of_draws,
+)
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import ScoresInMemory
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 
 CELLS = Cells(
     stratum=np.array([0, 1]), prediction=np.array([0, 1]), size=np.array([30, 10]),
@@ -31,7 +36,7 @@ LAST = np.array([[0.005, 0.02], [0.06, 0.05]])   # q_N of an item of each cell a
 
 
 def a_round(unlabelled, labelled):
-    return Design(
+    return CountedDesign(
         replacement=True, size=CELLS.size[None], left=CELLS.size[None],
         unlabelled=np.asarray(unlabelled)[None], labelled=np.asarray(labelled)[None],
         model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)), census=np.array([False]),
@@ -65,18 +70,19 @@ def test_the_variance_as_printed_is_that_of_the_draws_one_by_one():
     sums, weight = drawn()
     last = by_last_proposal(CELLS, weight, a_round(Q, LAST))
     for m in (*MEASURES, measure("accuracy")):
-        got = estimate(m, sums, 0.95, last=last)
+        got = estimate_of_draws(m, sums, 0.95, last=last)
         assert got.variance[0] == pytest.approx(by_draws([m])[0, 0])
         half = 1.959963984540054 * np.sqrt(got.variance[0])
         assert got.upper[0] == pytest.approx(min(got.value[0] + half, 1.0))
-        assert got.value[0] == estimate(m, sums, 0.95).value[0], "the estimate is the same"
+        assert got.value[0] == estimate_of_draws(m, sums, 0.95).value[0], "the estimate is the same"
 
 
 def test_where_the_proposal_never_moved_both_variances_are_the_same():
     sums, weight = drawn()
     last = by_last_proposal(CELLS, weight, a_round(Q, np.repeat(Q[:, None], 2, axis=1)))
     for m in MEASURES:     # ratios: J R = 0
-        assert estimate(m, sums, 0.95, last=last).variance == pytest.approx(estimate(m, sums, 0.95).variance)
+        usual = estimate_of_draws(m, sums, 0.95)
+        assert estimate_of_draws(m, sums, 0.95, last=last).variance == pytest.approx(usual.variance)
 
 
 def test_the_region_as_printed_has_hotellings_bound():
@@ -107,7 +113,7 @@ def test_no_more_draws_than_measures_give_no_region_of_f():
 def test_an_item_that_the_last_proposal_rules_out_leaves_the_variance_untold():
     sums, weight = drawn()
     last = by_last_proposal(CELLS, weight, a_round(Q, np.zeros((2, 2))))
-    got = estimate(measure("recall"), sums, 0.95, last=last)
+    got = estimate_of_draws(measure("recall"), sums, 0.95, last=last)
     assert (got.lower[0], got.upper[0]) == (0, 1)
     with pytest.raises(NoRegion, match="last proposal"):
         confidence_region(MEASURES, sums, 0.95, last=last)
@@ -120,7 +126,7 @@ def test_a_method_with_the_variance_as_printed_says_so_and_draws_the_same(name):
     assert "as printed" in printed.interval_note
     assert "as printed" not in usual.interval_note
     pool, rng = synthetic_pool(400, seed=2), np.random.default_rng(1)
-    cells, by_label = prepare(usual, pool)
+    cells, by_label = prepared_cells(usual, pool)
     state = usual.start(cells, MEASURES, 1)
     for _ in range(4):
         design, draws = draw_round(usual, state, np.array([30]), rng)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, measure_variance, one_round
+from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, measure_variance, one_round
 from assay.evalcore.estimators.importance import round_weight
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
@@ -109,7 +109,7 @@ def test_precision_by_hand():
     )
     value, variance = measure_variance(measure("precision"), totals)
     assert (value[0], variance[0]) == pytest.approx((0.75, 24 / 1024))
-    got = estimate(measure("precision"), totals, 0.9)
+    got = estimate_of_totals(measure("precision"), totals, 0.9)
     strength = 0.75 * 0.25 / (24 / 1024) - 1                      # 7
     assert (got.lower[0], got.upper[0]) == pytest.approx(
         tuple(beta.ppf([0.05, 0.95], 0.75 * strength, 0.25 * strength))
@@ -131,7 +131,7 @@ def test_rounds_are_weighed_in_value_and_variance():
 
 
 def test_nothing_drawn_is_no_estimate():
-    got = estimate(measure("f1"), Totals.none(2), 0.95)
+    got = estimate_of_totals(measure("f1"), Totals.none(2), 0.95)
     assert np.isnan(got.value).all()
     assert (got.lower == 0).all()
     assert (got.upper == 1).all()

@@ -8,7 +8,7 @@ from scipy.special import stdtr
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import comparisons
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -55,7 +55,7 @@ def _found(question, value, variance, df=1e6):
 def test_the_intervals_of_two_differences_hold_together_at_half_the_error_each():
     # two differences at 95%: each has its normal interval at 97.5%, 2.2414 standard errors wide, times 1.08
     question = _question()
-    said = comparisons(question, begin(question), _found(question, [0.05, -0.1], 0.02**2))
+    said = comparisons(question, before_any_label(question), _found(question, [0.05, -0.1], 0.02**2))
     assert [c.together for c in said.values()] == [2, 2]
     assert said[0].upper - 0.05 == pytest.approx(1.08 * 2.2414 * 0.02, rel=0.01)
     assert (said[0].verdict, said[1].verdict) == ("better", "worse")
@@ -64,21 +64,21 @@ def test_the_intervals_of_two_differences_hold_together_at_half_the_error_each()
 def test_the_chance_of_being_better_is_students_and_agrees_with_the_interval():
     question = _question(systems=2)
     for value, df in ((0.01, 1e6), (-0.03, 5.0)):
-        c = comparisons(question, begin(question), _found(question, [value], 0.02**2, df))[0]
+        c = comparisons(question, before_any_label(question), _found(question, [value], 0.02**2, df))[0]
         assert c.chance_better == pytest.approx(stdtr(df, value / (WIDER * 0.02)), abs=0.003)
         assert c.verdict == "open"
 
 
 def test_a_settled_difference_of_nothing_is_a_tie():
     question = _question(systems=2)
-    c = comparisons(question, begin(question), _found(question, [0.0], 1e-30))[0]
+    c = comparisons(question, before_any_label(question), _found(question, [0.0], 1e-30))[0]
     assert (c.verdict, c.chance_better, c.more_labels) == ("tie", None, None)
 
 
 def test_before_the_first_label_all_is_open():
     question = _question()
-    nothing = METHOD.numbers(begin(question).inner, 0.95, None)
-    said = comparisons(question, begin(question), nothing)
+    nothing = METHOD.numbers(before_any_label(question).inner, 0.95, None)
+    said = comparisons(question, before_any_label(question), nothing)
     assert {c.verdict for c in said.values()} == {"open"}
     assert {c.chance_better for c in said.values()} == {None}
 
@@ -98,7 +98,7 @@ def test_differences_of_the_first_measure_come_first_and_drive():
 def test_labels_of_two_systems_go_where_they_disagree():
     question = _question(systems=2, n=2000)
     method = outcome_method("guesses")
-    share = method.share(begin(replace(question, method=method)).inner)[0]
+    share = method.share(before_any_label(replace(question, method=method)).inner)[0]
     most = question.cells.spread @ question.measures.weight > 1e-20
     assert most.any()
     assert not most.all()

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.registry import METHODS
-from assay.evalcore.methods.any_outcome.state import OutcomeCells, OutcomeDesign
+from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -68,7 +69,7 @@ def _rows(cell, round):
 def test_label_everything_and_the_value_is_exact(kind, method):
     pool = _pool(kind)
     question, cell = _question(pool, method, MEASURES[kind])
-    state, asked = begin(question), []
+    state, asked = before_any_label(question), []
     assert all(e.value is None for e in estimates(question, state))
     while not state.exhausted:
         round = plan(question, state, 35)
@@ -91,7 +92,7 @@ def test_label_everything_and_the_value_is_exact(kind, method):
 def test_estimates_say_whose_they_are():
     pool = _pool("classes")
     question, cell = _question(pool, "recalibrated", ("f1", "accuracy"))
-    state = begin(question)
+    state = before_any_label(question)
     round = plan(question, state, 60)
     rows = _rows(cell, round)
     found = estimates(question, observe(question, state, round, pool.codes[rows], pool.items.at(rows)))
@@ -104,8 +105,8 @@ def test_estimates_say_whose_they_are():
 def test_the_same_round_is_planned_again_after_a_restart():
     pool = _pool("classes")
     question, _ = _question(pool, "recalibrated", ("macro_f1",))
-    first = plan(question, begin(question), 20)
-    again = plan(question, begin(question), 20)
+    first = plan(question, before_any_label(question), 20)
+    again = plan(question, before_any_label(question), 20)
     np.testing.assert_array_equal(first.cell, again.cell)
     np.testing.assert_array_equal(first.rank, again.rank)
     np.testing.assert_array_equal(first.probability, again.probability)
@@ -114,7 +115,7 @@ def test_the_same_round_is_planned_again_after_a_restart():
 def test_undecided_items_leave_the_pool_and_unanswered_ones_come_back():
     pool = _pool("classes")
     question, cell = _question(pool, "recalibrated", ("accuracy",))
-    state, undecided = begin(question), None
+    state, undecided = before_any_label(question), None
     while not state.exhausted:
         round = plan(question, state, 30)
         rows = _rows(cell, round)
@@ -135,7 +136,7 @@ def test_undecided_items_leave_the_pool_and_unanswered_ones_come_back():
 def test_a_round_in_which_nobody_answered_changes_nothing_but_the_count():
     pool = _pool("number")
     question, cell = _question(pool, "recalibrated", ("mean",))
-    state = begin(question)
+    state = before_any_label(question)
     round = plan(question, state, 10)
     after = observe(question, state, round, np.full(10, UNANSWERED), pool.items.at(_rows(cell, round)))
     assert (after.labels, after.round) == (0, 1)
@@ -146,14 +147,14 @@ def test_a_round_in_which_nobody_answered_changes_nothing_but_the_count():
 def test_codes_that_are_not_numbers_are_refused():
     pool = _pool("number")
     question, cell = _question(pool, "passive", ("mean",))
-    round = plan(question, begin(question), 4)
+    round = plan(question, before_any_label(question), 4)
     items = pool.items.at(_rows(cell, round))
     with pytest.raises(BadInput):
-        observe(question, begin(question), round, np.array([1, 2, 3, np.nan]), items)
+        observe(question, before_any_label(question), round, np.array([1, 2, 3, np.nan]), items)
     with pytest.raises(BadInput):
-        observe(question, begin(question), round, np.ones(3), items)
+        observe(question, before_any_label(question), round, np.ones(3), items)
     with pytest.raises(BadInput):
-        plan(question, begin(question), 0)
+        plan(question, before_any_label(question), 0)
 
 
 def test_cells_and_designs_survive_being_stored():
@@ -162,8 +163,8 @@ def test_cells_and_designs_survive_being_stored():
     back = OutcomeCells.from_arrays(question.cells.to_arrays())
     assert all(np.array_equal(a, b) for a, b in
                zip(back.to_arrays().values(), question.cells.to_arrays().values(), strict=True))
-    design = plan(question, begin(question), 20).design
-    again = OutcomeDesign.from_columns(design.to_columns())
-    np.testing.assert_array_equal(again.inclusion, design.inclusion)
+    design = plan(question, before_any_label(question), 20).design
+    again = Design.from_columns(design.to_columns())
+    np.testing.assert_array_equal(again.unlabelled, design.unlabelled)
     np.testing.assert_array_equal(again.left, design.left)
     assert again.census == design.census

@@ -7,9 +7,15 @@ from math import comb, log
 import numpy as np
 import pytest
 
-from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.estimate import Estimate, PriceTag, withheld
-from assay.evalcore.evaluation.price_tag import price_tag, reach, unseen_bound, weighted_confusion
+from assay.evalcore.design.round import CountedDesign
+from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag, withheld
+from assay.evalcore.evaluation.price_tag import (
+    FoundLabels,
+    price_tag,
+    reach,
+    unseen_bound,
+    weighted_confusion,
+)
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
 
@@ -26,9 +32,17 @@ def cells(size, prediction):
     )
 
 
+def found(pool, labelled, reached):
+    """These items (C, 2) labelled, all others left."""
+    labelled = np.array(labelled)
+    return FoundLabels(
+        cells=pool, labelled=labelled, left=pool.size - labelled.sum(axis=1), reached=reached
+    )
+
+
 def design(probability, left, replacement=False, census=False):
     probability, left = np.array([probability], float), np.array([left])
-    return Design(
+    return CountedDesign(
         replacement=replacement, size=left, left=left, unlabelled=probability,
         labelled=np.zeros((*left.shape, 2)), model=probability, gradient=probability,
         census=np.array([census]),
@@ -58,7 +72,7 @@ def test_a_simple_random_sample_misses_more_positives_than_the_bound_at_most_5_t
     for n in range(1, 59):
         reached = reach(design([n / 60], [60]), np.array([n]), negatively_associated=True)
         labelled = np.array([[n, 0]])
-        bound = unseen_bound(pool, labelled, np.array([60 - n]), reached, 0.95, BOTH).positives
+        bound = unseen_bound(found(pool, labelled, reached), 0.95, BOTH).positives
         for positives in range(1, 61 - n):
             if bound is not None and positives > bound:
                 assert comb(60 - positives, n) / comb(60, n) <= 0.05
@@ -81,23 +95,23 @@ def test_the_bound_is_the_rule_of_three_over_the_least_reach():
     # −log 0.05 = 2.9957; over H = 0.03 that is 99.86, below the 500 + 200 items it is about
     pool = cells([510, 205], [0, 1])
     nothing = np.array([[10, 0], [5, 0]])
-    left, reached = np.array([500, 200]), np.array([0.03, 0.9])
-    got = unseen_bound(pool, nothing, left, reached, 0.95, BOTH)
+    reached = np.array([0.03, 0.9])
+    got = unseen_bound(found(pool, nothing, reached), 0.95, BOTH)
     assert (got.positives, got.items) == (99, 700)
     # a true positive among the predicted positives: the question is then the other 500
-    got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, reached, 0.95, BOTH)
+    got = unseen_bound(found(pool, [[10, 0], [4, 1]], reached), 0.95, BOTH)
     assert (got.positives, got.items) == (99, 500)
     # a false negative was found: the draws alone bound nothing any more
-    got = unseen_bound(pool, np.array([[9, 1], [4, 1]]), left, reached, 0.95, BOTH)
+    got = unseen_bound(found(pool, [[9, 1], [4, 1]], reached), 0.95, BOTH)
     assert got.positives is None
     assert "1 item predicted negative turned out positive" in str(got.reason)
     # H = 0.005 bounds them by 599 of 500: vacuous, and said so
-    got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, np.array([0.005, 0.9]), 0.95, BOTH)
+    got = unseen_bound(found(pool, [[10, 0], [4, 1]], np.array([0.005, 0.9])), 0.95, BOTH)
     assert got.positives is None
     assert "too few to exclude any of the 500" in str(got.reason)
     # labels of predicted negatives cannot change precision
     precise = measure("precision").label_matters()
-    got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, reached, 0.95, precise)
+    got = unseen_bound(found(pool, [[10, 0], [4, 1]], reached), 0.95, precise)
     assert (got.positives, got.items) == (0, 0)
 
 
@@ -107,17 +121,17 @@ def test_labels_weigh_what_the_chance_to_find_them_was():
     pool = cells([40, 80, 8], [0, 0, 1])
     labelled = np.array([[1, 1], [2, 0], [1, 3]])
     reached = np.array([log(2), -log(0.75), log(2)])
-    counts = weighted_confusion(pool, labelled, pool.size - labelled.sum(axis=1), reached)
+    counts = weighted_confusion(found(pool, labelled, reached))
     assert counts == pytest.approx(np.array([[100, 20], [2, 6]]))
 
 
 def tag(ends, labelled, exact=False, name="f1", diagnostics=None):
-    pool = cells([4000, 80], [0, 1])
-    labelled = np.array(labelled)
-    return price_tag(
-        measure(name), pool, labelled, pool.size - labelled.sum(axis=1), np.array([0.01, 0.3]), ends=ends,
-        exact=exact, confidence=0.95, diagnostics=diagnostics or {},
+    row = MeasureEstimate(
+        measure=name, value=None, undefined_reason="not looked at", lower=ends[0], upper=ends[1],
+        confidence=0.95, interval="exact" if exact else "delta-normal", labels=0, variance=None,
+        diagnostics=diagnostics or {},
     )
+    return price_tag(measure(name), found(cells([4000, 80], [0, 1]), labelled, np.array([0.01, 0.3])), row)
 
 
 def test_the_price_is_the_sample_size_of_the_same_half_width_or_the_reason_there_is_none():
@@ -159,7 +173,7 @@ TAG = PriceTag(
     unseen_bound=240, unseen_items=4000, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
     wide_announced=None, regime=None, broken_chance=None,
 )
-FOUND_NOTHING = Estimate(
+FOUND_NOTHING = MeasureEstimate(
     measure="f1", value=0.0, undefined_reason=None, lower=0.0, upper=1.0, confidence=0.95,
     interval="delta-normal", labels=50, variance=0.0, price_tag=TAG,
 )

@@ -3,13 +3,13 @@
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Look, StoppingRule, labels_to_decide, stop_reason, verdict
 
 
 def estimate(value=0.8, half=0.04, variance=1e-4):
     lower, upper = (None, None) if half is None else (value - half, value + half)
-    return Estimate(
+    return MeasureEstimate(
         measure="f1", value=value, undefined_reason=None, lower=lower, upper=upper, confidence=0.95,
         interval="ais-normal", labels=0, variance=variance,
     )

@@ -9,13 +9,13 @@ from scipy.stats import hypergeom
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.audit import audit_price, excluded, hidden_that_move, labels_to_exclude
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.families import pool
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 
 F1 = measure("f1")
@@ -25,13 +25,13 @@ F1 = measure("f1")
 def evaluated(labels=150, name="over-confident"):
     """A question about a family of pools, and where it stands after so many labels."""
     how = Recalibrated(report_draws=600)
-    cells, by_label = prepare(how, pool(name))
+    cells, by_label = prepared_cells(how, pool(name))
     rng = stream(1, "audit/labels")
     truth = [rng.permutation(np.repeat([0, 1], each)) for each in by_label]
     question = Question(
         method=how, cells=cells, measures=(F1,), confidence=0.95, seed=1, evaluation="audit"
     )
-    state = begin(question)
+    state = before_any_label(question)
     while state.labels < labels:
         drawn = plan(question, state, 50)
         found = np.array([truth[c][r] for c, r in zip(drawn.cell, drawn.rank, strict=True)])
@@ -99,9 +99,9 @@ def test_the_price_is_the_same_whoever_asks():
 
 def test_no_price_without_labels_without_a_wide_interval_and_for_other_methods():
     question, _ = evaluated()
-    assert audit_price(question, begin(question)) is None
+    assert audit_price(question, before_any_label(question)) is None
     passive = replace(question, method=method("passive"))
-    assert audit_price(passive, begin(passive)) is None
+    assert audit_price(passive, before_any_label(passive)) is None
     quiet, labelled = evaluated(150, "balanced")
     assert not estimates(quiet, labelled)[0].diagnostics["wide_announced"]
     assert audit_price(quiet, labelled) is None

@@ -5,14 +5,14 @@ import pytest
 
 from assay.evalcore.evaluation.price_tag import pull_variances, random_labels
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.labels_needed import outlook
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.replay.families import outcome_family_pool as pool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 
 
 class Asked:
@@ -26,7 +26,7 @@ class Asked:
         self.question = Question(
             method=self.method, measures=self.stack, cells=cut.cells, confidence=0.95, seed=3, evaluation="x"
         )
-        self.state = begin(self.question)
+        self.state = before_any_label(self.question)
         members = [np.flatnonzero(cut.cell == c) for c in range(cut.cells.n_cells)]
         while self.state.labels < labels:
             planned = plan(self.question, self.state, 50)
@@ -46,7 +46,7 @@ class Asked:
 ])
 def test_a_forecast_is_within_a_factor_of_what_replays_take(family, measure, labels):
     asked = Asked(family, measure, labels)
-    (found,) = replay(asked.method, asked.pool, asked.stack, [300], repeats=6, batch_size=50)
+    (found,) = simulate(asked.method, asked.pool, asked.stack, [300], repeats=6, batch_size=50)
     reached = float((found.upper - found.lower)[:, 0].mean() / 2)
     target = asked.ahead(half_width=reached).target
     assert 300 / 1.5 < target.labels - 25 < 300 * 1.5
@@ -57,7 +57,7 @@ def test_a_forecast_is_within_a_factor_of_what_replays_take(family, measure, lab
 def test_a_price_is_what_random_sampling_takes_for_the_same_half_width():
     asked = Asked("calibrated", "accuracy", 200)
     passive = Asked("calibrated", "accuracy", 0, method="passive")
-    (found,) = replay(passive.method, passive.pool, passive.stack, [200], repeats=6, batch_size=50)
+    (found,) = simulate(passive.method, passive.pool, passive.stack, [200], repeats=6, batch_size=50)
     reached = float((found.upper - found.lower)[:, 0].mean() / 2)
     told, why = random_labels(float(pull_variances(asked.question, asked.state)[0]), reached, 5000, 0.95)
     assert why is None

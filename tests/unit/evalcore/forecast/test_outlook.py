@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast import labels_needed as module
 from assay.evalcore.forecast.labels_needed import forecast, outlook
@@ -26,7 +26,7 @@ def a_question():
 
 
 QUESTION = a_question()
-START = begin(QUESTION)
+START = before_any_label(QUESTION)
 
 
 def test_target_and_verdict_are_forecast_as_goals_of_their_own():

@@ -1,7 +1,7 @@
 """Tables 1 and 2 and Example 1 of Marchant & Rubinstein (2021), by numbers worked out by hand.
 
 Ten items with two classes: TP = 3, FP = 1, FN = 2, TN = 4.  Where the paper's g is another number than ours
-the difference is stated; docs/papers/errata.md says why.
+the difference is stated; docs/measured/papers/errata.md says why.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_round, four_items
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.evidence import WatchedMeasure, WindowSample, sure_end
@@ -18,7 +18,7 @@ NOTHING = [0.0] * len(EFFECTS)
 
 
 def an_estimate(value=0.8, lower=0.7, upper=0.9, segment=None, interval="ais-normal", name="accuracy"):
-    return Estimate(
+    return MeasureEstimate(
         measure=name, value=value, undefined_reason=None, lower=lower, upper=upper, confidence=0.95,
         interval=interval, labels=2, variance=0.01, segment=segment,
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_round, four_items
 
-from assay.evalcore.evaluation.estimate import Estimate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.evidence import WatchedMeasure, WindowSample
 from assay.evalcore.monitoring.judging import DropRule, Rules, judge_places
@@ -19,7 +19,7 @@ NORTH, SOUTH = 0, 1
 
 
 def an_estimate(value, lower, upper, segment=None):
-    return Estimate(
+    return MeasureEstimate(
         measure="accuracy", value=value, undefined_reason=None, lower=lower, upper=upper, confidence=0.95,
         interval="ais-normal", labels=20, variance=0.01, segment=segment,
     )

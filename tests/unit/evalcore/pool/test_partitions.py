@@ -19,7 +19,7 @@ from assay.evalcore.pool.strata import (
     score_edges,
 )
 from assay.evalcore.replay.pool import CountedPool
-from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.run import ReplayPlan, run_block
 
 KINDS = ["csf", "geometric", "equal-size", "rank-geometric"]
 
@@ -149,7 +149,7 @@ def test_cells_of_features_can_be_evaluated_like_any_other():
     f1 = measure("f1")
     (trace,) = run_block(
         method("dirichlet-tree:depth=4"), CountedPool(cells=cells, by_label=by_label, measures=[f1]),
-        [100, 600], repeats=4, batch_size=25, confidence=0.95, seed=1,
+        ReplayPlan(budgets=[100, 600]), repeats=4,
     )
     index = prediction * 2 + label
     truth = f1.of_confusion(np.bincount(index, minlength=4).reshape(2, 2).astype(float))

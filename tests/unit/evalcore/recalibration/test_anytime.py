@@ -10,11 +10,11 @@ from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
     Combined,
-    Counts,
+    GroupCounts,
     tail_quantiles,
     weighted_quantiles,
 )
-from assay.evalcore.recalibration.interval import anytime_ends, standard_errors
+from assay.evalcore.recalibration.interval import anytime_ends, anytime_within, standard_errors
 from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.reproducible import stream
 
@@ -55,7 +55,7 @@ def _ends(**changes):
         "certain": (np.zeros(3), np.ones(3)), "ends": (np.full(3, 0.4), np.full(3, 0.6)), **changes,
     }
     nothing = np.zeros(3)
-    return anytime_ends(
+    always = anytime_ends(
         of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0],
         Combined(value=given["value"], variance=np.full(3, 1e-6), trust=nothing, gap=nothing),
         ByDesign(
@@ -64,13 +64,13 @@ def _ends(**changes):
         ByPosterior(median=nothing, mean=nothing, variance=np.full(3, 0.01), undefined=nothing),
         (given["heavier"], np.full((3, 4), 0.25)),
         np.full(3, 100.0),
-        Counts(items=np.full((3, 2), 900.0), labelled=np.full((3, 2), 50.0), known=given["known"],
-               free=np.full((3, 2), 800.0),
-               expected=np.full((3, 2), 50.0)),
-        given["ends"],
-        given["certain"],
         0.95,
     )
+    counts = GroupCounts(
+        items=np.full((3, 2), 900.0), labelled=np.full((3, 2), 50.0), known=given["known"],
+        free=np.full((3, 2), 800.0), expected=np.full((3, 2), 50.0),
+    )
+    return anytime_within(always, given["ends"], given["certain"], counts)
 
 
 def test_the_ends_are_z_posterior_standard_errors_from_the_combined_value():

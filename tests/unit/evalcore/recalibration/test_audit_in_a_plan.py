@@ -9,7 +9,7 @@ from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.replay.families import pool
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 
 F1 = measure("f1")
 
@@ -17,7 +17,7 @@ F1 = measure("f1")
 def proposed(spread, size, name="over-confident", measures=(F1,)):
     """The cells of a family of pools, and the first design of so many labels."""
     how = Recalibrated(spread=spread)
-    cells, _ = prepare(how, pool(name))
+    cells, _ = prepared_cells(how, pool(name))
     return cells, how.propose(how.start(cells, measures, 1), np.array([size]))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import Counts
+from assay.evalcore.recalibration.combine import GroupCounts
 from assay.evalcore.recalibration.interval import ENOUGH, earned_share, shown_both_ways
 from assay.evalcore.recalibration.quantities import of_predictions
 
@@ -16,7 +16,7 @@ def _number(name):
 
 def _counts(tp, fp, fn, tn, *, items=(1000, 100), expected=(30, 60)):
     """One repeat: labelled items by kind; the pool's items and expected positives by prediction."""
-    return Counts(
+    return GroupCounts(
         items=np.array([items], float),
         labelled=np.array([[fn + tn, tp + fp]], float),
         known=np.array([[fn, tp]], float),

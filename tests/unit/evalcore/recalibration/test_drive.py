@@ -9,10 +9,10 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import driving
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 
 PRECISION, RECALL = measure("precision"), measure("recall")
-CELLS, _ = prepare(Recalibrated(), pool("over-confident"))
+CELLS, _ = prepared_cells(Recalibrated(), pool("over-confident"))
 
 
 def inclusion(*measures):

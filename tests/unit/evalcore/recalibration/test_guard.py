@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import Counts
+from assay.evalcore.recalibration.combine import GroupCounts
 from assay.evalcore.recalibration.interval import FEW, guard_is_up, guarded
 from assay.evalcore.recalibration.quantities import of_predictions
 
@@ -19,7 +19,7 @@ F1 = _number("f1")
 
 def _counts(missed, *, labelled=25.0, items=1000.0, predicted=85.0):
     """One repeat: positives found among the predicted negatives, labels there, and items by prediction."""
-    return Counts(
+    return GroupCounts(
         items=np.array([[items, predicted]]),
         labelled=np.array([[labelled, 25.0]]),
         known=np.array([[missed, 12.0]]),

@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 from scipy.stats import hypergeom, norm
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
 from assay.evalcore.methods.two_classes.base import draw_round
@@ -23,14 +23,14 @@ from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.recalibration.combine import logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
-from assay.evalcore.recalibration.planning import pivotal, reductions, waterfill
+from assay.evalcore.recalibration.planning import pivotal, reductions, spread_labels
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, anchored_slope, pool_shape
 from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.replay.families import pool as family_pool
-from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
@@ -52,8 +52,8 @@ def _cells(size: list[int], prediction: list[int]) -> Cells:
     )
 
 
-def _design(cells: Cells, left: Ints, pi: Floats, model: Floats) -> Design:
-    return Design(
+def _design(cells: Cells, left: Ints, pi: Floats, model: Floats) -> CountedDesign:
+    return CountedDesign(
         replacement=False,
         size=cells.size[None],
         left=left[None],
@@ -92,7 +92,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
     for chance, new in _batches(cells.size, positives, np.array([1, 2])):
         start = RoundSums.none(1, asked, 2)
         outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
-        one = start.add(asked, np.zeros((1, 2, 2), np.int64), none, first, outcome, none)
+        one = start.add(asked, np.zeros((1, 2, 2), np.int64), first, outcome, none)
         left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
         # the second round looks where the first one found something, and believes it
         counts = np.array([2, 1]) if new[0, 0, 1] else np.array([1, 1])
@@ -100,7 +100,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
         second = _design(cells, left, counts / left, model)
         for chance_2, new_2 in _batches(left, rest, counts):
             outcome = RoundLabels(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
-            two = one.add(asked, new, none, second, outcome, none)
+            two = one.add(asked, new, second, outcome, none)
             (after,), (before,) = two.totals, one.totals
             alone = (after.total - before.total)[0] / (after.weight - before.weight)[0]
             mass += chance * chance_2
@@ -141,15 +141,15 @@ def test_waterfill_is_the_convex_optimum():
         constraints={"type": "eq", "fun": lambda pi: items @ pi - b},
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    assert waterfill(h[None], items[None], np.array([b]))[0] == pytest.approx(solved.x, abs=1e-4)
+    assert spread_labels(h[None], items[None], np.array([b]))[0] == pytest.approx(solved.x, abs=1e-4)
 
 
 def test_waterfill_gives_everything_when_labels_suffice_and_spans_any_scale():
     items = np.array([[3.0, 0.0, 2.0]])
     weight = np.array([[1e-200, 5.0, 1.0]])
-    assert waterfill(weight, items, np.array([9.0]))[0] == pytest.approx([1, 0, 1])
+    assert spread_labels(weight, items, np.array([9.0]))[0] == pytest.approx([1, 0, 1])
     # the second cell is full with 2 labels; the third of them goes to the cell of hardly any weight
-    assert waterfill(weight, items, np.array([3.0]))[0] == pytest.approx([1 / 3, 0, 1])
+    assert spread_labels(weight, items, np.array([3.0]))[0] == pytest.approx([1 / 3, 0, 1])
 
 
 def test_the_expected_reduction_is_that_of_brute_force():
@@ -229,7 +229,7 @@ def test_a_score_that_points_the_wrong_way_is_found_out():
 @pytest.mark.parametrize(("name", "broken"), [("shuffled", True), ("over-confident", False)])
 def test_a_broken_score_is_called_broken_after_a_hundred_labels_and_a_working_one_is_not(name, broken):
     how = Recalibrated(report_draws=400)
-    cells, by_label = prepare(how, family_pool(name))
+    cells, by_label = prepared_cells(how, family_pool(name))
     rng = stream(9, "broken score")
     state = how.start(cells, [F1], 4)
     for _ in range(4):
@@ -403,7 +403,7 @@ def test_labelling_everything_gives_the_exact_value(name: str):
     question = Question(
         method=how, cells=partition.cells, measures=(m,), confidence=0.95, seed=1, evaluation="all of it"
     )
-    state = begin(question)
+    state = before_any_label(question)
     by_cell = [labels[cell == c] for c in range(partition.cells.n_cells)]
     while not state.exhausted:
         round_plan = plan(question, state, 20)
@@ -429,13 +429,13 @@ def test_the_stored_rounds_give_the_same_state_again():
         method=how, cells=partition.cells, measures=measures, confidence=0.9, seed=2, evaluation="x"
     )
     by_cell = [labels[cell == c] for c in range(partition.cells.n_cells)]
-    live, again = begin(question), begin(question)
+    live, again = before_any_label(question), before_any_label(question)
     for _ in range(3):
         round_plan = plan(question, live, 15)
         answers = np.array([by_cell[c][r] for c, r in zip(round_plan.cell, round_plan.rank, strict=True)])
         answers = np.where(np.arange(len(answers)) == 3, UNDECIDED, answers)   # one item nobody could decide
         live = observe(question, live, round_plan, answers)
-        stored = Design.from_columns(round_plan.design.to_columns())
+        stored = CountedDesign.from_columns(round_plan.design.to_columns())
         again = observe(question, again, replace(round_plan, design=stored), answers)
     assert (live.labels, live.undecided) == (42, 3)
     for a, b in zip(estimates(question, live), estimates(question, again), strict=True):

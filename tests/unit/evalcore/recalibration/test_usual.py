@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import ByDesign, Combined, Counts, stretched
+from assay.evalcore.recalibration.combine import ByDesign, Combined, GroupCounts, stretched
 from assay.evalcore.recalibration.interval import Quantiles, main_interval, quantiles
 from assay.evalcore.recalibration.quantities import of_predictions
 
@@ -28,7 +28,7 @@ def _interval(*, hits, errors, design_error=0.1, design_value=0.6):
         ),
         Quantiles(nominal=_arrays(0.55, 0.68), early=_arrays(0.5, 0.7)),
         Quantiles(nominal=_arrays(0.52, 0.66), early=_arrays(0.48, 0.69)),
-        Counts(
+        GroupCounts(
             items=np.array([[1000.0, 100.0]]),
             labelled=np.array([[0.0, float(hits + errors)]]),
             known=np.array([[0.0, float(hits)]]),

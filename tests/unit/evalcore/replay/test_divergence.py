@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design
+from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.pool import best_proposal, divergence
-from assay.evalcore.replay.run import replay, summarise
+from assay.evalcore.replay.run import simulate, summarise
 
 CELLS = Cells(
     stratum=np.array([0, 1]), prediction=np.array([0, 1]), size=np.array([8, 4]),
@@ -19,7 +19,7 @@ BY_LABEL = np.array([[6, 2], [1, 3]])       # TN, FN; FP, TP: recall 3/5
 
 
 def design(unlabelled, labelled, replacement=True):
-    return Design(
+    return CountedDesign(
         replacement=replacement, size=CELLS.size[None], left=CELLS.size[None],
         unlabelled=np.array([unlabelled]), labelled=np.array([labelled]), model=np.full((1, 2), 0.5),
         gradient=np.zeros((1, 2)), census=np.array([False]),
@@ -62,15 +62,15 @@ def test_draws_without_replacement_have_no_proposal():
 def test_a_replay_tells_the_distance_where_asked_and_changes_nothing_else():
     pool, f1 = synthetic_pool(600, seed=4), measure("f1")
     kwargs = {"repeats": 4, "batch_size": 25, "seed": 3}
-    (told,) = replay(method("dirichlet-tree"), pool, [f1], [25, 400], divergences=True, **kwargs)
-    (plain,) = replay(method("dirichlet-tree"), pool, [f1], [25, 400], **kwargs)
+    (told,) = simulate(method("dirichlet-tree"), pool, [f1], [25, 400], divergences=True, **kwargs)
+    (plain,) = simulate(method("dirichlet-tree"), pool, [f1], [25, 400], **kwargs)
     np.testing.assert_array_equal(told.value, plain.value)
     assert plain.divergence is None
     assert told.divergence.shape == (4, 2)
     assert (told.divergence[:, 1] < told.divergence[:, 0]).all(), "labels bring it closer"
     first, last = summarise(told, 0.5, [25, 400])
     assert 0 < last.divergence < first.divergence == pytest.approx(told.divergence[:, 0].mean())
-    (without,) = replay(method("passive"), pool, [f1], [25], divergences=True, **kwargs)
+    (without,) = simulate(method("passive"), pool, [f1], [25], divergences=True, **kwargs)
     assert summarise(without, 0.5, [25])[0].divergence is None
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.outcomes.items import Items
@@ -77,7 +77,7 @@ def drawn(pool, name, repeats, budget=60, batch=30):
         question = Question(
             method=how, cells=cells, measures=(measure("f1"),), confidence=0.95, seed=seed, evaluation="t"
         )
-        state, rounds, known = begin(question), [], set()
+        state, rounds, known = before_any_label(question), [], set()
         while state.labels < budget:
             p = plan(question, state, min(batch, budget - state.labels))
             rows = order[offset[p.cell] + p.rank]

@@ -8,7 +8,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.weighted.judges import Judge, figures_of_judges
+from assay.evalcore.weighted.judges import Judge, JudgedPool, figures_of_judges
 from assay.evalcore.weighted.sample import WeightedSample
 
 RNG = np.random.default_rng(5)
@@ -35,10 +35,12 @@ def a_judge(kind, codes, name="judge"):
 
 def report(kind, label, *judges, prediction=None, variance=1e-3, first="accuracy", positive=None, **more):
     items = Items(prediction=(GUESS if prediction is None else prediction)[:, None])
+    pool = JudgedPool(
+        kind=kind, sample=a_sample(label, more.pop("exact", False)), items=items, size=POOL, positive=positive
+    )
     return figures_of_judges(
-        kind, a_sample(label, more.pop("exact", False)), items, judges,
-        first=outcome_measure(first, kind, POOL), variance=variance,
-        random_labels=more.pop("random_labels", None), pool_size=POOL, positive=positive, confidence=0.95,
+        pool, judges, first=outcome_measure(first, kind, POOL), variance=variance,
+        random_labels=more.pop("random_labels", None), confidence=0.95,
     )
 
 

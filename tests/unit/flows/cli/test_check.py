@@ -8,7 +8,7 @@ from doubles.small_pool import small_spec, spec_json, write_small_pool
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
 
 
@@ -17,9 +17,9 @@ def store(tmp_path_factory):
     """A finished evaluation with a threshold, and one that has begun."""
     folder = tmp_path_factory.mktemp("check")
     where = open_store(str(folder / "ledger"))
-    done = begin(where, small_spec(folder / "pool", threshold={"min": 0.2}))
+    done = begin_evaluation(where, small_spec(folder / "pool", threshold={"min": 0.2}))
     drive(where, done.name, patience=Patience(first=0, longest=0, in_all=None))
-    begin(where, small_spec(folder / "pool", name="begun"))
+    begin_evaluation(where, small_spec(folder / "pool", name="begun"))
     return str(folder / "ledger")
 
 

@@ -6,7 +6,7 @@ from doubles.world import World
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation import advance as evaluate
 from assay.flows.evaluation.advance import Patience, drive
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import open_evaluations
@@ -32,15 +32,15 @@ class Time:
 @pytest.fixture
 def world(tmp_path):
     made = World(tmp_path, n=60, budget={"labels": 4}, batch_size=2)
-    begin(made.store, made.spec, made.desk)
+    begin_evaluation(made.store, made.spec, made.desk)
     made.time = Time()
     return made
 
 
 def driven(world, in_all=None):
     return drive(
-        world.store, "small", world.desk, patience=Patience(first=1, longest=4, in_all=in_all),
-        sleep=world.time.sleep, clock=world.time,
+        world.store, "small", world.desk,
+        patience=Patience(first=1, longest=4, in_all=in_all, sleep=world.time.sleep, clock=world.time),
     )
 
 
@@ -83,13 +83,13 @@ def test_drive_outlasts_a_desk_that_is_away_for_minutes_but_not_for_ever(world, 
 
 def test_a_sweep_advances_what_is_open_and_isolates_failures(tmp_path):
     first = World(tmp_path / "one", n=60, name="one", budget={"labels": 2}, batch_size=2)
-    begin(first.store, first.spec)
+    begin_evaluation(first.store, first.spec)
     for name, labels in (("two", "gone.csv"), ("three", None)):
         changes = {"desk": {"kind": "simulated", "labels": str(tmp_path / labels)}} if labels else {}
         other = World(tmp_path / name, first.store, n=60, name=name, budget={"labels": 2}, **changes)
         if labels:
             (tmp_path / labels).write_bytes((tmp_path / name / "labels.csv").read_bytes())
-        begin(first.store, other.spec)
+        begin_evaluation(first.store, other.spec)
     (tmp_path / "gone.csv").unlink()
     first.store.put(layout.open_index("never-begun"), b"")
 

@@ -15,16 +15,16 @@ from assay.evalcore.design.round import ClosedDraws, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import close_round, observe, plan
-from assay.evalcore.evaluation.state import begin
+from assay.evalcore.evaluation.state import before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.pool import LabelledPool, annotators_of
-from assay.evalcore.replay.run import replay, summarise
+from assay.evalcore.replay.pool import LabelledPool, simulated_annotators
+from assay.evalcore.replay.run import simulate, summarise
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin as begin_evaluation
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
@@ -96,7 +96,7 @@ def test_counting_answers_is_unbiased_where_taking_the_majority_is_not():
     assert truth == pytest.approx(expected)
     rows = {}
     for name in ("dirichlet-tree-stochastic:depth=4", "dirichlet-tree:depth=4"):
-        (trace,) = replay(
+        (trace,) = simulate(
             method(name), pool, [accuracy], budgets, repeats=150, batch_size=50, seed=4, people=3
         )
         rows[name] = summarise(trace, truth, budgets)
@@ -114,8 +114,8 @@ def test_counting_answers_is_unbiased_where_taking_the_majority_is_not():
 
 def test_annotators_who_can_tie_are_refused():
     with pytest.raises(BadInput, match="odd number"):
-        annotators_of(method("dirichlet-tree-stochastic"), unsure_pool(), 2)
-    assert annotators_of(method("dirichlet-tree-stochastic"), synthetic_pool(50), 2) is None
+        simulated_annotators(method("dirichlet-tree-stochastic"), unsure_pool(), 2)
+    assert simulated_annotators(method("dirichlet-tree-stochastic"), synthetic_pool(50), 2) is None
 
 
 def test_a_live_evaluation_counts_every_answer_and_verifies(tmp_path):
@@ -164,7 +164,7 @@ def test_one_answer_an_item_is_its_label():
     question = Question(
         method=m, cells=partition.cells, measures=(measure("f1"),), confidence=0.95, seed=1, evaluation="x"
     )
-    silent, told = begin(question), begin(question)
+    silent, told = before_any_label(question), before_any_label(question)
     for _ in range(3):
         p = plan(question, silent, 20)
         labels = pool.label[order[offset[p.cell] + p.rank]]

@@ -9,14 +9,14 @@ from doubles.stream import monitor_data, write_day
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin as begin_evaluation
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
@@ -55,7 +55,7 @@ def test_earlier_labels_move_what_the_label_model_expects():
         confidence=0.95, seed=1, evaluation="x",
     )
     warm = replace(question, evidence=np.array([[0, 40.0], [0, 0], [0, 0]]))
-    believed = [plan(q, begin(q), 1).design.model[0, 0] for q in (question, warm)]
+    believed = [plan(q, before_any_label(q), 1).design.model[0, 0] for q in (question, warm)]
     assert believed[0] < 0.4 < 0.8 < believed[1]
 
 

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from doubles.world import World
 
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.flows.verify.ledger import verify
@@ -113,7 +113,7 @@ def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
 
 def test_an_item_asked_again_was_exposed_twice(tmp_path):
     world = World(tmp_path, n=60, budget={"labels": 3}, batch_size=3, method="passive")
-    begin(world.store, world.spec, world.desk)
+    begin_evaluation(world.store, world.spec, world.desk)
     world.desk.answers = {}
     world.advance()
     planned = read_plan(Ledger(world.store, "small"), 1)

@@ -10,7 +10,7 @@ from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore
 
-MONITOR = layout.monitor("stream")
+MONITOR = layout.monitor_ledger("stream")
 
 
 @pytest.fixture(scope="module")

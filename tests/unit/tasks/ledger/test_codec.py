@@ -10,7 +10,7 @@ import pytest
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.ending import Ending
-from assay.tasks.ledger.layout import monitor
+from assay.tasks.ledger.layout import monitor_ledger
 from assay.tasks.ledger.monitors import Opening
 from assay.tasks.ledger.record import DamagedRecord, Ledger, find_record, get_record, put_record
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -114,7 +114,7 @@ def test_rubbish_is_no_table():
 
 
 def test_a_record_is_put_once_and_the_first_one_stands():
-    ledger = Ledger(MemoryStore(), monitor("weekly"))
+    ledger = Ledger(MemoryStore(), monitor_ledger("weekly"))
     key = f"{ledger.name}/ending.json"
     first = Ending(stopped_by="budget", verdict="ok", rounds=2, labels=20, undecided=0)
     assert find_record(ledger, key, Ending) is None

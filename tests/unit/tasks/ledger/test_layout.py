@@ -11,7 +11,7 @@ from assay.tasks.ledger.layout import RESERVED
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,30}", fullmatch=True).filter(
     lambda name: name not in RESERVED
 )
-MONITORS = NAMES.map(layout.monitor)
+MONITORS = NAMES.map(layout.monitor_ledger)
 NUMBERS = st.integers(0, 10**7)
 FIELDS = {
     "evaluation": NAMES, "monitor": MONITORS, "owner": NAMES | MONITORS, "window": NAMES,

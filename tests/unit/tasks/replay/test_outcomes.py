@@ -10,7 +10,7 @@ from sklearn import metrics
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
-from assay.flows.cli.replay import replay as replay_command
+from assay.flows.cli.replay import replay_command
 from assay.tasks.replay.outcome_pool import READERS, OutcomeColumns, read_outcome_pool
 
 N = 80

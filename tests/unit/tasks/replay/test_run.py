@@ -10,8 +10,8 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.errors import BadArgument, BadInput, UnknownName
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.registry import method
-from assay.evalcore.replay.run import replay, summarise
-from assay.tasks.replay.presentation import as_text, check_plot_path, write_convergence_plot
+from assay.evalcore.replay.run import simulate, summarise
+from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
 from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import simulation_of
@@ -51,7 +51,7 @@ def test_the_number_of_processes_changes_nothing_but_the_time(pool, result):
 
 def test_the_numbers_are_those_of_a_plain_replay(pool, result):
     f1 = measure("f1")
-    traces = replay(method("topk"), pool, [f1, measure("fbeta", 2.0)], [20, 60], repeats=120, seed=5)
+    traces = simulate(method("topk"), pool, [f1, measure("fbeta", 2.0)], [20, 60], repeats=120, seed=5)
     truth = float(f1.of_confusion(pool.confusion()))
     entry = next(e for e in result.methods if (e.method, e.measure) == ("topk", "f1"))
     assert list(entry.budgets) == summarise(traces[0], truth, [20, 60])
@@ -116,7 +116,7 @@ def test_where_annotators_differ_there_is_no_oracle(pool):
     result = run_replay(blurred, request, pool_name="made", processes=1)
     assert result.oracle == ()
     assert all(reached.oracle is None for reached in result.methods[0].labels_to)
-    assert "oracle knows" not in as_text(result)
+    assert "oracle knows" not in replay_as_text(result)
 
 
 def test_divergences_are_told_where_asked_of_methods_that_have_a_proposal(pool):
@@ -127,14 +127,14 @@ def test_divergences_are_told_where_asked_of_methods_that_have_a_proposal(pool):
     proposed, without = (entry["budgets"][0] for entry in result.to_json()["methods"])
     assert proposed["divergence"] > 0
     assert "divergence" not in without
-    static_is, passive, *_ = as_text(result).split("\n\n")[1:]
+    static_is, passive, *_ = replay_as_text(result).split("\n\n")[1:]
     assert static_is.splitlines()[1].endswith("no value  divergence")
     assert float(static_is.split()[-1]) == pytest.approx(proposed["divergence"], abs=5e-4)
     assert "divergence" not in passive
 
 
 def test_the_text_has_a_row_for_every_method_and_the_oracle(result):
-    text = as_text(result)
+    text = replay_as_text(result)
     assert "passive, f1 (true value " in text
     table = text[text.index("f1, labels to a half-width"):text.index("fbeta(2), labels to a half-width")]
     rows = [line.split()[0] for line in table.splitlines()[2:5]]
@@ -146,7 +146,7 @@ def test_the_text_has_a_row_for_every_method_and_the_oracle(result):
         replace(entry, labels_to=tuple(replace(r, covers=False, coverage=0.5) for r in entry.labels_to))
         for entry in result.methods
     ]
-    marked = as_text(replace(result, methods=tuple(narrow)))
+    marked = replay_as_text(replace(result, methods=tuple(narrow)))
     assert "0.500*" in marked
     assert "(held to 0.93 for passive, 0.93 for topk)" in marked
 
@@ -227,7 +227,7 @@ def test_an_audit_is_the_same_share_of_every_batch(pool):
     found = simulation_of(pool, request).find_method("recalibrated")
     assert found.spread == 0.5       # of the largest budget, 60
     got = run_replay(pool, request, pool_name="made", processes=1)
-    (trace,) = replay(
+    (trace,) = simulate(
         method("recalibrated").audited(0.5), pool, [measure("f1")], [20, 60], repeats=2, seed=5
     )
     # linear algebra has another number of threads in each process: the last digits may differ

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from assay.tasks.sources import jsonl_rows, marks
-from assay.tasks.sources.csv_rows import count_rows, csv_batches
+from assay.tasks.sources.csv_rows import count_csv_rows, csv_batches
 from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.marks import CsvMarks
@@ -41,7 +41,7 @@ def test_marks_of_csv_files_are_where_rows_begin_however_blocks_fall(tmp_path, m
             found.see(data[at : at + step])
             at += step
         counted = found.found(len(rows))
-        assert counted == count_rows(file_at(str(path)), "h0")
+        assert counted == count_csv_rows(file_at(str(path)), "h0")
         assert [mark.row for mark in counted.marks] == list(range(3, len(rows), 3))
         for mark in rng.sample(counted.marks, 2):
             read = list(csv_batches(file_at(str(path)), ["h0"], mark=mark))
@@ -72,7 +72,7 @@ def test_marks_of_json_lines_are_where_batches_begin(tmp_path, monkeypatch):
     lines = ['{"id": %s}' % (i if i % 7 else f'"{"x" * 90}"') for i in range(20)]
     path.write_text("\ufeff" + "\r\n \n".join(lines))
     batches = list(jsonl_batches(file_at(str(path)), ["id"]))
-    counted = jsonl_rows.count_rows(file_at(str(path)))
+    counted = jsonl_rows.count_jsonl_rows(file_at(str(path)))
     assert counted.rows == 20
     assert [0, *(mark.row for mark in counted.marks)] == [first for first, _ in batches]
     for place, mark in enumerate(counted.marks, start=1):

@@ -9,7 +9,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources import quoting
-from assay.tasks.sources.csv_rows import count_rows, csv_batches
+from assay.tasks.sources.csv_rows import count_csv_rows, csv_batches
 from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.quoting import QuotedValues, first_misquoted
 from assay.tasks.sources.reader import open_source
@@ -40,7 +40,7 @@ def test_a_mark_that_is_not_closed_is_refused_instead_of_losing_the_rest(tmp_pat
     found = as_csv(rows(5_000), delimiter, end)
     path = tmp_path / "p.csv"
     path.write_text(found.replace("a plain text 3000", '"a plain text 3000'), newline="")
-    for attempt in (lambda: read(path), lambda: count_rows(file_at(str(path)), "id")):
+    for attempt in (lambda: read(path), lambda: count_csv_rows(file_at(str(path)), "id")):
         with pytest.raises(BadInput) as caught:
             attempt()
         assert f"{path}: row 3,001 (line 3,002), column 'text': a quotation mark opens" in str(caught.value)

@@ -13,7 +13,7 @@ from assay.evalcore.outcomes.base import Mixture, Regression
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 
 RNG = np.random.default_rng(2)
 N = 500
@@ -48,7 +48,7 @@ def test_a_draw_has_exactly_the_size_and_keeps_the_inclusion_probabilities(name)
     counts = method.draw(design, np.random.default_rng(1))
     assert (counts.sum(axis=1) == 40).all()
     assert (counts <= design.left).all()
-    expected = design.left[0] * design.inclusion[0]
+    expected = design.left[0] * design.unlabelled[0]
     error = counts.mean(axis=0) - expected
     # five standard errors of a count that is rounded up or down
     assert (np.abs(error) < 5 * 0.5 / np.sqrt(repeats) + 1e-9).all()
@@ -143,6 +143,6 @@ def test_the_order_of_the_names_of_classes_changes_nothing(name):
         items = Items(prediction=prediction.astype(float)[:, None], probability=p)
         stack = Stack(kind=kind, measures=(outcome_measure("macro_f1", kind, N),))
         pool = OutcomePool(kind=kind, items=items, codes=codes)
-        found.append(replay(METHODS[name], pool, stack, [60], repeats=2)[0])
+        found.append(simulate(METHODS[name], pool, stack, [60], repeats=2)[0])
     for what in ("value", "lower", "upper"):
         np.testing.assert_allclose(getattr(found[1], what), getattr(found[0], what), rtol=1e-8)

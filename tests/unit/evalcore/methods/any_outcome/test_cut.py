@@ -35,7 +35,7 @@ def test_no_cell_joins_two_groups():
         found = cut.Profile(
             pull=rng.exponential(size=n), relevant=np.ones(n, bool), group=group, score=rng.random(n),
         )
-        cell = cut.numbered(found, int(rng.integers(2, 12)))
+        cell = cut.cells_by_number(found, int(rng.integers(2, 12)))
         assert all(len(set(group[cell == one])) == 1 for one in range(cell.max() + 1))
 
 
@@ -45,7 +45,7 @@ def test_a_run_of_equal_scores_is_one_cell_and_the_next_run_another():
         pull=np.ones(len(score)), relevant=np.ones(len(score), bool), score=score,
         group=np.zeros(len(score), np.int64),
     )
-    cell = cut.numbered(found, 60)
+    cell = cut.cells_by_number(found, 60)
     assert cell.tolist() == (score - 1).tolist()
 
 
@@ -87,7 +87,7 @@ def test_shards_are_cut_where_one_pool_is_whatever_the_runs_of_equal_scores(grid
         pull = rng.exponential(size=n) ** 2 if rng.random() < 0.5 else score + 0.1
         cells = int(rng.integers(2, 30))
         found = cut.Profile(pull=pull, relevant=np.ones(n, bool), group=group, score=score)
-        whole = cut.numbered(found, cells)
+        whole = cut.cells_by_number(found, cells)
         shard = rng.integers(0, 3, n)
         shards = [_Shard(*(x[shard == s] for x in (group, score, pull + cut._LEAST))) for s in range(3)]
         keys = edges.find_edges(

@@ -7,8 +7,8 @@ from scipy.special import expit
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.label_models import hung, posterior
+from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.label_models import hung, tree_posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -25,7 +25,7 @@ from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.families import outcome_family_pool as family
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 
 TREES = ("dirichlet-tree", "dirichlet-tree-stochastic")
 
@@ -65,7 +65,7 @@ def test_the_posterior_of_k_classes_is_equation_14():
     leaves = leaves_of(cells, 256)[0]
     tree, counts = hung(leaves), rng.random((1, cells.n_cells, 3))
     assert (leaves.slot == cells.slot).all()
-    found = tree.chances(posterior(tree, tree.by_leaf(counts)))[0]
+    found = tree.chances(tree_posterior(tree, tree.by_leaf(counts)))[0]
     # what is supplied and counted, by occupied leaf
     at = np.unique(leaves.slot, return_inverse=True)[1]
     size = np.bincount(at, weights=cells.size)
@@ -147,10 +147,10 @@ def test_with_two_classes_it_agrees_with_the_method_of_two_classes():
         score=p, probability=p, prediction=pool.items.prediction[:, 0].astype(int),
         label=pool.codes.astype(int),
     )
-    two = replay(
+    two = simulate(
         two_class_method(TREES[0]), twin, [two_class_measure("accuracy")], (40,), repeats=100, batch_size=20
     )[0].value[:, 0]
-    (found,) = replay(METHODS[TREES[0]], pool, _stack(pool, "accuracy"), (40,), repeats=100, batch_size=20)
+    (found,) = simulate(METHODS[TREES[0]], pool, _stack(pool, "accuracy"), (40,), repeats=100, batch_size=20)
     many = found.value[:, 0]
     truth = (pool.items.prediction[:, 0] == pool.codes).mean()
     apart = np.sqrt((two.var() + many.var()) / 100)
@@ -164,7 +164,7 @@ def test_intervals_cover_where_probabilities_mislead():
     pool = family("all-wrong")
     stack = _stack(pool, "macro_f1")
     truth = pool.truth(stack)[0]
-    (trace,) = replay(METHODS[TREES[0]], pool, stack, (100,), repeats=50, batch_size=50)
+    (trace,) = simulate(METHODS[TREES[0]], pool, stack, (100,), repeats=50, batch_size=50)
     assert ((trace.lower <= truth) & (truth <= trace.upper)).mean() >= 0.84
 
 
@@ -175,7 +175,7 @@ def test_answered_items_stand_for_those_without_an_answer():
     question = Question(
         method=method, measures=stack, cells=made.cells, confidence=0.95, seed=1, evaluation="e"
     )
-    state, totals = begin(question), []
+    state, totals = before_any_label(question), []
     round = plan(question, state, 60)
     rows = np.array([
         np.flatnonzero(made.cell == c)[r] for c, r in zip(round.cell, round.rank, strict=True)
@@ -287,7 +287,7 @@ def test_a_class_dealt_out_to_two_changes_nothing_for_the_other():
     pool = _rare()
     many = _dealt_out(pool)
     twos, threes = (
-        replay(METHODS[TREES[0]], one, _f1_of_b(one), (60, 120), repeats=8, batch_size=20)[0]
+        simulate(METHODS[TREES[0]], one, _f1_of_b(one), (60, 120), repeats=8, batch_size=20)[0]
         for one in (pool, many)
     )
     np.testing.assert_allclose(threes.value, twos.value, rtol=1e-8)
@@ -300,12 +300,12 @@ def test_three_classes_are_estimated_as_well_as_two():
     many, p = _dealt_out(pool), pool.items.probability[:, 1]
     stack = _f1_of_b(many)
     truth = many.truth(stack)[0]
-    found = replay(METHODS[TREES[0]], many, stack, (150,), repeats=100, batch_size=25)[0].value[:, 0]
+    found = simulate(METHODS[TREES[0]], many, stack, (150,), repeats=100, batch_size=25)[0].value[:, 0]
     twin = LabelledPool(
         score=p, probability=p, prediction=pool.items.prediction[:, 0].astype(int),
         label=pool.codes.astype(int),
     )
-    two = replay(
+    two = simulate(
         two_class_method(TREES[0]), twin, [two_class_measure("f1")], (150,), repeats=100, batch_size=25
     )[0].value[:, 0]
     assert ((found - truth) ** 2).mean() < 1.9 * ((np.nan_to_num(two) - truth) ** 2).mean()
@@ -317,7 +317,7 @@ def test_the_order_of_the_names_changes_nothing(name, measure):
     pool = family("over-confident")
     again = _renamed(pool, [3, 0, 5, 1, 4, 2])
     first, second = (
-        replay(METHODS[name], one, _stack(one, measure), (60,), repeats=4, batch_size=30)[0]
+        simulate(METHODS[name], one, _stack(one, measure), (60,), repeats=4, batch_size=30)[0]
         for one in (pool, again)
     )
     np.testing.assert_allclose(second.value, first.value, rtol=1e-8)

@@ -17,7 +17,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import Trace, replay
+from assay.evalcore.replay.run import Trace, simulate
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-4
@@ -53,7 +53,7 @@ def _stack(pool, *names, drive=()):
 
 def _replayed(stack, pool, budgets, repeats):
     """The traces of all numbers as one: arrays (R, budgets, Q)."""
-    found = replay(METHOD, pool, stack, budgets, repeats=repeats)
+    found = simulate(METHOD, pool, stack, budgets, repeats=repeats)
     return Trace(**{
         name: np.stack([getattr(one, name) for one in found], axis=2) for name in ("value", "lower", "upper")
     }, labels=found[0].labels)
@@ -131,7 +131,7 @@ def test_its_settings_are_those_of_two_classes():
     stack = _stack(pool, "f1")
 
     def ends(name):
-        (trace,) = replay(outcome_method(name), pool, stack, [100], repeats=2)
+        (trace,) = simulate(outcome_method(name), pool, stack, [100], repeats=2)
         return trace.upper - trace.lower
 
     assert (ends("recalibrated:anytime=true") > ends("recalibrated")).all()
@@ -139,7 +139,7 @@ def test_its_settings_are_those_of_two_classes():
     cut = audited.cut(stack, pool.items)
     design = audited.propose(audited.start(stack, cut.cells, 1), 50)
     below = Axis.from_array(cut.cells.axis).prediction == 0
-    assert np.ptp(design.inclusion[0, below]) < 1e-9
+    assert np.ptp(design.unlabelled[0, below]) < 1e-9
     tags = Classes(("a", "b", "c"))
     with pytest.raises(BadInput, match="spread is for measures of one class"):
         audited.cut(Stack(kind=tags, measures=(outcome_measure("macro_f1", tags, 9),)),

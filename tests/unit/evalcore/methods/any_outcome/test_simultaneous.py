@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.interval import together
+from assay.evalcore.methods.any_outcome.interval import joint_confidence
 from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.evalcore.methods.any_outcome.state import loss_table
 from assay.evalcore.outcomes.classes import Classes
@@ -16,14 +16,15 @@ RNG = np.random.default_rng(8)
 
 def test_between_one_interval_and_bonferroni():
     alone = RNG.normal(size=(1, 4000, 1))
-    assert together(alone, 0.95)[0] == pytest.approx(0.95, abs=0.001)
+    assert joint_confidence(alone, 0.95)[0] == pytest.approx(0.95, abs=0.001)
     same = np.repeat(alone, 5, axis=2)
     apart = RNG.normal(size=(1, 4000, 5))
     # five errors that move together need hardly more than one; independent ones nearly Bonferroni's 0.99
-    assert together(same, 0.95)[0] < 0.96
-    assert together(apart, 0.95)[0] == pytest.approx(0.95 ** (1 / 5), abs=0.003)
-    assert together(apart[:, :3], 0.95)[0] <= 0.99
-    np.testing.assert_array_equal(together(np.concatenate([apart, apart]), 0.9)[:1], together(apart, 0.9))
+    assert joint_confidence(same, 0.95)[0] < 0.96
+    assert joint_confidence(apart, 0.95)[0] == pytest.approx(0.95 ** (1 / 5), abs=0.003)
+    assert joint_confidence(apart[:, :3], 0.95)[0] <= 0.99
+    twice = joint_confidence(np.concatenate([apart, apart]), 0.9)
+    np.testing.assert_array_equal(twice[:1], joint_confidence(apart, 0.9))
 
 
 def test_the_band_of_a_curve_holds_all_its_points_together():

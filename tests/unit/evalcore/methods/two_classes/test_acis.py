@@ -11,7 +11,7 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.estimators.importance import denominator, single_trial
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.label_models import isotonic_curve
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.acis import Acis, Iterations
@@ -21,8 +21,8 @@ from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import iteration_of
-from assay.evalcore.replay.pool import LabelledPool, prepare
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
+from assay.evalcore.replay.run import simulate
 from assay.evalcore.weighted.other_models import shared_estimates
 
 F1 = measure("f1")
@@ -58,7 +58,7 @@ def run(how, pool, labels, measures=(F1,), batch=100, seed=1):
     asked = Question(
         method=how, cells=partition.cells, measures=measures, confidence=0.95, seed=seed, evaluation="t"
     )
-    state, rounds = begin(asked), []
+    state, rounds = before_any_label(asked), []
     while state.labels < labels and not state.exhausted:
         p = plan(asked, state, min(batch, labels - state.labels))
         rows = order[offset[p.cell] + p.rank]
@@ -142,7 +142,7 @@ def test_coarser_strata_change_little():
     # standard deviation of about 0.01 each
     pool = pool_of(600, 40)
     fine, coarse = (
-        replay(how, pool, [F1], [70, 150], repeats=60, batch_size=100)[0].value.mean(axis=0)
+        simulate(how, pool, [F1], [70, 150], repeats=60, batch_size=100)[0].value.mean(axis=0)
         for how in (EveryItem(), Acis())
     )
     assert fine == pytest.approx(coarse, abs=0.05)
@@ -160,7 +160,7 @@ def test_cumulative_labels_are_10_30_70_150_whatever_the_batch():
 def test_the_domain_of_iteration_i_holds_the_3_i_plus_1_n_pos_highest_scores():
     pool = pool_of(2000, 20)
     how = Acis()
-    cells, by_label = prepare(how, pool)
+    cells, by_label = prepared_cells(how, pool)
     first = iteration_of(cells)
     for i in (1, 2, 3, 4):
         assert cells.size[first <= i].sum() == 3 * (i + 1) * 20
@@ -180,7 +180,7 @@ def test_the_prior_is_fitted_to_the_predictions_and_not_to_the_supplied_probabil
     pool = pool_of(1000, 30)
     over_confident = replace(pool, probability=np.full(1000, 0.9))
     for one in (pool, over_confident):
-        cells, _ = prepare(Acis(), one)
+        cells, _ = prepared_cells(Acis(), one)
         c0 = prior_rates(cells, Strata.of(cells), "isotonic")
         assert (c0 * cells.size).sum() == pytest.approx(30), "as many as the model calls positive"
 
@@ -191,7 +191,7 @@ def test_predictions_that_do_not_follow_the_score_give_a_prior_between():
     score = np.arange(10.0)
     prediction = np.array([0, 0, 0, 0, 0, 0, 1, 1, 0, 1])
     pool = LabelledPool(score=score, probability=np.full(10, 0.5), prediction=prediction, label=prediction)
-    cells, _ = prepare(EveryItem(), pool)
+    cells, _ = prepared_cells(EveryItem(), pool)
     assert prior_rates(cells, Strata.of(cells), "isotonic") == pytest.approx([0] * 6 + [2 / 3] * 3 + [1])
 
 
@@ -287,7 +287,7 @@ def test_at_an_estimate_of_zero_predicted_negatives_can_still_be_drawn():
     pool = replace(pool_of(), label=np.zeros(400, np.int64))
     _, _, rounds = run(Acis(), pool, 30)
     p, _, _ = rounds[1]
-    inside = iteration_of(prepare(Acis(), pool)[0]) <= 2
+    inside = iteration_of(prepared_cells(Acis(), pool)[0]) <= 2
     assert (p.design.unlabelled[0][inside & (p.design.left[0] > 0)] > 0).all()
 
 
@@ -306,10 +306,10 @@ def test_when_the_domain_is_labelled_the_next_highest_scores_are_asked():
 def test_the_switches_do_what_they_say():
     pool = pool_of(2000, 40)
     whole = method("acis:top_k=false")
-    cells, _ = prepare(whole, pool)
+    cells, _ = prepared_cells(whole, pool)
     assert whole.start(cells, (F1,), 1).domain.all()
     base, platt, last = (
-        replay(method(name), pool, [F1], [150], repeats=5)[0].value
+        simulate(method(name), pool, [F1], [150], repeats=5)[0].value
         for name in ("acis", "acis:calibration=platt", "acis:last=1")
     )
     assert not np.array_equal(base, platt)
@@ -319,7 +319,7 @@ def test_the_switches_do_what_they_say():
 @pytest.mark.parametrize("name", ["mcc", "balanced_accuracy", "accuracy", "specificity"])
 def test_other_measures_have_an_estimate_with_its_interval(name):
     pool = synthetic_pool(600, seed=3)
-    (trace,) = replay(Acis(), pool, [measure(name)], [70, 150], repeats=20, batch_size=100)
+    (trace,) = simulate(Acis(), pool, [measure(name)], [70, 150], repeats=20, batch_size=100)
     truth = float(measure(name).of_confusion(pool.confusion()))
     # a coarse check of the weights, on a pool whose positives mostly lie in the domain
     assert np.nanmean(trace.value[:, 1]) == pytest.approx(truth, abs=0.15)

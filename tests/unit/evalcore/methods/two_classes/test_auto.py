@@ -17,7 +17,7 @@ from assay.evalcore.methods.two_classes.choice import (
     choose,
 )
 from assay.evalcore.methods.two_classes.registry import auto, method
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import layout
 from benchmarks.certified_table import rows, source
@@ -93,20 +93,20 @@ def test_settings_written_for_the_default_keep_the_default(monkeypatch):
 def test_an_evaluation_keeps_the_method_that_auto_meant_when_it_began(tmp_path, monkeypatch):
     world = World(tmp_path, method="auto")
     monkeypatch.setattr(registry, "TABLE", ())
-    opened = begin(world.store, world.spec, world.desk)
+    opened = begin_evaluation(world.store, world.spec, world.desk)
     assert opened.question.method.name == "dirichlet-tree"
     recorded = json.loads(world.store.get(layout.spec("small")))["auto"]
     assert recorded == {"method": "dirichlet-tree", "reason": opened.why_method}
     monkeypatch.setattr(registry, "TABLE", GOOD)
     assert method("auto").name == "recalibrated"
-    assert begin(world.store, world.spec, world.desk).question.method.name == "dirichlet-tree"
+    assert begin_evaluation(world.store, world.spec, world.desk).question.method.name == "dirichlet-tree"
     assert open_evaluation(world.store, "small").why_method == recorded["reason"]
     assert world.advance().state == "finished"
 
 
 def test_a_method_asked_for_by_name_needs_no_reason(tmp_path):
     world = World(tmp_path, method="passive")
-    assert begin(world.store, world.spec, world.desk).why_method is None
+    assert begin_evaluation(world.store, world.spec, world.desk).why_method is None
     assert json.loads(world.store.get(layout.spec("small"))).get("auto") is None
 
 

@@ -1,5 +1,7 @@
 """Yilmaz et al. (2021) with independent coins and equal weights, against their formulas item by item."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles.pools import real_pool, synthetic_pool
@@ -7,16 +9,18 @@ from scipy.stats import binom
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.estimators.horvitz_thompson import estimate_of_totals, one_round
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.pool import prepare, prepared
-from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.pool import prepared, prepared_cells
+from assay.evalcore.replay.run import ReplayPlan, run_block
 
 COINS = "bernoulli:draws=independent"
 EQUATION_128 = "bernoulli-online:draws=independent:combination=equal"
@@ -33,7 +37,7 @@ def live(name, sizes, seed=1, n_items=400):
         method=m, cells=partition.cells, measures=(measure("f1", None),), confidence=0.95, seed=seed,
         evaluation="test",
     )
-    state, rounds = begin(question), []
+    state, rounds = before_any_label(question), []
     for size in sizes:
         p = plan(question, state, size)
         items = order[offset[p.cell] + p.rank]
@@ -51,6 +55,49 @@ def test_one_shot_is_equation_18_with_the_error_of_equation_28():
     assert e.value == pytest.approx(ratio)
     h2 = (1 / b - 1) * (f - ratio * g) ** 2
     assert e.variance == pytest.approx((h2 / b).sum() / (g / b).sum() ** 2)
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 4.5e-5, 0.01])
+def test_footnote_3_adds_epsilon_to_every_deviation_of_equation_28(epsilon):
+    pool, ((b, asked, _),), question, state = live(f"{COINS}:epsilon={epsilon}", [60])
+    (e,) = estimates(question, state)
+    f = (pool.prediction * pool.label)[asked]
+    g = ((pool.prediction + pool.label) / 2)[asked]
+    ratio = (f / b).sum() / (g / b).sum()
+    h2 = (1 / b - 1) * (f - ratio * g) ** 2 + epsilon
+    assert e.variance == pytest.approx((h2 / b).sum() / (g / b).sum() ** 2, rel=1e-9)
+
+
+def test_where_no_true_positive_is_drawn_epsilon_alone_is_the_variance():
+    # F1 is 0, so every f - F g is 0.  Of 18 predicted positives nine are drawn (b = 1/2), none positive:
+    # Σ 1/b = 18, Σ g/b = 9, and eq. 28 is 18 ε/9².  No beta distribution has a mean of 0: the whole range.
+    cells = Cells(
+        stratum=np.array([0]), prediction=np.array([1]), size=np.array([18]), mean_score=np.array([1.0]),
+        mean_probability=np.array([0.9]), log_density=np.zeros(1), n_slots=1,
+    )
+    drawn = np.array([[[9, 0]]])
+    totals = one_round(cells, np.zeros_like(drawn), cells.size[None], drawn, np.array([[0.5]]))
+    for epsilon, variance in ((0.0, 0.0), (0.01, 0.18 / 81)):
+        found = estimate_of_totals(measure("f1"), totals, 0.95, epsilon=epsilon)
+        assert (found.value[0], found.lower[0], found.upper[0]) == (0, 0, 1)
+        assert found.variance[0] == pytest.approx(variance)
+
+
+def test_footnote_3_adds_epsilon_to_every_deviation_of_equation_17():
+    f1, rng = measure("f1"), np.random.default_rng(8)
+    prediction, label = rng.integers(0, 2, (2, 50))
+    w = rng.uniform(0.5, 2.0, 50)                                      # 1/(N q)
+    weight, squared = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
+    np.add.at(weight[0], (prediction, label), w)
+    np.add.at(squared[0], (prediction, label), w**2)
+    sums = replace(WeightSums.none(1), weight=weight, squared=squared, draws=np.array([50]),
+                   say=np.array([50.0]), say_squared=np.array([50.0]))
+    f, g = prediction * label, (prediction + label) / 2
+    ratio = (w * f).sum() / (w * g).sum()
+    found = estimate_of_draws(f1, sums, 0.95, self_normalised=True, interval="beta", epsilon=0.01)
+    h2 = (f - ratio * g) ** 2 + 0.01
+    assert found.variance[0] == pytest.approx((w**2 * h2).sum() / (w * g).sum() ** 2)
+    assert method("optimal-is:epsilon=0.01").added_to_squares == 0.01
 
 
 def test_rounds_of_equal_weight_are_equation_128():
@@ -92,7 +139,7 @@ def two_rounds(name, sizes, repeats):
     """The state after rounds of so many expected labels, and the pool's confusion counts."""
     pool, rng = synthetic_pool(60, seed=3), np.random.default_rng(2)
     m = method(name)
-    cells, by_label = prepare(m, pool)
+    cells, by_label = prepared_cells(m, pool)
     state = m.start(cells, [measure("f1", None)], repeats)
     for size in sizes:
         design, draws = draw_round(m, state, np.full(repeats, size), rng)
@@ -114,8 +161,7 @@ def test_the_table_of_two_adaptive_rounds_is_unbiased(rule):
 def test_a_budget_is_right_on_average_and_exceeded_by_chance():
     pool, m = synthetic_pool(60, seed=3), method(COINS)
     (trace,) = run_block(
-        m, prepared(m, pool, [measure("f1", None)]), [8, 16], repeats=400, batch_size=16, confidence=0.95,
-        seed=1,
+        m, prepared(m, pool, [measure("f1", None)]), ReplayPlan(budgets=[8, 16], batch_size=16), repeats=400
     )
     first = trace.labels[:, 0]
     assert abs(first.mean() - 8) < 4.9 * first.std() / np.sqrt(len(first))

@@ -13,14 +13,14 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.joint_region import NoRegion
 from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse, system_estimates
 from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.any_method import Capabilities
 from assay.evalcore.methods.two_classes.passive import Passive
 from assay.evalcore.methods.two_classes.registry import METHODS, capabilities_table, method, methods_that
 from assay.evalcore.pool.partition import build_partition
 
-GUIDE = Path(__file__).parents[5] / "docs" / "using-methods.md"
+GUIDE = Path(__file__).parents[5] / "docs" / "how-to" / "using-methods.md"
 
 
 def asked(how, names=("f1", "recall"), **changes):
@@ -38,8 +38,8 @@ def asked(how, names=("f1", "recall"), **changes):
 
 def after_a_round(how, **changes):
     question, labels_of = asked(how, **changes)
-    drawn = plan(question, begin(question), 40)
-    return question, drawn, observe(question, begin(question), drawn, labels_of(drawn))
+    drawn = plan(question, before_any_label(question), 40)
+    return question, drawn, observe(question, before_any_label(question), drawn, labels_of(drawn))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -48,12 +48,12 @@ def test_a_label_model_takes_earlier_labels_where_the_method_says_so(name):
     warm = replace(question, evidence=np.ones((question.cells.n_cells, 2)))
     if not method(name).capabilities.starts_warm:
         with pytest.raises(BadInput, match="takes no earlier labels"):
-            begin(warm)
+            before_any_label(warm)
         return
-    drawn = plan(warm, begin(warm), 20)
-    state = observe(warm, begin(warm), drawn, labels_of(drawn))
+    drawn = plan(warm, before_any_label(warm), 20)
+    state = observe(warm, before_any_label(warm), drawn, labels_of(drawn))
     assert state.labels == 20
-    cold = plan(question, begin(question), 20)
+    cold = plan(question, before_any_label(question), 20)
     assert not np.array_equal(drawn.design.model, cold.design.model), "the earlier labels count"
 
 
@@ -126,15 +126,16 @@ def test_several_systems_are_judged_where_the_method_says_so(name):
         method=how, cells=partition.cells, measures=(measure("precision"),), confidence=0.95, seed=1,
         evaluation="test", systems=("child",),
     )
-    drawn = plan(question, begin(question), 40)
-    found = system_estimates(question, observe(question, begin(question), drawn, np.ones(40, np.int64)))
+    drawn = plan(question, before_any_label(question), 40)
+    state = observe(question, before_any_label(question), drawn, np.ones(40, np.int64))
+    found = system_estimates(question, state)
     assert [(e.system, e.measure) for e in found] == [("child", "precision")]
 
 
 @pytest.mark.parametrize("name", methods_that("negatively_associated"))
 def test_only_draws_without_replacement_can_be_negatively_associated(name):
     question, _ = asked(method(name))
-    assert not plan(question, begin(question), 20).design.replacement
+    assert not plan(question, before_any_label(question), 20).design.replacement
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def test_an_audit_is_spread_where_the_method_says_so(name):
         return
     even = replace(question, method=how.audited(1.0))
     negative = question.cells.prediction == 0
-    chance = plan(even, begin(even), 20).design.unlabelled[0]
+    chance = plan(even, before_any_label(even), 20).design.unlabelled[0]
     assert chance[negative] == pytest.approx(20 / question.cells.size[negative].sum())
     assert how.evidence(state.inner).n.sum() == state.labels
     assert "wide_announced" in estimates(question, state)[0].diagnostics

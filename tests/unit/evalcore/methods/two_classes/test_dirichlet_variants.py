@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
-from assay.evalcore.label_models import dirichlet_tree, fit, posterior
+from assay.evalcore.label_models import dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import ScoresInMemory
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.run import simulate
 
 
 def two_cells():
@@ -33,7 +33,7 @@ def test_the_posterior_of_counted_draws_by_hand(flat):
     # prior counts by [label][leaf]: (0.8, 0.3) and (0.2, 0.7); draws: 2 negatives in leaf 0, 3 positives in
     # leaf 1; by eqs 14 and 15, classes: 1 + 1.1 + 2 and 1 + 0.9 + 3 of 9; leaves of depth 1 get one more
     # each: (3.8, 1.3)/5.1 and (1.2, 4.7)/5.9
-    joint = posterior(dirichlet_tree(two_cells(), flat=flat), np.array([[[2.0, 0.0], [0.0, 3.0]]]))[0]
+    joint = tree_posterior(dirichlet_tree(two_cells(), flat=flat), np.array([[[2.0, 0.0], [0.0, 3.0]]]))[0]
     assert joint[0] == pytest.approx(4.1 / 9 * np.array([3.8, 1.3]) / 5.1)
     assert joint[1] == pytest.approx(4.9 / 9 * np.array([1.2, 4.7]) / 5.9)
 
@@ -41,7 +41,7 @@ def test_the_posterior_of_counted_draws_by_hand(flat):
 def test_without_a_tree_the_mode_has_no_count_beside_the_labels():
     # all items labelled; eq. 11 takes the one count a leaf away again, and the mode of θ that of α
     tree = dirichlet_tree(two_cells(), flat=True)
-    found = fit(tree, np.array([[[20, 10], [0, 10]]]), tree.initial(1))[0]
+    found = fit_tree(tree, np.array([[[20, 10], [0, 10]]]), tree.initial(1))[0]
     negative, positive = np.array([20.8, 0.3]), np.array([10.2, 10.7])
     assert found[0] == pytest.approx(21.1 / 42 * negative / 21.1)
     assert found[1] == pytest.approx(20.9 / 42 * positive / 20.9)
@@ -106,7 +106,7 @@ def test_without_a_tree_strata_do_not_learn_from_their_neighbours():
 def draws_with_weights(cells, labels, q):
     """The sums of draws with these cell-and-label counts (2, 2), every item at probability q (2,)."""
     counts = np.array([labels])
-    design = Design(
+    design = CountedDesign(
         replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=np.array([q]),
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
         census=np.array([False]),
@@ -122,7 +122,7 @@ def test_the_region_of_one_measure_is_its_interval():
     sums = draws_with_weights(two_cells(), *SUMS)
     m = measure("f1")
     region = confidence_region([m], sums, 0.95)
-    got = estimate(m, sums, 0.95)
+    got = estimate_of_draws(m, sums, 0.95)
     assert region.rank == 1
     assert region.centre[0] == pytest.approx(got.value[0])
     assert region.half_widths()[0] == pytest.approx(1.959963984540054 * np.sqrt(got.variance[0]))
@@ -171,7 +171,7 @@ def test_rounds_that_count_alike_are_plain_and_weights_scale_out():
     cells = two_cells()
     plain = draws_with_weights(cells, *SUMS)
     counts = np.array([SUMS[0]])
-    design = Design(
+    design = CountedDesign(
         replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=np.array([SUMS[1]]),
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
         census=np.array([False]),
@@ -180,21 +180,21 @@ def test_rounds_that_count_alike_are_plain_and_weights_scale_out():
     scaled = WeightSums.none(1).add(cells, design, outcome, np.array([7.5]))
     for m in (measure("f1"), measure("accuracy"), measure("mcc")):
         for self_normalised in (False, True):
-            a = estimate(m, plain, 0.95, self_normalised=self_normalised)
-            b = estimate(m, scaled, 0.95, self_normalised=self_normalised)
+            a = estimate_of_draws(m, plain, 0.95, self_normalised=self_normalised)
+            b = estimate_of_draws(m, scaled, 0.95, self_normalised=self_normalised)
             assert (a.value[0], a.variance[0]) == pytest.approx((b.value[0], b.variance[0]))
 
 
 def test_self_normalising_changes_accuracy_and_leaves_ratios_alone():
     sums = draws_with_weights(two_cells(), *SUMS)
     for name, differs in (("f1", False), ("recall", False), ("accuracy", True)):
-        a = estimate(measure(name), sums, 0.95)
-        b = estimate(measure(name), sums, 0.95, self_normalised=True)
+        a = estimate_of_draws(measure(name), sums, 0.95)
+        b = estimate_of_draws(measure(name), sums, 0.95, self_normalised=True)
         assert bool(abs(a.value[0] - b.value[0]) > 1e-3) is differs, name
         assert bool(abs(a.variance[0] / b.variance[0] - 1) > 1e-6) is differs, name
     # weights 2.5 and 1/2.8: errors 2 · 2.5 + 3/2.8 of a total weight 8 · 2.5 + 12/2.8
     total = 8 * 2.5 + 12 / 2.8
-    got = estimate(measure("accuracy"), sums, 0.95, self_normalised=True)
+    got = estimate_of_draws(measure("accuracy"), sums, 0.95, self_normalised=True)
     assert got.value[0] == pytest.approx(1 - (2 * 2.5 + 3 / 2.8) / total)
 
 
@@ -233,8 +233,8 @@ def test_a_tree_too_big_is_refused():
 def test_the_estimator_is_a_setting_of_every_importance_sampler():
     sums = draws_with_weights(two_cells(), *SUMS)
     accuracy = measure("accuracy")
-    weighted = estimate(accuracy, sums, 0.95).value[0]
-    normalised = estimate(accuracy, sums, 0.95, self_normalised=True).value[0]
+    weighted = estimate_of_draws(accuracy, sums, 0.95).value[0]
+    normalised = estimate_of_draws(accuracy, sums, 0.95, self_normalised=True).value[0]
     for name in ("dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic", "static-is", "sawade",
                  "optimal-is", "oasis", "passive-with-replacement"):
         for setting, expected in (("true", normalised), ("false", weighted)):
@@ -251,6 +251,6 @@ def test_every_combination_rule_and_estimator_ends_at_the_truth_of_a_small_pool(
         for name in (f"dirichlet-tree:combination={rule}", f"bernoulli-online:combination={rule}",
                      f"bernoulli-online:combination={rule}:assisted=true",
                      f"dirichlet-tree:combination={rule}:self-normalised=true"):
-            (trace,) = replay(method(name), pool, [f1], [45, 90], repeats=3, batch_size=15, seed=1)
+            (trace,) = simulate(method(name), pool, [f1], [45, 90], repeats=3, batch_size=15, seed=1)
             assert np.isfinite(trace.value[:, 0]).all(), name
             assert trace.value[:, 1] == pytest.approx(truth), name

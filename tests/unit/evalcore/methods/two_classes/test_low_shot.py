@@ -23,8 +23,8 @@ from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
-from assay.evalcore.replay.pool import LabelledPool, prepare, prepared
-from assay.evalcore.replay.run import replay, run_block
+from assay.evalcore.replay.pool import LabelledPool, prepared, prepared_cells
+from assay.evalcore.replay.run import ReplayPlan, run_block, simulate
 
 KERNEL, FEW_LABELS = "herding:kernel=gaussian:top_domain=true", "isotonic:prior_labels=1:top_domain=true"
 TOP = ["acis-pooled", "topk", "gmm:top_domain=true", KERNEL, FEW_LABELS, "platt:top_domain=true"]
@@ -183,7 +183,7 @@ def test_topk_labels_the_highest_scores_and_calls_the_rest_negative():
     pool = rare_pool()
     f1 = measure("f1")
     budgets = [10, 16, 60, 100]
-    (trace,) = replay(TopK(), pool, [f1], budgets, repeats=1, batch_size=7)
+    (trace,) = simulate(TopK(), pool, [f1], budgets, repeats=1, batch_size=7)
     for j, budget in enumerate(budgets):
         # scores are sorted: the first `budget` items are labelled, positives among them known
         tp = pool.label[: min(budget, 16)].sum()
@@ -198,7 +198,7 @@ def test_topk_labels_the_highest_scores_and_calls_the_rest_negative():
 def test_below_the_cut_nothing_is_asked_until_all_above_it_is_labelled(name):
     pool = rare_pool()
     m = method(name)
-    c, by_label = prepare(m, pool)
+    c, by_label = prepared_cells(m, pool)
     domain = top_cells(c)
     k = int(c.size[domain].sum())
     rng = np.random.default_rng(1)
@@ -221,7 +221,7 @@ def test_below_the_cut_nothing_is_asked_until_all_above_it_is_labelled(name):
 def test_the_variant_calibrates_when_an_iteration_is_full_and_doubles_the_next():
     pool = rare_pool()
     m = AcisPooled(first_iteration=20)
-    c, by_label = prepare(m, pool)
+    c, by_label = prepared_cells(m, pool)
     rng = np.random.default_rng(2)
     state = m.start(c, (measure("f1"),), 1)
     turns = []
@@ -239,11 +239,11 @@ def test_the_variant_calibrates_when_an_iteration_is_full_and_doubles_the_next()
 def test_the_switches_of_the_variant_do_what_they_say():
     pool = rare_pool()
     uncalibrated, whole = method("acis-pooled:calibrated=false"), method("acis-pooled:top_k=false")
-    c, _ = prepare(whole, pool)
+    c, _ = prepared_cells(whole, pool)
     assert whole.start(c, (measure("f1"),), 1).domain.all()
     f1 = [measure("f1")]
     base, raw, last = (
-        replay(m, pool, f1, [100], repeats=10)[0].value
+        simulate(m, pool, f1, [100], repeats=10)[0].value
         for m in (AcisPooled(), uncalibrated, method("acis-pooled:averaged=false"))
     )
     assert not np.array_equal(base, raw)
@@ -258,7 +258,7 @@ def test_kernel_herding_takes_items_in_proportion_to_the_domain():
         label=(score > 2).astype(np.int64),
     )
     m = Herding(kernel="gaussian", top_domain=True)
-    c, _ = prepare(m, pool)
+    c, _ = prepared_cells(m, pool)
     state = m.start(c, (measure("accuracy"),), 1)
     counts = m._counts(state, np.array([40]))
     assert counts[0].tolist() == pytest.approx([30, 10], abs=2)
@@ -273,7 +273,7 @@ def test_the_mixture_finds_two_normal_classes_from_their_scores():
         label=label,
     )
     m = GaussianMixture(top_domain=True)
-    c, _ = prepare(m, pool)
+    c, _ = prepared_cells(m, pool)
     state = m.start(c, (measure("f1"),), 1)
     inside = top_cells(c)
     expected = (m.rates(state)[0] * c.size)[inside].sum()
@@ -284,7 +284,7 @@ def test_the_mixture_finds_two_normal_classes_from_their_scores():
 def test_a_pool_without_predicted_positives_is_no_obstacle(name):
     pool = synthetic_pool(120, seed=6)
     pool = replace(pool, prediction=np.zeros(120, np.int64))
-    (trace,) = replay(method(name), pool, [measure("f1")], [30, 120], repeats=3)
+    (trace,) = simulate(method(name), pool, [measure("f1")], [30, 120], repeats=3)
     assert trace.value[:, 1] == pytest.approx(0.0)
 
 
@@ -295,7 +295,7 @@ def test_every_repeat_meets_its_budgets_across_the_cut(name):
     m = method(name)
     budgets = [25, 60, 190, 230]
     (trace,) = run_block(
-        m, prepared(m, pool, [measure("f1")]), budgets, repeats=6, batch_size=25, confidence=0.95, seed=3
+        m, prepared(m, pool, [measure("f1")]), ReplayPlan(budgets=budgets, seed=3), repeats=6
     )
     assert (trace.labels == budgets).all()
     assert np.isfinite(trace.value).all()

@@ -10,8 +10,8 @@ from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding,
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.pool.strata import ScoresInMemory
-from assay.evalcore.replay.pool import LabelledPool, prepare
-from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.pool import LabelledPool, prepared_cells
+from assay.evalcore.replay.run import simulate
 
 F1 = measure("f1")
 
@@ -39,7 +39,7 @@ def by_item(method_class):
 
 def labelled_state(how, pool, items):
     """A state in which these items are labelled; cells rise with the score, so item i is cell n - 1 - i."""
-    cells, _ = prepare(how, pool)
+    cells, _ = prepared_cells(how, pool)
     state = how.start(cells, (F1,), 1)
     state.labelled[0, len(pool.score) - 1 - np.asarray(items), pool.label[items]] = 1
     return state
@@ -47,7 +47,7 @@ def labelled_state(how, pool, items):
 
 def test_gmm_labels_the_highest_scores():
     pool, how = pool_of(), method("gmm")
-    cells, _ = prepare(how, pool)
+    cells, _ = prepared_cells(how, pool)
     state = how.start(cells, (F1,), 1)
     draws = how.draw(state, how.propose(state, np.array([40])), np.array([40]), np.random.default_rng(1))
     counts = np.bincount(draws.cell[0], minlength=cells.n_cells)
@@ -75,13 +75,13 @@ def test_gmm_is_em_over_all_items_with_the_labelled_ones_fixed():
 def test_gmm_reads_the_rest_off_two_normal_classes():
     pool = pool_of(4000, apart=4.0)
     truth = float(F1.of_confusion(pool.confusion()))
-    (trace,) = replay(method("gmm"), pool, [F1], [50], repeats=1, batch_size=50)
+    (trace,) = simulate(method("gmm"), pool, [F1], [50], repeats=1, batch_size=50)
     assert trace.value[0, 0] == pytest.approx(truth, abs=0.02)
 
 
 def test_herding_is_welling_s_recursion_on_the_moments():
     pool, how = pool_of(150), by_item(Herding)
-    cells, _ = prepare(how, pool)
+    cells, _ = prepared_cells(how, pool)
     state = how.start(cells, (F1,), 1)
     got = how._counts(state, np.array([25]))[0][::-1]
     s = pool.score - decision_boundary(ScoresInMemory(pool.score), int(pool.prediction.sum()))
@@ -99,7 +99,7 @@ def test_herding_is_welling_s_recursion_on_the_moments():
 
 def test_herding_follows_the_moments_and_says_the_measure_of_its_sample():
     pool, how = pool_of(2000), by_item(Herding)
-    cells, _ = prepare(how, pool)
+    cells, _ = prepared_cells(how, pool)
     state = how.start(cells, (F1,), 1)
     items = np.flatnonzero(how._counts(state, np.array([200]))[0][::-1])
     assert pool.score[items].mean() == pytest.approx(pool.score.mean(), abs=0.1)
@@ -135,7 +135,7 @@ def test_iso_infers_the_unlabelled_from_scikit_learn_s_curve():
 @pytest.mark.parametrize("how", [Isotonic(), Platt()])
 def test_iso_and_platt_sample_the_whole_pool_evenly(how):
     pool = pool_of(2000)
-    cells, _ = prepare(how, pool)
+    cells, _ = prepared_cells(how, pool)
     state = how.start(cells, (F1,), 3)
     design = how.propose(state, np.full(3, 100))
     assert design.unlabelled == pytest.approx(0.05)

@@ -9,14 +9,14 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import BadInput
-from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
-DOCUMENT = Path(__file__).parents[5] / "docs" / "desks.md"
+DOCUMENT = Path(__file__).parents[5] / "docs" / "reference" / "desks.md"
 CLASSES = ("match", "no match")
 
 
@@ -130,6 +130,6 @@ def test_the_documented_program_works(tmp_path, monkeypatch, capsys):
     predictions.write_text(renamed)
     data = spec_json(predictions, predictions, name="spam-june", desk={"kind": "caller"}, measure=["f1"])
     data["labels"] = {"positive": "spam", "negative": "ham"}
-    begin(open_store("./assay-ledger"), Spec.from_json(data))
+    begin_evaluation(open_store("./assay-ledger"), Spec.from_json(data))
     exec(re.search(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)[1], {})
     assert "20 labels" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.folder.csv_cells import from_cell, read_rows, to_cell, write_rows, write_table
+from assay.tasks.desks.folder.csv_cells import from_cell, read_answer_rows, to_cell, write_csv, write_rows
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.report.evidence import EvidencePack, ExposureRow, evidence_zip
 from assay.tasks.weighted.export import as_csv
@@ -56,7 +56,7 @@ def test_a_wide_sign_runs_too_in_some_spreadsheets(sign):
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
 def test_every_table_comes_back(rows):
-    back = read_rows("f", write_rows(["item_id", "label"], rows), ["item_id"])
+    back = read_answer_rows("f", write_rows(["item_id", "label"], rows), ["item_id"])
     filled = [row for row in rows if any(cell.strip() for cell in map(to_cell, row))]
     assert [tuple(from_cell(row.cells[name]) for name in ("item_id", "label")) for row in back] == filled
 
@@ -84,7 +84,7 @@ def test_what_stays_as_it_is_is_left_as_it_is(text):
     (b"item_id,label,label2\na,yes\n", "yes"),                     # a short row
 ])
 def test_files_as_spreadsheets_save_them_are_read(blob, label):
-    (row,) = read_rows("f", blob, ["item_id", "label"])
+    (row,) = read_answer_rows("f", blob, ["item_id", "label"])
     assert (row.text("item_id"), row.text("label"), row.text("nothing")) == ("a", label, "")
 
 
@@ -98,22 +98,23 @@ def test_files_as_spreadsheets_save_them_are_read(blob, label):
 ])
 def test_a_file_that_cannot_be_read_is_named_with_the_remedy(blob, said):
     with pytest.raises(DeskRefused, match=said):
-        read_rows("answers.csv", blob, ["item_id", "label"])
+        read_answer_rows("answers.csv", blob, ["item_id", "label"])
 
 
 def test_an_error_repeats_nothing_of_a_file_that_is_another():
+    blob = b"root:x:0:0:root:/root:/bin/bash\nsecret,secret\n"
     with pytest.raises(DeskRefused) as caught:
-        read_rows("answers.csv", b"root:x:0:0:root:/root:/bin/bash\nsecret,secret\n", ["item_id", "label"])
+        read_answer_rows("answers.csv", blob, ["item_id", "label"])
     assert "root" not in str(caught.value)
     with pytest.raises(DeskRefused, match="more than 5 rows"):
-        read_rows("answers.csv", b"item_id,label\n" + b"a,x\n" * 6, ["item_id", "label"], most=5)
+        read_answer_rows("answers.csv", b"item_id,label\n" + b"a,x\n" * 6, ["item_id", "label"], most=5)
 
 
 def test_a_row_that_may_not_be_whole_yet_is_left_out():
     for blob, read in ((b'item_id,label\na,x\nb,"x\nc', ["a"]), (b'item_id,la"', []), (b"", [])):
-        rows = read_rows("f", blob, ["item_id", "label"] if read else [], in_writing=True)
+        rows = read_answer_rows("f", blob, ["item_id", "label"] if read else [], in_writing=True)
         assert [row.text("item_id") for row in rows] == read
-    assert read_rows("f", b"", ["item_id"], in_writing=True) == []
+    assert read_answer_rows("f", b"", ["item_id"], in_writing=True) == []
 
 
 def rows_of(text):
@@ -122,8 +123,8 @@ def rows_of(text):
 
 @given(st.lists(st.lists(st.text(alphabet="a\r\n,\"' ;\t"), min_size=2, max_size=2)))
 def test_a_table_comes_back_as_many_rows_whatever_line_breaks_its_cells_have(rows):
-    assert rows_of(write_table(["x", "y"], rows)) == [["x", "y"], *rows]
-    assert rows_of(write_table(["x", "y"], rows, "\r\n")) == [["x", "y"], *rows]
+    assert rows_of(write_csv(["x", "y"], rows)) == [["x", "y"], *rows]
+    assert rows_of(write_csv(["x", "y"], rows, "\r\n")) == [["x", "y"], *rows]
 
 
 def test_exported_labels_and_evidence_keep_their_rows_at_a_lone_carriage_return():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimate import Estimate, PriceTag
+from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import DamagedRecord, Ledger
@@ -21,7 +21,7 @@ from assay.tasks.ledger.stores.memory import MemoryStore
 
 def test_estimates_survive_and_the_first_writer_wins():
     store = MemoryStore()
-    estimate = Estimate(
+    estimate = MeasureEstimate(
         measure="f1", value=0.1 + 0.2, undefined_reason=None, lower=0.0, upper=1 / 3, confidence=0.95,
         interval="ais-normal", labels=20, variance=1e-17, diagnostics={"ess": 3.5},
     )
@@ -45,7 +45,7 @@ GAPS = ResponseRate(
 
 
 def known(**changes):
-    estimate = Estimate(
+    estimate = MeasureEstimate(
         measure="f1", value=0.5, undefined_reason=None, lower=0.25, upper=0.75, confidence=0.95,
         interval="ais-normal", labels=20, variance=0.01, **changes,
     )

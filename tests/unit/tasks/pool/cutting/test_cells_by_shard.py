@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import build_partition, count_by_segment
-from assay.evalcore.pool.strata import ScoresInMemory, quantiles
+from assay.evalcore.pool.strata import ScoresInMemory, score_quantiles
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FEATURE, SYSTEM
 from assay.tasks.ledger.stores.local import LocalStore
@@ -134,7 +134,7 @@ def test_ranks_counts_and_histograms_are_those_of_the_array(scores):
         for ours, theirs in zip(found.histogram(9), known.histogram(9), strict=True):
             assert (ours == theirs).all()
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
-    assert (quantiles(known, shares) == np.quantile(scores + 0.0, shares)).all()
+    assert (score_quantiles(known, shares) == np.quantile(scores + 0.0, shares)).all()
 
 
 def test_the_bits_do_not_depend_on_who_does_which_shard_nor_on_who_ends_first(tmp_path):

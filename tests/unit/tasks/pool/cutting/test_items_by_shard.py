@@ -24,7 +24,7 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts, shards_of
 from assay.tasks.pool.mapping import one_after_the_other
 from assay.tasks.pool.part_file import part_bytes
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.spec.evaluation import Spec
 
 N = 330
@@ -126,7 +126,7 @@ def pool_of(source, folder, kind, method, monkeypatch):
             evaluation="trial", store=store, shards=shards_of(keys, rows), segments=[], outcomes={},
             map_over=map_over, kept=True,
         )
-        return shards, *predictions_of(spec).cut(method, shards)
+        return shards, *prediction_kind(spec).cut(method, shards)
 
     return cut
 

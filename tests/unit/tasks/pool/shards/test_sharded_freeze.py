@@ -23,7 +23,7 @@ from assay.tasks.pool import freeze, frozen, part_file
 from assay.tasks.pool.cutting import scores
 from assay.tasks.pool.cutting.scores import StoredRun, run_bytes
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.shards import cutting, receipt, work
 from assay.tasks.pool.shards import work as together
 from assay.tasks.pool.shards.cutting import shards_of_source
@@ -416,7 +416,7 @@ def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
 def test_scores_are_kept_in_order_only_where_all_rows_are_cut_by_them(tmp_path, whole, pool, ranked):
     data = a_spec(source(tmp_path)).to_json()
     spec = Spec.from_json(data | whole | {"pool": data["pool"] | pool})
-    assert predictions_of(spec).ranked == ranked
+    assert prediction_kind(spec).ranked == ranked
 
 
 def test_a_run_of_scores_that_is_too_short_is_named(tmp_path):
