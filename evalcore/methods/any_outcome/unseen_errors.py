@@ -21,7 +21,7 @@ predicted, other losses up to the largest seen.  The share of the pool that may 
 is bounded all the same (`Unseen.largest_share`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -54,6 +54,9 @@ class Unseen:
     bent: bool           # lower ends are drawn in
     apart: Floats        # (R, Q) how much higher numbers are if classes neither predicted nor seen are none
     unknown: Bools       # (R,) all labels are alike, and nothing tells what others may be
+    _made: dict[tuple[int, bytes], tuple[Floats, Floats, tuple[Floats, Floats] | None]] = field(
+        default_factory=dict
+    )
 
     def widened(
         self, value: Floats, lower: Floats, upper: Floats, confidence: Floats
@@ -61,23 +64,34 @@ class Unseen:
         """The ends (R, Q), no nearer than what is hidden may reach; of shares the exact interval."""
         lower, upper = lower.copy(), upper.copy()
         for q in range(value.shape[1]):
-            tail = (1 - confidence[:, q]) / 2
-            below, above = (
-                hidden_reach(gain[:, q], self.caught, self.unlabelled, self.error[:, q], tail)
-                for gain in (self.down, self.up)
-            )
+            below, above, exact = self._reach(q, confidence[:, q])
             if self.bent:
                 below = below / (1 + below / np.maximum(value[:, q], 1e-12))
             apart = self.apart[:, q]
             lower[:, q] = np.minimum(lower[:, q], value[:, q] - below) + np.minimum(apart, 0.0)
             upper[:, q] = np.maximum(upper[:, q], value[:, q] + above) + np.maximum(apart, 0.0)
             here = self.share[:, q]
-            if here.any():
-                items = np.round(self.items[here]).astype(np.int64)
-                lower[here, q], upper[here, q] = exact_share(
-                    self.hits[here, q], np.full(len(items), self.labels), items, tail[here]
-                )
+            if exact is not None:
+                lower[here, q], upper[here, q] = exact
         return lower, upper
+
+    def _reach(self, q: int, confidence: Floats) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
+        """How far down and up number q may be (R,), and the exact ends of shares; confidence (R,).
+
+        Made once of each confidence: who varies that of one number asks again for all the others.
+        """
+        key = q, confidence.tobytes()
+        if key not in self._made:
+            tail, here = (1 - confidence) / 2, self.share[:, q]
+            below, above = (
+                hidden_reach(gain[:, q], self.caught, self.unlabelled, self.error[:, q], tail)
+                for gain in (self.down, self.up)
+            )
+            items = np.round(self.items[here]).astype(np.int64)
+            self._made[key] = below, above, exact_share(
+                self.hits[here, q], np.full(len(items), self.labels), items, tail[here]
+            ) if here.any() else None
+        return self._made[key]
 
     def largest_share(self, confidence: float) -> Floats:
         """(R,) of the pool: so much of it at most differs from all labels, where none of it was drawn."""

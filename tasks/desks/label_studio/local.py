@@ -47,6 +47,13 @@ with needs("label-studio", "desks in Label Studio"):
 VERSION = "1.23.2"
 EMAIL = "admin@example.com"
 START_TIMEOUT = 240.0      # seconds; 7 on an idle machine
+# Django's own server sends headers and body apart: replies would wait 40 ms for the receipt of the headers.
+_START = """
+import socketserver, sys
+socketserver.StreamRequestHandler.disable_nagle_algorithm = True
+from label_studio.server import main
+sys.exit(main())
+"""
 
 
 class LocalLabelStudioError(AssayError):
@@ -78,7 +85,7 @@ def server_command(venv: Path, data: Path, port: int, token: str) -> tuple[list[
         "LABEL_STUDIO_USER_TOKEN": token,
     }
     command = [
-        str(venv / "bin" / "label-studio"), "start", "--no-browser", "--internal-host", "127.0.0.1",
+        str(venv / "bin" / "python"), "-c", _START, "start", "--no-browser", "--internal-host", "127.0.0.1",
         "-p", str(port), "--enable-legacy-api-token", "--log-level", "WARNING",
     ]
     return command, environment
