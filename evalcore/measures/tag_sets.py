@@ -30,13 +30,18 @@ def _hamming(phi: Floats, f: Floats) -> Floats:
 
 
 def _jaccard(phi: Floats, f: Floats) -> Floats:
-    both, either = (phi * f).sum(axis=1), (phi + f - phi * f).sum(axis=1)
-    return np.where(either > 0, both / np.where(either > 0, either, 1.0), 1.0)
+    return _overlap(phi, f, (phi * f).sum(axis=1), (phi + f - phi * f).sum(axis=1))
 
 
 def _sample_f1(phi: Floats, f: Floats) -> Floats:
-    both, total = 2 * (phi * f).sum(axis=1), (phi + f).sum(axis=1)
-    return np.where(total > 0, both / np.where(total > 0, total, 1.0), 1.0)
+    return _overlap(phi, f, 2 * (phi * f).sum(axis=1), (phi + f).sum(axis=1))
+
+
+def _overlap(phi: Floats, f: Floats, above: Floats, below: Floats) -> Floats:
+    """above/below (n,); where nothing is predicted, the chance that there is no tag: then it is 1, else 0."""
+    predicted = f.any(axis=1)
+    ratio = above / np.where(predicted, below, 1.0)
+    return np.where(predicted, ratio, np.prod(1 - phi, axis=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from assay.tasks.replay.records import measure_of_two_classes
 from assay.tasks.report.data import EstimateRow
 from assay.tasks.spec.measures import named_measure
 from assay.tasks.spec.strict_yaml import shortened
-from assay.tasks.weighted.columns import files_written_since, predictions_of_column, texts_of
+from assay.tasks.weighted.columns import column_as_texts, files_written_since, predictions_of_column
 from assay.tasks.weighted.items import above, equal_to, judges_of_pool, of_system, with_predictions
 
 
@@ -136,7 +136,7 @@ def _segment(
     column, value = segment
     known = opened.manifest.segments.get(column)
     if known is None:
-        texts = texts_of(opened.spec, opened.manifest, found.rows, column)
+        texts = column_as_texts(opened.spec, opened.manifest, found.rows, column)
     else:
         texts = [row.segments[column] for row in found.rows]
     if value not in (texts if known is None else known):

@@ -22,7 +22,7 @@ from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 
 
-def texts_of(spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str) -> list[str]:
+def column_as_texts(spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str) -> list[str]:
     """A column of these items as text; a missing value is the empty text.
 
     Raises BadInput naming file and row where the source is gone, lacks the column, or no longer holds what
