@@ -14,6 +14,7 @@ from assay.evalcore.measures import registry as outcome_measures
 from assay.evalcore.measures import registry as two_class_measures
 from assay.evalcore.measures.measure import Setting
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.methods.one_of_several import of_two_classes_alone
 from assay.evalcore.methods.two_classes.registry import METHODS
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
@@ -25,9 +26,11 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 # labels of each kind, their pool's columns, and a measure that all methods know
 _PREDICTED = {"prediction": "p"}
+_ONE = "one class of several"   # asked for by every measure: methods of two classes alone take it too
 _KINDS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str, OutcomeKind | None]] = {
     "two classes": ({"positive": "a", "negative": "b"}, _PREDICTED | {"score": "s"}, "accuracy", None),
     "classes": ({"classes": ["a", "b", "c"]}, _PREDICTED, "accuracy", Classes(("a", "b", "c"))),
+    _ONE: ({"classes": ["a", "b", "c"]}, _PREDICTED, "f1", Classes(("a", "b", "c"))),
     "grades": ({"grades": [1, 2, 3]}, _PREDICTED, "accuracy", Classes(("1", "2", "3"), (1.0, 2.0, 3.0))),
     "tags": ({"tags": ["a", "b", "c"]}, _PREDICTED, "micro_f1", Tags(("a", "b", "c"))),
     "numbers": ({"number": {"min": 0, "max": 9}}, _PREDICTED, "mae", Numbers(0.0, 9.0)),
@@ -59,7 +62,8 @@ def refusal(kind: str, method: str, *, monitor: bool = False, **more: Any) -> st
     pool |= {key.removeprefix("pool_"): value for key, value in more.items() if key.startswith("pool_")}
     pool = {key: value for key, value in pool.items() if value is not None}
     data: dict[str, Any] = {
-        "name": "trial", "pool": pool, "labels": labels, "measure": measure, "method": method,
+        "name": "trial", "pool": pool, "labels": labels, "method": method,
+        "measure": {"name": measure, "class": "a"} if kind == _ONE else measure,
         "target": {"half_width": 0.05}, "budget": {"labels": 100}, "desk": {"kind": "caller"},
     } | {key: value for key, value in more.items() if not key.startswith("pool_")}
     if monitor:
@@ -96,7 +100,10 @@ def measures(kind: str) -> list[str]:
     outcome = _KINDS[kind][3]
     if outcome is None:
         return sorted(two_class_measures.names())
-    return [name for name in outcome_measures.measure_names(outcome.name) if _exists(name, outcome)]
+    return [
+        name for name in outcome_measures.measure_names(outcome.name) if _exists(name, outcome)
+        and (kind != _ONE or "class" in outcome_measures.MEASURES_BY_KIND[outcome.name, name].options)
+    ]
 
 
 def _exists(name: str, outcome: OutcomeKind) -> bool:
@@ -119,6 +126,9 @@ def rows() -> list[tuple[str, ...]]:
         weights = "yes" if one.capabilities.weighting != "none" else "–"
         n = str(len(measures("two classes")))
         found.append((f"`{name}`", "two classes", n, *_cells("two classes", name), weights))
+        if of_two_classes_alone(name):
+            n = str(len({*measures("two classes")} & {*measures(_ONE)}))
+            found.append((f"`{name}`", _ONE, n, *_cells(_ONE, name), weights))
     for name, method in OUTCOME_METHODS.items():
         for kind, (_, _, _, outcome) in _KINDS.items():
             if outcome is not None and outcome.name in method.kinds:

@@ -45,7 +45,7 @@ class Case:
     budgets: tuple[int, ...] = BUDGETS
 
 
-def _path(name: str) -> str:
+def pool_path(name: str) -> str:
     return f"{os.environ['ASSAY_POOLS']}/{name}.parquet"
 
 
@@ -55,9 +55,9 @@ def _classes() -> Iterator[Case]:
         ("goemotions-classes", "p_"), ("card-choice-multiclass", "probability_"),
         ("employment-ma", "probability"),
     ):
-        pool = read_outcome_pool(_path(name), OutcomeColumns(outcome="classes", probability=prefix))
+        pool = read_outcome_pool(pool_path(name), OutcomeColumns(outcome="classes", probability=prefix))
         if name == "employment-ma":     # `probability` is that of class 1, not the confidence
-            column = pq.read_table(_path(name), columns=["probability"])["probability"].to_numpy()
+            column = pq.read_table(pool_path(name), columns=["probability"])["probability"].to_numpy()
             one = np.array([part == "1" for part in pool.kind.parts])
             table = np.where(one, column[:, None], 1 - column[:, None])
             pool = OutcomePool(kind=pool.kind, codes=pool.codes,
@@ -69,24 +69,24 @@ def _classes() -> Iterator[Case]:
 def _trees() -> Iterator[Case]:
     methods = ("dirichlet-tree", "dirichlet-tree-stochastic", "recalibrated", "static-is", "passive")
     for name, prefix in (("goemotions-classes", "p_"), ("card-choice-multiclass", "probability_")):
-        pool = read_outcome_pool(_path(name), OutcomeColumns(outcome="classes", probability=prefix))
+        pool = read_outcome_pool(pool_path(name), OutcomeColumns(outcome="classes", probability=prefix))
         for measure in ("accuracy", "macro_f1"):
             yield Case(f"{name}, Dirichlet trees", pool, measure, methods, "passive",
                        budgets=(50, 100, 200, 500))
 
 
 def _tags() -> Iterator[Case]:
-    pool = read_outcome_pool(_path("goemotions-tags"), OutcomeColumns(outcome="tags", probability="p_"))
+    pool = read_outcome_pool(pool_path("goemotions-tags"), OutcomeColumns(outcome="tags", probability="p_"))
     for measure in ("micro_f1", "macro_f1", "jaccard"):
         yield Case("goemotions-tags", pool, measure, ("recalibrated", "bernoulli", "passive"), "bernoulli")
 
 
 def _grades() -> Iterator[Case]:
     for dimension in ("coherence", "consistency"):
-        names = pq.read_schema(_path("summeval")).names
+        names = pq.read_schema(pool_path("summeval")).names
         judges = tuple(name for name in names if name.startswith(f"judge_{dimension}"))
         read = OutcomeColumns(outcome="number", label=f"human_{dimension}", predictions=(), judges=judges)
-        pool = read_outcome_pool(_path("summeval"), read)
+        pool = read_outcome_pool(pool_path("summeval"), read)
         judge = pool.items.judge
         best = max(range(len(judges)), key=lambda j: abs(np.corrcoef(judge[:, j], pool.codes)[0, 1]))
         useless = stream(1, "useless judge").permutation(judge[:, best])[:, None]
@@ -103,14 +103,14 @@ def _grades() -> Iterator[Case]:
 
 
 def _numbers() -> Iterator[Case]:
-    pool = read_outcome_pool(_path("governors-regression"), OutcomeColumns(outcome="number"))
+    pool = read_outcome_pool(pool_path("governors-regression"), OutcomeColumns(outcome="number"))
     for measure in ("mae", "rmse", "r2", "bias"):
         yield Case("governors-regression", pool, measure, ("recalibrated", "passive"), "passive")
 
 
 def _systems() -> Iterator[Case]:
     """Right or wrong answers of two models: the label is a coin, and a wrong answer its other side."""
-    table = pq.read_table(_path("fourteen-systems"))
+    table = pq.read_table(pool_path("fourteen-systems"))
     label = stream(1, "coin").integers(0, 2, table.num_rows).astype(np.float64)
     for one, other in (("gpt5", "gpt5_1"), ("gemma3_12b", "claude45_opus")):
         error = np.stack([table[f"error_{name}"].to_numpy() for name in (one, other)], axis=1)
@@ -132,7 +132,7 @@ def _compared(
 def _other_systems() -> Iterator[Case]:
     """Two systems of numbers, of tags, and of probabilities."""
     methods = ("recalibrated", "passive", "two evaluations")
-    pool = read_outcome_pool(_path("governors-regression"), OutcomeColumns(outcome="number"))
+    pool = read_outcome_pool(pool_path("governors-regression"), OutcomeColumns(outcome="number"))
     said = pool.items.prediction[:, 0]
     drawn = _compared(pool, [said, 50 + 0.95 * (said - 50)])
     for measure in ("mae", "mse", "rmse", "r2", "within"):
@@ -141,7 +141,7 @@ def _other_systems() -> Iterator[Case]:
     noisy = _compared(pool, [said, said + stream(1, "noise").normal(size=len(said))])
     yield Case("governors-regression, with noise against as published", noisy, "mae", methods,
                "two evaluations", versus=True)
-    judged = read_outcome_pool(_path("summeval"), OutcomeColumns(
+    judged = read_outcome_pool(pool_path("summeval"), OutcomeColumns(
         outcome="number", label="human_coherence",
         predictions=("judge_coherence_gpt-4_rts", "judge_coherence_gpt-3.5-turbo_rts"),
     ))
@@ -149,7 +149,7 @@ def _other_systems() -> Iterator[Case]:
     for measure in ("mae", "rmse"):
         yield Case("summeval coherence, gpt-3.5 against gpt-4", graded, measure, methods, "two evaluations",
                    versus=True)
-    tags = read_outcome_pool(_path("goemotions-tags"), OutcomeColumns(outcome="tags", probability="p_"))
+    tags = read_outcome_pool(pool_path("goemotions-tags"), OutcomeColumns(outcome="tags", probability="p_"))
     table = np.asarray(tags.items.probability)
     bits = 2.0 ** np.arange(table.shape[1])
     several = _compared(tags, [tags.items.prediction[:, 0], (table > 0.5) @ bits])
@@ -157,7 +157,7 @@ def _other_systems() -> Iterator[Case]:
         yield Case("goemotions-tags, over 0.5 against over 0.3", several, measure, methods, "two evaluations",
                    versus=True)
     read = OutcomeColumns(outcome="classes", probability="p_")
-    classes = read_outcome_pool(_path("goemotions-classes"), read)
+    classes = read_outcome_pool(pool_path("goemotions-classes"), read)
     given = np.asarray(classes.items.probability, np.float64)
     sharp = given**1.5 / (given**1.5).sum(axis=1, keepdims=True)
     both = _compared(classes, [classes.items.prediction[:, 0]] * 2, np.concatenate([given, sharp], axis=1))

@@ -6,6 +6,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.remembered import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
 # The Dirichlet-tree label model, for an oracle that always gives an item the same label, and K classes.
@@ -188,6 +189,12 @@ def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Flo
             break
         branches = _branches(tree, len(active))
     return result
+
+
+@remembered(8)
+def settled_prior(tree: DirichletTree) -> Floats:
+    """The joint (1, K, L) before any label, settled: every look at an evaluation begins here."""
+    return fit_tree(tree, np.zeros((1, len(tree.slot), len(tree.prior)), np.int64), tree.initial(1))
 
 
 def _past(tolerance: float, before: Floats, after: Floats) -> Floats:

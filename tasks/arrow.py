@@ -5,6 +5,7 @@ installed, which takes longer than freezing a million rows.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,15 @@ def column_of(values: Array, type: pa.DataType) -> pa.Array:
     if not len(held):
         return pa.nulls(0, type)
     return pa.Array.from_buffers(type, len(held), [None, pa.py_buffer(held.view(np.uint8))])
+
+
+def texts_of(values: Sequence[str | None]) -> pa.StringArray:
+    """A column of texts; None is missing."""
+    written = [b"" if value is None else value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
+    there = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
+    buffers = (pa.py_buffer(part) for part in (there, ends, b"".join(written)))
+    return pa.Array.from_buffers(pa.string(), len(written), [*buffers])
 
 
 def ends_of(texts: pa.StringArray) -> Ints:

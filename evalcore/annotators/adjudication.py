@@ -282,5 +282,5 @@ def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]
         item=np.array([place[item] for item, _, _ in valid], np.int64),
         annotator=np.array([person[name] for _, name, _ in valid], np.int64),
         label=np.array([label for _, _, label in valid], np.int64),
-        n_classes=max(len(classes), 2),
+        n_classes=max(2, *(code + 1 for code in classes.values())),
     )

@@ -62,6 +62,11 @@ class AnswerKind(ABC):
         return False
 
     @property
+    def two_codes(self) -> bool:
+        """Whether the code of every answer is 0 or 1, and that of one class is 1."""
+        return False
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest number; infinite where there is no bound."""
         return -inf, inf
@@ -86,6 +91,10 @@ class AnswerKind(ABC):
     @abstractmethod
     def text(self, code: float) -> str:
         """The inverse of `code`."""
+
+    def texts(self, code: float) -> tuple[str, ...]:
+        """All answers of a code."""
+        return (self.text(code),)
 
     def value(self, code: float) -> float | str:
         """As a table for programs has it: a number as a number, anything else as people write it."""
@@ -145,6 +154,11 @@ class ClassAnswers(AnswerKind):
         return self.level == "ordinal"
 
     @property
+    def two_codes(self) -> bool:
+        """Of two classes, and of one against the rest."""
+        return set(self.codes.values()) == {0, 1}
+
+    @property
     def wanted(self) -> str:
         """The names, where they are few."""
         if len(self.choices) > _MOST_IN_LINE:
@@ -197,6 +211,30 @@ class ClassAnswers(AnswerKind):
         others = [name for name in self.choices if name != truth]
         place = bisect_right(list(accumulate([size / len(others)] * len(others))), rng.random())
         return [*others, truth][place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassOrRest(ClassAnswers):
+    """Classes by name, where a label is whether the answer is one of them: it has code 1, all others code 0.
+
+    `rest` is a class too, which nobody is offered: what labels of code 0 are called.
+    """
+
+    counted: str
+    rest: str
+
+    def text(self, code: float) -> str:
+        """The class, or the rest."""
+        return self.counted if code == 1 else self.rest
+
+    def texts(self, code: float) -> tuple[str, ...]:
+        """The class, or all others."""
+        return tuple(name for name, own in self.codes.items() if own == code)
+
+    def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
+        """Whether more say it is the class, or that it is another, whichever."""
+        positive = votes.get(self.counted, 0)
+        return plurality({self.counted: positive, self.rest: sum(votes.values()) - positive} if votes else {})
 
 
 def class_answers(*names: str, level: Level = "nominal") -> ClassAnswers:

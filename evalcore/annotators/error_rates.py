@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.special import betainc, betaincinv
 
 from assay.evalcore.annotators.adjudication import UNKNOWN, Votes
 from assay.evalcore.reproducible import OFF_TIES
@@ -171,9 +172,8 @@ def error_rates(
 
 def _said(votes: Votes, truth: Ints) -> Floats:
     """(J, 2, 2) answers by annotator, truth and answer."""
-    said = np.zeros((len(votes.annotators), 2, 2))
-    np.add.at(said, (votes.annotator, truth[votes.item], votes.label), 1)
-    return said
+    pattern = 4 * votes.annotator + 2 * truth[votes.item] + votes.label
+    return np.bincount(pattern, minlength=4 * len(votes.annotators)).reshape(-1, 2, 2).astype(np.float64)
 
 
 def _rates(said: Floats, before: Floats | None, rng: np.random.Generator) -> Floats:
@@ -205,10 +205,10 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
         for member in members:
             share = rng.beta(_PRIOR + z[member].sum(), _PRIOR + (1 - z[member]).sum())
             log_odds[member] = np.log(share) - np.log1p(-share)
-        e = np.clip(rates[votes.annotator], 1e-12, 1 - 1e-12)
-        says_positive = np.log1p(-e[:, 1]) - np.log(e[:, 0])
-        says_negative = np.log(e[:, 1]) - np.log1p(-e[:, 0])
-        np.add.at(log_odds, votes.item, np.where(votes.label == 1, says_positive, says_negative))
+        e = np.minimum(np.maximum(rates, 1e-12), 1 - 1e-12)
+        right, wrong = np.log1p(-e), np.log(e)
+        says = np.stack([wrong[:, 1] - right[:, 0], right[:, 1] - wrong[:, 0]], axis=1)     # (J, 2) by answer
+        np.add.at(log_odds, votes.item, says[votes.annotator, votes.label])
         uniform = rng.random(len(truth))
         with np.errstate(over="ignore"):
             z = np.where(hidden, (uniform < 1 / (1 + np.exp(-log_odds))).astype(np.int64), z)
@@ -254,10 +254,8 @@ def _whatever_the_truth(
 
 def _below_guessing(wrong: Floats, right: Floats, most: float, rng: np.random.Generator) -> Floats:
     """Draws (J,) of error rates below `most`, from how many answers were wrong and right."""
-    from scipy.stats import beta  # a third of the time to import all of assay, and few draws need it
-
-    lower = beta.cdf(most, _PRIOR + wrong, _PRIOR + right)
-    return np.asarray(beta.ppf(rng.random(len(wrong)) * lower, _PRIOR + wrong, _PRIOR + right))
+    a, b = _PRIOR + wrong, _PRIOR + right
+    return np.asarray(betaincinv(a, b, rng.random(len(wrong)) * betainc(a, b, most)))
 
 
 def _all_voted(votes: Votes) -> bool:

@@ -201,7 +201,7 @@ def _decision(
 
 def _share(tally: AnswerTally, rule: Rule) -> float | None:
     """Of two classes, the share of an item's votes that name the positive one; None without votes."""
-    if len(rule.kind.choices) != 2 or rule.kind.several or not tally.votes:
+    if not rule.kind.two_codes or not tally.votes:
         return None
-    votes = {rule.kind.code(name): n for name, n in tally.votes.items()}
-    return votes.get(1, 0) / sum(votes.values())
+    positive = sum(n for name, n in tally.votes.items() if rule.kind.code(name) == 1)
+    return positive / sum(tally.votes.values())

@@ -125,6 +125,7 @@ def independent(design: CountedDesign, size: Ints, rng: np.random.Generator) -> 
 def simulate_anew(draws: Draws, rate: Floats, rng: np.random.Generator) -> RoundLabels:
     """Answers to independent draws, positive at the mean rate (C,) of their cell; they label no item.
 
+    rate: (R, C) where repeats differ.
     A draw takes an item of its cell by chance and its answer by the item's own rate, so it is positive at the
     mean rate, whatever was drawn before.
     """

@@ -55,6 +55,16 @@ def waterfill(influence: Floats, items: Ints, labels: Ints) -> Floats:
         return np.where(h > 0, np.minimum(1.0, h * level[:, None]), 0.0)
 
 
+def rising_inclusion(inclusion: Floats, influence: Floats, left: Ints, size: Ints) -> Floats:
+    """π (R, C) of a round of `size` (R,) more items, by which the chances b so far rise along μ h.
+
+    inclusion b, influence h, left (R, C): unlabelled items.  An item that is certain was labelled, unless it
+    was set aside: no more water for it.
+    """
+    rest = np.maximum(1 - inclusion, 1e-12)
+    return waterfill(np.where(inclusion < 1, influence / rest, 0.0), left, size)
+
+
 def predicted_error(influence: Floats, items: Ints, inclusion: Floats) -> Floats:
     """Σ u h² (1/π - 1) (R,): eq. 28, the expected squared error of the total under independent draws.
 

@@ -10,6 +10,7 @@ import numpy as np
 from assay.evalcore.design.proposal import centred_pull
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators import intervals
+from assay.evalcore.estimators.importance import denominator
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
@@ -94,14 +95,22 @@ def measure_variance(measure: Measure, totals: Totals) -> tuple[Floats, Floats]:
 
 
 def estimate_of_totals(
-    measure: Measure, totals: Totals, confidence: float, kind: str = "beta"
+    measure: Measure, totals: Totals, confidence: float, kind: str = "beta", epsilon: float = 0.0
 ) -> EstimateArrays:
     """A measure of the table, with an interval of the kind `beta` or `normal`, cut to the measure's range.
 
     A variance of 0 means that nothing is known of the error yet: the interval is the whole range.
+
+    epsilon: ε, added to every h² of eq. 28 (Yilmaz et al. 2021, footnote 3), h² = (1/b - 1)(f - F g)²:
+    V̂ rises by ε Σ 1/b / (Σ g/b)² over the labelled items, so it is never 0.  g is 1 where the measure is no
+    ratio of means.  For Horvitz-Thompson totals of one round.
     """
     value, variance = measure_variance(measure, totals)
-    told = np.isfinite(value) & np.isfinite(variance) & (variance > 1e-14)
+    if epsilon:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = (totals.table * denominator(measure)).sum(axis=(1, 2))
+            variance = variance + epsilon * totals.table.sum(axis=(1, 2)) / below**2
+    told = np.isfinite(value) & np.isfinite(variance) & (variance > (0.0 if epsilon else 1e-14))
     build = intervals.beta_fit if kind == "beta" else intervals.normal
     ends = build(np.nan_to_num(value), np.nan_to_num(variance), told, confidence, measure.bounds)
     return EstimateArrays(

@@ -138,6 +138,7 @@ def estimate_of_draws(
     self_normalised: bool = False,
     interval: IntervalKind = "normal",
     last: Floats | None = None,
+    epsilon: float = 0.0,
 ) -> EstimateArrays:
     """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
 
@@ -145,7 +146,10 @@ def estimate_of_draws(
     the importance-weighted estimate with draws that count alike; None for that of the draws made.
 
     Fewer than two draws, or draws that are all alike, do not tell the variance: then the interval is the
-    measure's whole range.  `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
+    measure's whole range.  epsilon: ε, added to every h² of eq. 15 of Yilmaz et al. (2021), their footnote 3:
+    the variance rises by ε Σ w² / (Σ w g)², and is known of draws that are all alike too.
+
+    `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
     """
     risk = risk_of_draws(measure, sums, self_normalised=self_normalised)
     value = np.where(sums.draws > 0, measure.value(risk), np.nan)
@@ -160,7 +164,10 @@ def estimate_of_draws(
         # recall of which no miss was drawn): it is compared with the size of the terms before they cancel
         terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
         scale = (sums.squared * terms**2).sum(axis=(1, 2)) / total**2
-        told = (sums.draws >= 2) & (variance > 1e-12 * scale) & np.isfinite(variance)
+        if epsilon:
+            below = (sums.weight * denominator(measure)).sum(axis=(1, 2))
+            variance = variance + epsilon * sums.squared.sum(axis=(1, 2)) / below**2
+        told = (sums.draws >= 2) & ((variance > 1e-12 * scale) | (epsilon > 0)) & np.isfinite(variance)
         effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
     value = np.clip(value, *measure.bounds)
     match interval:

@@ -59,9 +59,11 @@ def _symmetric(
 
 
 def beta_fit(
-    value: Floats, variance: Floats, told: Bools, confidence: float, bounds: tuple[float, float]
+    value: Floats, variance: Floats, told: Bools, confidence: float | Floats, bounds: tuple[float, float]
 ) -> Interval:
     """Central quantiles of the beta distribution with this mean and variance (Yilmaz et al. 2021).
+
+    confidence: one for all, or (R,).
 
     The measure's range is mapped to [0, 1] first.  With mean m and variance v the parameters are m·s and
     (1 - m)·s with s = m(1 - m)/v - 1; no beta distribution has a mean on the edge or a variance of m(1 - m)

@@ -71,7 +71,7 @@ def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
     by_system = question.method.further_systems(state.inner, question.confidence)
     return [
         # a further system is settled where its own interval has closed
-        _present(question, state, _Asked(measure=measure, system=name), arrays,
+        _present(question, state, _Asked(measure=measure, of_class=question.of_class, system=name), arrays,
                  bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0]))
         for name, found in zip(question.systems, by_system, strict=True)
         for measure, arrays in zip(question.measures, found, strict=True)
@@ -86,7 +86,7 @@ def share_of_one_label(estimate: MeasureEstimate) -> float | None:
 
 def _asked(question: Question) -> list[_Asked]:
     if not isinstance(question.measures, Stack):
-        return [_Asked(measure=measure) for measure in question.measures]
+        return [_Asked(measure=measure, of_class=question.of_class) for measure in question.measures]
 
     def name(system: int | None) -> str | None:
         return None if system is None or not question.systems else question.systems[system]
@@ -177,8 +177,8 @@ _SETTLED = 1e-9   # an interval narrower than this is one of rounding alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Difference:
-    """One estimated difference; NaN where nothing is known."""
+class Difference:
+    """One estimated difference of two systems; NaN where nothing is known."""
 
     measure: OutcomeMeasure
     value: float = nan
@@ -203,7 +203,7 @@ def comparisons(question: Question, state: State, found: Sequence[EstimateArrays
         if measure.versus is not None:
             families.setdefault((measure.name, measure.parts), []).append(q)
     return {
-        q: _comparison(question, state, difference, len(family))
+        q: comparison_of(difference, len(family), state.labels, question.cells.n_items)
         for family in families.values()
         for q, difference in zip(family, _differences(question, found, family), strict=True)
     }
@@ -211,13 +211,13 @@ def comparisons(question: Question, state: State, found: Sequence[EstimateArrays
 
 def _differences(
     question: Question, found: Sequence[EstimateArrays], family: Sequence[int]
-) -> list[_Difference]:
+) -> list[Difference]:
     """The differences of one measure, with intervals that hold together."""
     stack = question.measures
     measures = [stack.measures[stack.parts[q][0]] for q in family]
     at = found[0].ends
     if at is None:
-        return [_Difference(measure=measure) for measure in measures]
+        return [Difference(measure=measure) for measure in measures]
     value = np.stack([found[q].value for q in family], axis=1)
 
     def interval(confidence: Floats) -> tuple[Floats, Floats]:
@@ -227,9 +227,9 @@ def _differences(
         return lower[:, family], upper[:, family]
 
     lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
-    above = _chance_above(value, interval)
+    above = chance_above(value, interval)
     return [
-        _Difference(
+        Difference(
             value=float(value[0, i]), lower=float(lower[0, i]), upper=float(upper[0, i]),
             chance_above=float(above[0, i]), measure=measure,
         )
@@ -237,7 +237,7 @@ def _differences(
     ]
 
 
-def _chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+def chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
     """(R, Q) the chance that a difference is above 0: bisects the confidence at which it ends at 0."""
     value = np.where(np.abs(value) < _SETTLED, 0.0, value)
     least, most = np.zeros(value.shape), np.ones(value.shape)
@@ -249,15 +249,17 @@ def _chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floa
     return np.asarray(0.5 + np.sign(value) * (least + most) / 4)
 
 
-def _comparison(
-    question: Question, state: State, d: _Difference, together: int
-) -> Comparison:
+def comparison_of(d: Difference, together: int, labels: int, pool: int) -> Comparison:
+    """What a difference says.
+
+    together: differences whose intervals hold together; labels: of the evaluation so far; pool: its items
+    """
     if not (isfinite(d.value) and isfinite(d.lower) and isfinite(d.upper)):
         return Comparison(verdict="open", lower=None, upper=None, together=together, chance_better=None,
                           more_labels=None)
     verdict = _verdict(d)
     more = None if verdict != "open" else labels_to_decide(
-        d.value, d.lower, d.upper, edges=[0.0], labels=state.labels, pool=question.cells.n_items
+        d.value, d.lower, d.upper, edges=[0.0], labels=labels, pool=pool
     )
     return Comparison(
         verdict=verdict, lower=d.lower, upper=d.upper, together=together, chance_better=_chance_better(d),
@@ -265,7 +267,7 @@ def _comparison(
     )
 
 
-def _verdict(d: _Difference) -> ComparisonVerdict:
+def _verdict(d: Difference) -> ComparisonVerdict:
     if d.settled and abs(d.value) < _SETTLED:
         return "tie"
     if d.lower <= 0 <= d.upper:
@@ -275,7 +277,7 @@ def _verdict(d: _Difference) -> ComparisonVerdict:
     return "better" if (d.value > 0) != d.measure.is_error else "worse"
 
 
-def _chance_better(d: _Difference) -> float | None:
+def _chance_better(d: Difference) -> float | None:
     """None for a measure that prefers neither, and for a tie."""
     if not d.measure.prefers or (d.settled and abs(d.value) < _SETTLED):
         return None

@@ -31,29 +31,33 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     """The next round, of at most `size` newly asked items.
 
     Depends on the question and the closed rounds only, so whoever plans the same round plans the same draws.
-    Raises BadInput for a size below 1, and for a method that asks about items anew.
+    Raises BadInput for a size below 1, and for a method that asks about an item several times in a round.
     """
-    if question.method.asks_anew:
-        raise BadInput(f"method {question.method.name!r} asks about an item whenever it is drawn, which only "
-                       "a replay does; leave out requery")
+    if question.method.repeats_in_a_round:
+        raise BadInput(f"method {question.method.name!r} may ask about an item several times in a round, "
+                       "which only a replay does; use requery=rounds")
     if size < 1:
         raise BadInput(f"a round needs at least one item, got {size}")
     rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
     design, draws = question.method.next_round(state.inner, np.array([size]), rng)
     items = stream(question.seed, question.evaluation, state.round + 1, "items")
-    return _address(question.cells.size, state, design, draws, items)
+    return _address(question.cells.size, state, design, draws, items, anew=question.method.asks_anew)
 
 
 def _address(
-    sizes: Ints, state: State, design: Design, draws: Draws, rng: np.random.Generator
+    sizes: Ints, state: State, design: Design, draws: Draws, rng: np.random.Generator, *, anew: bool = False
 ) -> RoundPlan:
-    """Give every draw its item: new ones uniformly from the items of the cell that were not answered yet."""
+    """Give every draw its item: new ones uniformly from the items of the cell that were not answered yet.
+
+    anew: items are asked again; only those that people could not decide are not.
+    """
     cell, ordinal = draws.cell[0], draws.ordinal[0]
     rank = np.zeros(len(cell), np.int64)
     ask = np.zeros(len(cell), np.bool_)
     for c in np.unique(cell):
         here = np.flatnonzero(cell == c)
-        taken = state.asked.get(int(c), Asked()).rank
+        asked = state.asked.get(int(c), Asked())
+        taken = asked.undecided if anew else asked.rank
         # as many distinct ranks as the ordinals need
         fresh = free_ranks(int(sizes[c]), taken, int(ordinal[here].max()) + 1, rng)
         rank[here] = fresh[ordinal[here]]

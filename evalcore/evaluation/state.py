@@ -36,6 +36,7 @@ class Question:
     # of a `Stack`: the systems, as predictions are ordered; else further systems judged from the same labels
     systems: tuple[str, ...] = ()
     evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
+    of_class: str | None = None    # the positive class of two, where it is one of several that people answer
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
 
@@ -45,6 +46,11 @@ class Asked:
 
     rank: tuple[int, ...] = ()
     code: tuple[float, ...] = ()   # an outcome or UNDECIDED: `evalcore.outcomes.base`
+
+    @property
+    def undecided(self) -> frozenset[int]:
+        """Ranks of the items that people could not decide, at any time."""
+        return frozenset(rank for rank, code in zip(self.rank, self.code, strict=True) if code == UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

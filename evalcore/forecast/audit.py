@@ -198,10 +198,9 @@ def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
     found = more * drawn.expected
     known = by_prediction(drawn.k + found, drawn.predicted)
     rng = stream(drawn.luck, "audit")
-    hits, missed = (
-        known[:, f, None] + finite_counts(drawn.wide, drawn.left - more, which, rng)
-        for f, which in ((1, drawn.predicted), (0, 1 - drawn.predicted))
-    )
+    groups = np.stack([1 - drawn.predicted, drawn.predicted])
+    positives = known[:, None] + finite_counts(drawn.wide, drawn.left - more, groups, rng)
+    missed, hits = positives[..., 0], positives[..., 1]
     items = by_prediction(drawn.n + drawn.left, drawn.predicted)
     value = two_classes.of_totals(drawn.measure, hits, missed, items)
     log_weight = drawn.log_found @ found[0] + drawn.log_clear @ (more - found)[0]

@@ -52,11 +52,13 @@ def forecast(
 ) -> list[Forecast]:
     """When each goal will be met, judged from where `state` stands.  Deterministic.
 
-    horizon: labels in all, such as the budget; cut at the pool and at MOST.  worlds: exactly so many; unless
-    given, as many as it takes, and at most what the method allows.
+    horizon: labels in all, such as the budget; cut at MOST, and at the pool unless items are
+    asked anew.  worlds: exactly so many; unless given, as many as it takes, and at most what the method
+    allows.
     """
     at_most = worlds or question.method.capabilities.forecast_worlds
-    horizon = min(max(horizon, state.labels), question.cells.n_items, MOST)
+    items = MOST if question.method.asks_anew else question.cells.n_items
+    horizon = min(max(horizon, state.labels), items, MOST)
     took = np.empty((len(goals), 0))
     while took.shape[1] < at_most:
         count = min(AT_ONCE, at_most - took.shape[1])
@@ -81,11 +83,16 @@ def _took(
     """
     purpose = f"forecast {part}" if part else "forecast"
     rng = stream(question.seed, question.evaluation, state.round, purpose)
+    anew = question.method.asks_anew
+    # answers of items that are asked anew label none, and tell the rates as labels do
+    answers = sum((past.labels.drawn_new[0] for past in state.past), np.zeros_like(state.inner.labelled[0]))
+    labelled = answers if anew else state.inner.labelled[0]
     by_label = plausible_worlds(
-        question.cells, state.inner.labelled[0], state.inner.left[0], count, rng, question.evidence
+        question.cells, labelled, state.inner.left[0], count, rng, question.evidence
     )
     looks = play(question, state, by_label, goals, horizon, batch_size, rng)
-    most = question.cells.n_items - state.undecided       # with all of them known any goal is met
+    # with all items known any goal is met; those that are asked anew never are
+    most = np.inf if anew else question.cells.n_items - state.undecided
     needed = np.array([
         [_first(looks.labels[:, k], looks.off[:, j, k], goal, batch_size) for k in range(count)]
         for j, goal in enumerate(goals)

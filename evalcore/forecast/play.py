@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.design.draws import simulate_anew, simulate_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Past, Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS
@@ -196,7 +196,7 @@ def play(
     n = state.labels
     while True:
         if n:
-            labels.append(inner.labelled.sum(axis=(1, 2)).astype(np.float64))
+            labels.append(inner.bought.astype(np.float64))
             off.append(_distances(method, inner, question.confidence, goals, rng))
             if n >= MIN_LABELS and len(off) > 1 and (off[-1] <= 0).all() and (off[-2] <= 0).all():
                 break
@@ -205,7 +205,10 @@ def play(
         wanted = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
         size = method.round_size(inner, np.full(count, wanted))
         design, draws = draw_round(method, inner, size, rng)
-        found = simulate_labels(draws, by_label - inner.labelled, rng)
+        if method.asks_anew:
+            found = simulate_anew(draws, by_label[..., 1] / by_label.sum(axis=2), rng)
+        else:
+            found = simulate_labels(draws, by_label - inner.labelled, rng)
         inner = method.observe(inner, design, found, np.zeros_like(inner.excluded))
         n += int(size.max())
     return WorldLooks(labels=np.stack(labels), off=np.stack(off))
@@ -226,7 +229,7 @@ def _distances(
     """How far off (G, K) each goal is by the first measure; -1 where every label that matters is known."""
     estimate = with_exact_values(inner, method.estimate(inner, confidence, rng))[0]
     done = ~inner.wanted.any(axis=1)
-    usable = _both_labels(inner.labelled) & np.isfinite(estimate.value) & (estimate.variance > 0)
+    usable = _both_labels(inner.told) & np.isfinite(estimate.value) & (estimate.variance > 0)
     measure = inner.measures[0]
     return np.stack([
         np.where(done, -1.0, np.where(
@@ -236,8 +239,8 @@ def _distances(
     ])
 
 
-def _both_labels(labelled: Ints) -> Bools:
-    """Whether (K,) a positive and a negative item were labelled; labelled (K, C, 2)."""
+def _both_labels(labelled: Ints | Floats) -> Bools:
+    """Whether (K,) there is a positive and a negative label; labelled (K, C, 2), or weights of answers."""
     positive, labels = labelled[..., 1].sum(axis=1), labelled.sum(axis=(1, 2))
     return np.asarray((positive > 0) & (positive < labels))
 

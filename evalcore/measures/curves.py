@@ -244,22 +244,21 @@ def _average_precision(asked: AskedMeasure) -> OutcomeMeasure:
         t, n = (part * n_items for part in split_bands(risk))
         return t, upward(t) - t, n, np.round(upward(n) - n, 9)
 
-    def pieces(risk: Floats) -> tuple[Floats, Floats, Floats]:
+    def pieces(n: Floats, above: Floats) -> tuple[Floats, Floats, Floats]:
         """Σ 1/rank, Σ (place - 1)/rank over the items of a band, and the chance of a place (..., H)."""
-        _, _, n, above = counts(risk)
         inverse = tied * n / np.maximum(above + n, 1e-12)
         return inverse, n - (above + 1) * inverse, 1 / np.maximum(n, 1e-12)
 
     def value(risk: Floats) -> Floats:
-        t, before, n, _ = counts(risk)
-        inverse, places, chance = pieces(risk)
+        t, before, n, above = counts(risk)
+        inverse, places, chance = pieces(n, above)
         other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
         each = t * chance * ((before + 1) * inverse + other * places)
         return quotient(each.sum(axis=-1, keepdims=True), t.sum(axis=-1, keepdims=True))
 
     def gradient(risk: Floats) -> Floats:
-        t, before, n, _ = counts(risk)
-        inverse, places, chance = pieces(risk)
+        t, before, n, above = counts(risk)
+        inverse, places, chance = pieces(n, above)
         most = np.maximum(n - 1, 1)
         other = np.maximum(t - 1, 0) / most
         own = chance * ((before + 1) * inverse + other * places + t * places * (t > 1) / most)
@@ -270,9 +269,10 @@ def _average_precision(asked: AskedMeasure) -> OutcomeMeasure:
         return (n_items * share)[..., None, :]
 
     def slack(risk: Floats) -> Floats:
-        t, before, n, above = (np.maximum(part, 0) for part in counts(risk))
+        found = counts(risk)
+        inverse, places, chance = pieces(*found[2:])
+        t, before, n, above = (np.maximum(part, 0) for part in found)
         t = np.minimum(t, n)
-        inverse, places, chance = pieces(risk)
         other = np.maximum(t - 1, 0) / np.maximum(n - 1, 1)
         taken = t * chance * ((before + 1) * inverse + other * places)
         best = t * (before + t) / np.maximum(above + t, 1e-12)

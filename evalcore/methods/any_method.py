@@ -58,6 +58,11 @@ class AnyMethod(Protocol):
         ...
 
     @property
+    def repeats_in_a_round(self) -> bool:
+        """Whether a round may ask about an item several times: a replay can, people cannot."""
+        ...
+
+    @property
     def negatively_associated(self) -> bool:
         """Of draws without replacement, whether the chance to miss items is at most the product of theirs."""
         ...

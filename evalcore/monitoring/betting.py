@@ -53,6 +53,7 @@ _USUAL = 0.2       # a drop of 0.05 to 0.1 is about so many standard deviations 
 PRIOR: Floats = 1 / (1 + np.log(EFFECTS / _USUAL) ** 2)
 PRIOR /= PRIOR.sum()
 CERTAIN = 60.0     # log of the factor when a breach is known and not inferred
+_ROUNDING = 1e-12  # by which an exact value may be beyond a limit that it keeps
 _MOST = 0.9        # of what a draw may cost: no bet risks everything
 _PREDICTED = 10.0  # draws that the predicted standard deviation counts as
 _FAR = 25.0        # squared standard deviations beyond which a draw says nothing more of the deviation
@@ -168,6 +169,9 @@ def mixed(logs: Floats) -> Floats:
 
 
 def known_log_factors(value: float, limit: float, side: Side) -> Floats:
-    """(G,) log factors of an exact value: CERTAIN for a breach, −CERTAIN where the limit is kept."""
-    breached = value < limit if side == "below" else value > limit
+    """(G,) log factors of an exact value: CERTAIN for a breach, −CERTAIN where the limit is kept.
+
+    A value that is beyond the limit by a rounding error alone keeps it.
+    """
+    breached = value < limit - _ROUNDING if side == "below" else value > limit + _ROUNDING
     return np.full(len(EFFECTS), CERTAIN if breached else -CERTAIN)

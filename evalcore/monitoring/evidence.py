@@ -20,7 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
+from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit, pooled
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats
@@ -103,6 +103,12 @@ class WatchedMeasure(WatchedNumber):
 
     measure: Measure
     cells: Cells
+    of_class: str | None = None    # the positive one, where people answer with several
+
+    @property
+    def full_name(self) -> str:
+        """See WatchedNumber."""
+        return self.measure.name if self.of_class is None else f"{self.measure.name}({self.of_class})"
 
     @property
     def n_items(self) -> int:
@@ -232,7 +238,9 @@ def watched_by(question: Question) -> WatchedNumber:
     """The first measure of a question, as a monitor watches it."""
     if isinstance(question.measures, Stack):
         return WatchedStack(question=question)
-    return WatchedMeasure(measure=question.measures[0], cells=question.cells)
+    return WatchedMeasure(
+        measure=question.measures[0], cells=question.cells, of_class=question.of_class
+    )
 
 
 # The evidence is made of the draws, one after the other (`evalcore.monitoring.betting`), and of nothing else:
@@ -246,6 +254,12 @@ def watched_by(question: Question) -> WatchedNumber:
 #   rounds that were not drawn one at a time give no evidence, and neither does a census that was not finished
 #
 # A complete census, or anything else that leaves the value exact, decides by itself.
+#
+# *Clusters* (`pool.cluster`) change nothing of this.  The evidence is about the window as it is, whatever its
+# items have to do with each other.  It cannot be about the population that its clusters stand for: for that
+# they would have to be shown one after the other, and the chance of every draw depends on all items of the
+# window.  The interval is about that population, and stays open when everything is labelled; the window's own
+# value is then exact all the same (`settled`).
 #
 #     T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
 
@@ -261,6 +275,12 @@ class WindowSample:
     estimates: Sequence[MeasureEstimate]    # of the pool and of its segments
     segments: Segments
     rounds: Sequence[LabelledRound]  # with the labels of now
+    settled: bool = False            # nothing is left whose label could change a measure
+
+    @property
+    def clustered(self) -> bool:
+        """Whether items come in clusters, which intervals are then over."""
+        return any(one.items.cluster is not None for one in self.rounds)
 
     @property
     def watched(self) -> str:
@@ -334,8 +354,8 @@ class WindowSample:
 
     def measured(self, segment: str | None) -> Measured:
         """The estimate of the pool (None), or of a segment ("column=value")."""
-        asked = self.watched, self.versus, segment
-        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment) == asked), None)
+        asked = self.watched, self.versus, segment, None
+        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment, e.curve) == asked), None)
         if e is None:
             return Measured(value=None, lower=None, upper=None, confidence=self.confidence, labels=0)
         return Measured(
@@ -345,7 +365,7 @@ class WindowSample:
 
     def source(self, segment: str | None) -> Source:
         """What the evidence is made of."""
-        if self.measured(segment).exact:
+        if self.settled or self.measured(segment).exact:
             return "exact"
         return "draws" if self.bets else "none"
 
@@ -383,6 +403,18 @@ def _bet(
     )
     # an unanswered item goes back to the unlabelled ones
     return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))
+
+
+def measured_by_all(samples: Sequence[WindowSample], segment: str | None) -> Measured:
+    """The estimate of a place by all samples of its window, at least one.
+
+    Where some know the value of the window itself, by the last of them.
+    """
+    known = [sample for sample in samples if sample.source(segment) == "exact"][-1:]
+    return pooled(
+        [sample.measured(segment) for sample in known or samples],
+        shared=any(sample.clustered for sample in samples),
+    )
 
 
 def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, error: float) -> float | None:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.evidence import WindowSample, sure_end
+from assay.evalcore.monitoring.evidence import WindowSample, measured_by_all, sure_end
 from assay.evalcore.monitoring.verdicts import (
     HORIZON,
     Correction,
@@ -18,7 +18,6 @@ from assay.evalcore.monitoring.verdicts import (
     Test,
     WatchedLimit,
     family_evidence,
-    pooled,
     verdict_of,
 )
 from assay.evalcore.types import Floats
@@ -172,7 +171,7 @@ def _judge_pool(
     rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts, in_breach: bool,
     spent: float,
 ) -> PlaceVerdict:
-    measured = pooled([sample.measured(None) for sample in samples])
+    measured = measured_by_all(samples, None)
     chosen = limits_of(rules, window, None, standing, spent)
     factors = [_factors(against, None, samples) for against in chosen]
     found = [
@@ -235,7 +234,7 @@ def _judge_segments(
     found = lives[list(series).index(window)]
 
     def verdict(name: str) -> PlaceVerdict:
-        measured = pooled([sample.measured(name) for sample in samples])
+        measured = measured_by_all(samples, name)
         limits = tuple(against.limit for against in chosen[name])
         here = [found[name, limit.name] for limit in limits]
         return PlaceVerdict(

@@ -185,6 +185,7 @@ class OutcomeKind(ABC):
     name: ClassVar[str]              # classes, number or tags, as in a command
     label_model: ClassVar[GuessModel]  # how labels weigh the guesses
     one_of_parts: ClassVar[bool] = False   # an outcome is one of `parts`, and φ the chance of each
+    even_share: ClassVar[float] = 0.25     # of an allocation by guesses, spread evenly over the items
 
     @property
     @abstractmethod

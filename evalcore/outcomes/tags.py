@@ -26,6 +26,10 @@ class Tags(OutcomeKind):
 
     name: ClassVar[str] = "tags"
     label_model: ClassVar[GuessModel] = Mixture()
+    # an item may be wrong in all its tags, so what no label has shown weighs more than with classes: with a
+    # quarter, intervals of F1 were 1.4 times as wide as a random sample's where errors are rare, and squared
+    # errors the same (docs/ideas.md)
+    even_share: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) <= MOST or len(set(self.names)) < len(self.names):

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.recalibration.prior import Configuration, PoolShape, prior, rough_modes
+from assay.evalcore.remembered import remembered
 from assay.evalcore.types import Bools, Floats
 
 MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
@@ -48,6 +49,7 @@ class Fit:
         )
 
 
+@remembered(8)
 def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> LabelModel:
     """The prior of each configuration, and its factor."""
     modes = rough_modes(len(shape.size), MODES)

@@ -278,20 +278,31 @@ def _log_weight(model: LabelModel, drawn: _Draws, eta: Floats) -> Floats:
     return np.asarray(log_weight)
 
 
-def finite_counts(post: Posterior, left: Floats, predicted: Floats, rng: np.random.Generator) -> Floats:
-    """Positives among the unlabelled items of one prediction, one count a draw: (R, S).
+def finite_counts(post: Posterior, left: Floats, groups: Floats, rng: np.random.Generator) -> Floats:
+    """Positives among the unlabelled items of each group of cells, one count a draw: (R, S, G).
 
-    left (R, C): unlabelled items; predicted (C,): 1 for the cells of that prediction, else 0.
+    left (R, C): unlabelled items; groups (G, C): 1 for the cells of the group, else 0; the last is drawn
+    first.
 
     A sum of binomials with mean m and variance v is drawn as the binomial with the same two moments:
     m/ν items of rate ν = 1 − v/m each.
     """
-    weighted = left * predicted                                                    # (R, C)
-    mean = np.matmul(post.rate, weighted[:, :, None])[..., 0]
-    squares = np.matmul(post.rate**2, weighted[:, :, None])[..., 0]
-    share = np.clip(squares / np.maximum(mean, 1e-300), 1e-9, 1.0)
-    # one cell, or cells alike, give a whole number of items: a rounding must not make it one more
-    trials = np.ceil(np.minimum(mean / share, 1e15) * (1 - OFF_TIES)).astype(np.int64)
-    chance = np.clip(mean / np.maximum(trials, 1), 0.0, 1.0)
-    drawn = rng.binomial(trials, chance)
-    return np.asarray(np.minimum(drawn, weighted.sum(axis=1)[:, None]), dtype=np.float64)
+    squared, counts = post.rate**2, []
+    for group in groups[::-1]:
+        weighted = left * group                                                    # (R, C)
+        mean, squares = (_sums(per_cell, weighted, group) for per_cell in (post.rate, squared))
+        share = np.clip(squares / np.maximum(mean, 1e-300), 1e-9, 1.0)
+        # one cell, or cells alike, give a whole number of items: a rounding must not make it one more
+        trials = np.ceil(np.minimum(mean / share, 1e15) * (1 - OFF_TIES)).astype(np.int64)
+        chance = np.clip(mean / np.maximum(trials, 1), 0.0, 1.0)
+        drawn = rng.binomial(trials, chance)
+        counts.append(np.minimum(drawn, weighted.sum(axis=1)[:, None]))
+    return np.asarray(np.stack(counts[::-1], axis=-1), dtype=np.float64)
+
+
+def _sums(per_cell: Floats, weighted: Floats, group: Floats) -> Floats:
+    """Sums (R, S) over the cells of a group (C,); per_cell (R, S, C), weighted (R, C) by the items there."""
+    if np.count_nonzero(group) == 1:      # as it is for most bands of a curve
+        at = int(np.argmax(group))
+        return np.asarray(per_cell[..., at] * weighted[:, at, None])
+    return np.asarray(np.matmul(per_cell, weighted[:, :, None])[..., 0])

@@ -130,12 +130,8 @@ def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]
 
 
 def _positives(e: Evidence, post: Posterior, groups: CellGroups, rng: np.random.Generator) -> Floats:
-    """Draws (R, S, G) of the positives of the finite pool; those of the last group come first."""
-    known = groups.sums(e.k)
-    return np.stack([
-        known[:, g, None] + finite_counts(post, e.left, groups.rows[g], rng)
-        for g in reversed(range(len(groups.rows)))
-    ][::-1], axis=-1)
+    """Draws (R, S, G) of the positives of the finite pool."""
+    return np.asarray(groups.sums(e.k)[:, None] + finite_counts(post, e.left, groups.rows, rng))
 
 
 def _agreement(

@@ -15,12 +15,13 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, simulate_labels
 from assay.evalcore.design.proposal import total_pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.errors import BadArgument
+from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
+from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
 from assay.evalcore.methods.two_classes.base import Method, MethodState
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -45,6 +46,24 @@ class OutcomePool:
             known = known + stack.known(piece).sum(axis=0)
         risk = np.concatenate([total, np.asarray(known)]) / len(self.items)
         return stack.value(risk, stack.known_sizes(self.items))
+
+    def of_class(self, part: int) -> "LabelledPool":
+        """As a pool of two classes, this class against the rest.
+
+        Raises BadInput for items in clusters, and for several systems or none.
+        """
+        items, given = self.items, self.items.probability
+        if items.cluster is not None:
+            raise BadInput("counts labels by cell, and a cell does not say which cluster its items are of")
+        if items.systems != 1:
+            raise BadInput(f"is of one prediction of each item, and these have {items.systems or 'none'}")
+        score, probability, prediction = against_the_rest(
+            part, items.prediction[:, 0], None if given is None else np.asarray(given[:, part])
+        )
+        return LabelledPool(
+            score=score, probability=probability, prediction=prediction,
+            label=(self.codes == part).astype(np.int64), scored=False, unsure=given is None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -291,10 +310,13 @@ class _Shuffled:
 def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, people: int = 1) -> Prepared:
     """A pool as this method sees it.
 
-    measures: of two classes, or the `Stack` of a pool of any outcome; people: who answer about each item,
-    where they differ.  Raises BadInput where the pool lacks what a measure or the method needs, and
-    BadArgument for a number of people that can tie.
+    measures: of two classes, or the `Stack` of a pool of any outcome, of which a method of two classes takes
+    one class against the rest; people: who answer about each item, where they differ.  Raises BadInput where
+    the pool lacks what a measure or the method needs, and BadArgument for a number of people that can tie.
     """
+    if isinstance(pool, OutcomePool) and isinstance(method, Method):
+        asked = one_of_several(pool.kind, measures.measures)
+        return prepared(method, pool.of_class(asked.part), asked.measures)
     if isinstance(pool, OutcomePool):
         return ItemizedPool(
             stack=measures, cut=method.cut(measures, pool.items),

@@ -14,39 +14,49 @@ instead.
 
 The interval of a measure between two bounds is Clopper and Pearson's at the effective number of labels
 (`evalcore.estimators.intervals`, Korn & Graubard 1998), that of any other measure Student's, both with
-the degrees of freedom that the terms of the variance leave (Satterthwaite 1946).
+the degrees of freedom that the terms of the variance leave (Satterthwaite 1946).  A difference of two systems
+has Student's too, with no more degrees of freedom than labels on which they differ: the others say next to
+nothing, so a share of all labels would be far too wide.
+
+Where items come in clusters the variance has what differs between them too, as the whole pool's has
+(`evalcore.methods.any_outcome.interval`): the interval is of the population that they were drawn from, and
+stays open when everything is labelled.
 
 Labels may not carry a question.  There is no estimate with fewer than FEWEST labels, where they are worth
-fewer than FEWEST_EFFECTIVE of a random sample, or with fewer than FEWEST_OF_CLASS labels of a class that the
-measure needs: intervals that rest on fewer covered in 83 to 91 of 100 runs (nominal 95).
+fewer than FEWEST_EFFECTIVE of a random sample, with fewer than FEWEST_OF_CLASS labels of a class that the
+measure needs, of a difference with fewer than FEWEST_DIFFERING labels on which the systems differ, or with
+labels of clusters that are worth fewer than FEWEST_CLUSTERS of one size: intervals that rest on fewer covered
+in 83 to 91 of 100 runs (nominal 95).
 
     n   labelled items;  q   numbers of a measure;  K   classes or tags
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
-from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
-from assay.evalcore.evaluation.rounds import LabelledRound, Segments
-from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
-from assay.evalcore.outcomes.base import OutcomeKind, is_outcome
-from assay.evalcore.outcomes.items import Items, joined
+from assay.evalcore.methods.any_outcome.interval import Between
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
-from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample, weighted_sample
+from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 
 KIND = "weighted"      # the kind of interval
+KIND_OF_CLUSTERS = f"{KIND}, over clusters"
 NONE = "none"
 LEAST_DF = 3.0
 FEWEST_OF_CLASS = 5
+FEWEST_DIFFERING = 5
+FEWEST_CLUSTERS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,6 +78,30 @@ class Linearised:
     most: Floats     # labels of a random sample that the labels that matter can be worth
     slopes: Floats   # (q, d) by the part that depends on the outcome
     scatter: Floats  # of the pulls of all items: n times the variance of a random sample of few of them
+    clusters: Between | None    # what they add to the variance, which holds it; None without clusters
+    differing: int | None   # of a difference of two systems: labels on which they differ
+
+    @property
+    def kind(self) -> str:
+        """The kind of its interval."""
+        return KIND if self.clusters is None else KIND_OF_CLUSTERS
+
+    @property
+    def few_clusters(self) -> bool:
+        """Whether the labels are of too few clusters to say anything of others, where there are clusters."""
+        return self.clusters is not None and bool((self.clusters.df < FEWEST_CLUSTERS - 1).any())
+
+    @property
+    def hardly_differ(self) -> bool:
+        """Whether it is a difference of systems that differ on too few labels to say anything."""
+        return self.differing is not None and self.differing < FEWEST_DIFFERING
+
+    @property
+    def steady_df(self) -> Floats:
+        """(q,) degrees of freedom; of a difference no more than the labels on which systems differ leave."""
+        if self.differing is None:
+            return self.df
+        return np.asarray(np.minimum(self.df, max(self.differing - 1, LEAST_DF)))
 
 
 def weighted_estimates(
@@ -75,16 +109,23 @@ def weighted_estimates(
     confidence: float,
 ) -> list[MeasureEstimate]:
     """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`."""
-    result = []
-    for measure in measures:
-        for loss in measure.losses:
-            loss.needs(of.items)
-        found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
-        ends = _ends(measure, found, int(of.among.sum()), confidence)
-        result += [
-            _estimate(kind, measure, part, sample, of, found, ends) for part in range(len(measure.parts))
-        ]
-    return result
+    return [
+        row for measure in measures for row, _ in weighted_rows(kind, measure, sample, of, confidence)
+    ]
+
+
+def weighted_rows(
+    kind: OutcomeKind, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, confidence: float
+) -> list[tuple[MeasureEstimate, Linearised]]:
+    """The estimate of each number of a measure, with what its interval is made of."""
+    for loss in measure.losses:
+        loss.needs(of.items)
+    found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+    ends = _ends(measure, found, int(of.among.sum()), confidence)
+    return [
+        (_estimate(kind, measure, part, sample, of, found, ends), found)
+        for part in range(len(measure.parts))
+    ]
 
 
 def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled) -> Linearised:
@@ -108,19 +149,44 @@ def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of
     variance, fourth = terms.sum(axis=0), (terms**2).sum(axis=0)
     excess = np.maximum(fourth - variance**2 / n, 2 * variance**2 / max(n - 1, 1))
     df = 2 * variance**2 / np.where(excess > 0, excess, 1.0)
+    df = np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF))
     signed = np.sqrt(v)[:, None] * centred
     squares = (signed**2).sum(axis=0)
+    clusters = _clusters(of, w, z, total)
+    if clusters is not None:
+        variance, df = (found[0] for found in clusters.joined(variance[None], df[None]))
+        # both parts are estimated from the same clusters: one knows no more than the other
+        df = np.minimum(df, np.maximum(clusters.df[0], LEAST_DF))
     return Linearised(
-        value=value, variance=variance,
-        df=np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF)),
+        value=value, variance=variance, df=df, clusters=clusters,
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
-        most=_most(stack, measure, sample, of, by_outcome), slopes=by_outcome,
+        most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),
+        differing=_differing(measure, of, outcome),
     )
 
 
+def _clusters(of: Labelled, w: Floats, z: Floats, total: float) -> Between | None:
+    """What clusters add; w (n,), z (n, q), 0 of labels that are not asked about.  None without clusters."""
+    if of.items.cluster is None or not total:
+        return None
+    numbers, where = np.unique(of.items.cluster[:, 0], return_inverse=True)
+    return interval.between_clusters(where.reshape(1, -1), len(numbers), w[None], z[None], np.array([total]))
+
+
+def _differing(measure: OutcomeMeasure, of: Labelled, outcome: Floats) -> int | None:
+    """Labels on which two systems predict another outcome, or have another loss; outcome (n, 2d): both."""
+    if measure.versus is None:
+        return None
+    predicted, half = of.items.prediction, outcome.shape[1] // 2
+    other = predicted[:, measure.system] != predicted[:, measure.versus]
+    other = other | (outcome[:, :half] != outcome[:, half:]).any(axis=1)
+    return int((of.among & other).sum())
+
+
 def _most(
-    stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, slopes: Floats
+    stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, slopes: Floats,
+    clusters: Between | None,
 ) -> Floats:
     """(q,) what the weights of the labels that matter are worth: (Σ w)² / Σ v over them.
 
@@ -136,7 +202,12 @@ def _most(
         mine = [parts.index(str(part or stack.kind.counted)) for part in measure.parts]
         matters = matters & (stack.kind.phi(sample.label)[:, mine] > 0)
     total, spread = sample.weight @ matters, sample.factor @ matters
-    return np.asarray(np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf))
+    most = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf)
+    if clusters is None:
+        return np.asarray(most)
+    # labels that all agree say of a cluster no more than one of them
+    alike = is_nothing(clusters.variance[0], np.ones(len(most)))
+    return np.asarray(np.where(alike, np.minimum(most, clusters.df[0] + 1), most))
 
 
 def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
@@ -184,9 +255,11 @@ class _Ends:
 def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float) -> _Ends:
     low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
     value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
-    if not (np.isfinite(low) & np.isfinite(high)).all():
-        lower, upper = interval.interval_ends(value, variance, found.df, found.skew, confidence, (low, high))
-        few = np.full(len(value), n < FEWEST)
+    if measure.versus is not None or not (np.isfinite(low) & np.isfinite(high)).all():
+        lower, upper = interval.interval_ends(
+            value, variance, found.steady_df, found.skew, confidence, (low, high)
+        )
+        few = np.full(len(value), n < FEWEST or found.hardly_differ or found.few_clusters)
         return _Ends(
             lower=np.where(few, low, lower), upper=np.where(few, high, upper), few=few, confidence=confidence
         )
@@ -196,7 +269,7 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
     tail = 0.5 + confidence / 2
     worth = (ndtri(tail) / stdtrit(found.df, tail)) ** 2
     number = np.minimum(p * (1 - p) * span**2 / variance * worth, found.most)
-    few = (n < FEWEST) | (number < FEWEST_EFFECTIVE)
+    few = (n < FEWEST) | (number < FEWEST_EFFECTIVE) | found.few_clusters
     ends = clopper_pearson(share, np.where(few, 1.0, number), confidence)
     return _Ends(
         lower=np.where(few, low, low + span * ends.lower),
@@ -209,17 +282,23 @@ def _estimate(
     found: Linearised, ends: _Ends,
 ) -> MeasureEstimate:
     n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
-    exact = sample.exact and bool(np.isfinite(value))
-    reason = None if exact else _lacking(kind, measure, part, sample, of)
+    settled = sample.exact and bool(np.isfinite(value))
+    exact = settled and found.clusters is None
+    reason = None if settled else _lacking(kind, measure, part, sample, of)
     if reason is None and not np.isfinite(value):
         reason = why_undefined(measure.undefined_when, exact=sample.exact)
-    if reason is None and ends.few[part] and not exact:
+    if reason is None and found.few_clusters and not settled:
+        reason = f"{plural(n, 'label')} are of too few clusters for it: ask for more, or for less detail"
+    if reason is None and found.hardly_differ and not settled:
+        on = f"on {found.differing} of" if found.differing else "on none of"
+        reason = f"the systems differ {on} its {plural(n, 'label')}: ask for more, or for less detail"
+    if reason is None and ends.few[part] and not settled:
         reason = f"{plural(n, 'label')} carry too little for it: ask for more, or for less detail"
     lower, upper = (value, value) if exact else (ends.lower[part], ends.upper[part])
     return MeasureEstimate(
         measure=measure.name, value=None if reason else value, undefined_reason=reason,
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
-        confidence=ends.confidence, interval=NONE if reason else "exact" if exact else KIND, labels=n,
+        confidence=ends.confidence, labels=n, interval=NONE if reason else "exact" if exact else found.kind,
         variance=None if reason else 0.0 if exact else float(found.variance[part]),
         of_class=measure.parts[part],
     )
@@ -277,45 +356,3 @@ def depends_on(
 def unreached(size: Ints, sample: WeightedSample) -> int:
     """How many items cannot be drawn; size (C,)."""
     return int(size[~sample.reached].sum())
-
-
-# The measures of an evaluation in each of its segments, from the labels of the segment and their weights.
-#
-# Within a cell the items asked are a random part of it, whatever segment they are in.  So what a labelled
-# item stands for in the pool it stands for in its segment, and the estimates are those of
-# `weighted.estimate`: of the segment's labels alone, with no label model, which may be wrong in a segment.
-
-MOST_NUMBERS = 50   # of a measure that is estimated by segment: no confusion matrix of eight classes
-
-
-def estimates_by_segment(
-    question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
-) -> tuple[MeasureEstimate, ...]:
-    """By column, then measure, then value, then the measure's classes; rounds: all that were closed.
-
-    A positive and a negative class have estimates of their own (`evalcore.evaluation.segments`).  Nothing
-    before the first label of other outcomes.
-    """
-    if not segments:
-        return ()
-    if not isinstance(question.measures, Stack):
-        return by_segment.segment_rows(question, state, rounds, segments)
-    if not state.labels:
-        return ()
-    sample = weighted_sample(question, state, rounds)
-    with_label = [(one, is_outcome(one.code)) for one in rounds]
-    items = joined([one.items.at(at) for one, at in with_label])
-    place = {
-        column: np.concatenate([one.segment[column][at] for one, at in with_label]) for column in segments
-    }
-    told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
-    return tuple(
-        replace(estimate, segment=f"{column}={value}")
-        for column, values in segments.items()
-        for measure in told
-        for i, value in enumerate(values)
-        for estimate in weighted_estimates(
-            question.measures.kind, [measure], sample, Labelled(items=items, among=place[column] == i),
-            question.confidence,
-        )
-    )

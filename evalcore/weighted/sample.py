@@ -141,10 +141,16 @@ def _by_draws(cells: Cells, rounds: Sequence[LabelledRound], first: _First) -> _
     made = sum(len(r.code) for r in sampled)
     place = _places(first)
     weight, squares = np.zeros(len(first["cell"])), np.zeros(len(first["cell"]))
-    for one in sampled:
+    # an item that was asked again has a row for each answer: a draw that bought one goes by its own
+    own = {at: i for i, at in enumerate(zip(first["round"].tolist(), first["draw"].tolist(), strict=True))}
+    for number, one in enumerate(rounds, start=1):
+        if one.plan.census:
+            continue
         stands = 1 / (made * one.plan.probability * one.response(cells))
         drawn = zip(one.plan.cell.tolist(), one.plan.rank.tolist(), strict=True)
-        at = np.array([place.get(address, -1) for address in drawn], np.int64)
+        at = np.array([
+            own.get((number, t), place.get(address, -1)) for t, address in enumerate(drawn)
+        ], np.int64)
         np.add.at(weight, at[at >= 0], stands[at >= 0])
         np.add.at(squares, at[at >= 0], stands[at >= 0] ** 2)
     return weight, squares * made / max(made - 1, 1), np.full(len(weight), NO_GROUP)

@@ -91,6 +91,9 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
     for row, told in comparison.differences_of(data.estimates):
         said = f"{row.measure} of {row.of}: {comparison.difference_in_words(row, told)}"
         click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
+    for row, told in comparison.differences_by_segment(data.estimates):
+        said = f"{row.measure} of {row.of} in {row.segment}: {comparison.difference_in_words(row, told)}"
+        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
     for line in (comparison.finding(data), *comparison.agreeing(systems, data.pool.n)):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
 

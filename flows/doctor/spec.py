@@ -95,7 +95,7 @@ def examine_spec(
         spec = load_spec(path)
     except BadInput as error:
         return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
-    if spec.labels.outcome is not None:
+    if spec.labels.outcome is not None or spec.labels.one_class is not None:
         return _any_outcome(path, spec, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     pool = spec.pool
@@ -135,7 +135,8 @@ def examine_spec(
 def _any_outcome(
     path: Path, spec: Spec, store_of: Callable[[Spec], Store], sampling: bool
 ) -> Examination:
-    """With labels of any other kind: whether the rows can be frozen, and the places. No forecast."""
+    """With labels of any other kind, and of one class of several: whether the rows can be frozen, and the
+    places. No forecast."""
     rows = read = 0
     looked_at = None
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]

@@ -69,14 +69,17 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         judges=judges_of(rows),
         scores=scores_of(rows),
         clusters=clusters_of(rows),
-        known=[known.get(address) for address in addresses],
+        # an item that is asked again has no label that its draw goes by
+        known=[None if ask else known.get(one) for one, ask in zip(addresses, draws.ask, strict=True)],
         segments=[row.segments for row in rows],
         shown=[shown.get(t) for t in range(len(rows))],
         inherited={t: label for t, label in inherited.items() if label is not None},
         gold=annotating.choose(folded, to_people),
         again_alone=opened.spec.desk.again.when == "always",
     )
-    return replace(planned, again=annotating.surprises(folded, planned))
+    # where every answer is a draw of its own, one that surprises is none that another has to confirm
+    alone = opened.question.method.asks_anew
+    return planned if alone else replace(planned, again=annotating.surprises(folded, planned))
 
 
 @retried

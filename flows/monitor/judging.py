@@ -34,7 +34,9 @@ class PartEvidence:
     sample: WindowSample
     pool: int              # items in the window
     interval: str          # the kind of interval of its estimates
-    dependent: bool        # they rest on a label model that took labels of an earlier evaluation
+    # they rest on a label model that took labels of an earlier evaluation, or are over clusters, of which
+    # other windows may hold items too
+    dependent: bool
 
 
 @retried
@@ -68,7 +70,7 @@ def _part(
 ) -> PartEvidence:
     """closed: the rounds, with the labels of now."""
     found = (*known.estimates, *known.segments)
-    sample = opened.statistics.window_sample(closed, found, opened.segments)
+    sample = opened.statistics.window_sample(closed, found, opened.segments, settled=known.exhausted)
     return PartEvidence(
         part=SupportingEvaluation(
             evaluation=opened.name, revision=revision, labels=known.labels,
@@ -77,7 +79,7 @@ def _part(
         sample=sample,
         pool=opened.manifest.rows,
         interval=known.estimates[0].interval,
-        dependent=opened.manifest.inherited is not None and sample.dependent,
+        dependent=(opened.manifest.inherited is not None and sample.dependent) or sample.clustered,
     )
 
 

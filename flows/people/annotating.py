@@ -99,7 +99,10 @@ class Annotating:
             annotators=self._opened.spec.desk.annotators_per_item,
             kind=kind,
             number=planned.number,
-            again={item_id: tuple(map(kind.text, labels)) for item_id, labels in planned.again.items()},
+            again={
+                item_id: tuple(text for code in labels for text in kind.texts(code))
+                for item_id, labels in planned.again.items()
+            },
             again_alone=planned.again_alone,
             gold=self.truth([*before, planned]),
             earlier=lambda: self.earlier(folded, planned.number),

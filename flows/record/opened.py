@@ -34,7 +34,9 @@ from assay.evalcore.evaluation.state import (
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod, StartsWarm
 from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
 from assay.evalcore.monitoring.evidence import WindowSample, watched_by
@@ -42,8 +44,8 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import estimates_by_segment
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
+from assay.evalcore.weighted.segments import estimates_by_segment
 from assay.tasks.desks.kind import AskAgain, Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
@@ -57,7 +59,7 @@ from assay.tasks.ledger.rounds.labels import ClosedRound, Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.inherited import InheritedLabel, as_arrays, read_inherited, reusable
+from assay.tasks.pool.inherited import InheritedLabel, as_arrays, as_items, read_inherited, reusable
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.gathered import stack_of_spec
 from assay.tasks.pool.predictions.protocol import FrozenCut
@@ -169,15 +171,19 @@ class Statistics:
         return weighted_sample(self.question, state, [one.labelled({}) for one in closed])
 
     def window_sample(
-        self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments
+        self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
+        settled: bool,
     ) -> WindowSample:
-        """What these rounds, with the labels of now, say to a monitor; found: the estimates they led to, of
-        the pool and of its segments."""
+        """What these rounds, with the labels of now, say to a monitor.
+
+        found: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
+        label could change a measure
+        """
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
         return WindowSample(
             measured_by=watched_by(self.question), confidence=self.question.confidence, estimates=found,
-            segments=segments,
+            segments=segments, settled=settled,
             rounds=[one.labelled(segments, before) for one, before in zip(closed, states, strict=False)],
         )
 
@@ -234,12 +240,14 @@ def statistics_of(
     shared: dict[str, Any] = {
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
-    if spec.labels.task != "binary":
+    if spec.labels.outcome is not None:
         stack = stack_of_spec(spec, manifest.rows, cut.grids)
         able = outcome_method(manifest.partition.method)
         return Statistics(Question(
             method=able.audited(share) if share else able, measures=stack,
-            systems=tuple(spec.pool.compared), **shared,
+            systems=tuple(spec.pool.compared),
+            evidence=None if inherited is None else pseudo_labels(able, stack.kind, cut.cells, inherited),
+            **shared,
         ), stack.kind)
     chosen = method(manifest.partition.method)
     return Statistics(Question(
@@ -247,10 +255,20 @@ def statistics_of(
         method=chosen.audited(share) if share else chosen,
         measures=_measures(spec, cut),
         systems=tuple(spec.pool.systems or ()),
+        of_class=spec.labels.one_class,
         by_segment=cut.by_segment,
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
         **shared,
     ), Classes(names=spec.labels.names))
+
+
+def pseudo_labels(
+    method: OutcomeMethod, kind: OutcomeKind, cells: OutcomeCells, inherited: Sequence[InheritedLabel]
+) -> Floats:
+    """By cell and class, what the label model starts from. Raises BadInput for a method without one."""
+    if not isinstance(method, StartsWarm):
+        raise BadInput(f"the label model of method {method.name!r} takes no earlier labels")
+    return method.pseudo_labels(kind, cells, *as_items(inherited))
 
 
 def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
@@ -377,7 +395,9 @@ def open_evaluation(
     spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     cut = load_partition(spec, store, manifest)
     key = manifest.inherited_key
-    taken_over = [] if key is None else read_inherited(store, key)
+    taken_over = [] if key is None else read_inherited(
+        store, key, any_outcome=spec.labels.outcome is not None
+    )
     begun = Opened(
         ledger=ledger,
         spec=spec,

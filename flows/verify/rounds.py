@@ -214,7 +214,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("judges", _row(planned.judges, t), row.judges),
             ("score", _entry(planned.scores, t), of_curve(row)),
             ("cluster", None if planned.clusters is None else planned.clusters[t], row.cluster),
-            ("label", planned.known[t], known.get(address)),
+            ("label", planned.known[t], None if asked else known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),
             ("fields shown", None if shown is None else list(shown), sorted(display) if to_show else None),

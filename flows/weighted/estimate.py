@@ -81,6 +81,8 @@ def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> N
         raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
                        "--system and --segment")
     measures = [measure_of_two_classes(written) for written in asked.measures]
+    for one in measures:
+        _refuse_of_all_classes(opened, found.kind, one.name.partition("(")[0])
     several = reuse(opened.question, found.folded.state, measures)
     return NewAnswer(rows=[_row(found, None, asked, e) for e in several])
 
@@ -92,11 +94,20 @@ def measure_of(
     if of_scores(name):
         raise BadInput(f"{name!r} is made of all scores of the pool, and old labels do not answer for it so "
                        "far; `--measure precision,recall --threshold T` is the curve at one threshold")
+    _refuse_of_all_classes(opened, kind, name)
     family, positive = MEASURES_BY_KIND.get((kind.name, name)), opened.spec.labels.positive_name
     of_class: dict[str, Setting] = {}
     if positive is not None and family and "class" in family.options:
         of_class = {"class": positive}
     return outcome_measure(name, kind, opened.manifest.rows, options={**of_class, **options})
+
+
+def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:
+    """Raises BadInput for a measure of every class, where a label says of one alone whether it is the one."""
+    one, family = opened.spec.labels.one_class, MEASURES_BY_KIND.get((kind.name, name))
+    if one is not None and family is not None and "class" not in family.options:
+        raise BadInput(f"{name!r} is of all classes, and the labels of this evaluation say whether an item "
+                       f"is {one!r}, and no more; ask for a measure that has a class, such as f1")
 
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:

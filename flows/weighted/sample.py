@@ -13,9 +13,8 @@ from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.revisions.revise import revised_fold
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.revisions import last_revision
-from assay.tasks.pool.frozen import FrozenRow
+from assay.tasks.pool.frozen import FrozenRow, items_of
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.weighted.items import items_of
 
 
 class NoLabels(BadInput):

@@ -9,6 +9,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 from uuid import uuid4
@@ -56,9 +57,13 @@ def find_spec(ledger: Ledger) -> RecordedSpec | None:
 
 
 def versions() -> dict[str, str]:
-    """Of everything whose version may decide a last digit, as installed now."""
-    installed = {name: version(package) for name, package in _DECIDE_NUMBERS.items()}
-    return {"python": platform.python_version()} | installed
+    """Of everything whose version may decide a last digit, as installed when first asked."""
+    return {"python": platform.python_version(), **_installed()}
+
+
+@cache
+def _installed() -> Mapping[str, str]:
+    return {name: version(package) for name, package in _DECIDE_NUMBERS.items()}
 
 
 # What distinguishes evaluations of one name in different ledgers: `identity.json`, a random word.

@@ -13,6 +13,7 @@ is none either, but the memory of desks that have no server of their own.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from string import Formatter
 from typing import Any, Generic, TypeVarTuple
@@ -255,6 +256,7 @@ class Key:
         return int(values[field]) if field in values else None
 
 
+@lru_cache(1 << 12)     # listings name the same keys again
 def parse_key(key: str) -> Key | None:
     """What a key is; None for one that no pattern spells."""
     for kind in KINDS:

@@ -79,7 +79,7 @@ class WindowVerdict:
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
-    dependent: bool = False             # its estimates rest on a label model that took earlier labels
+    dependent: bool = False             # its estimates took earlier labels, or are over clusters
     recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.arrow import ends_of, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger import open_reader, record
@@ -105,6 +106,22 @@ def scores_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) the scores of items that have probabilities of classes beside; None where there are none."""
     given = [row.score for row in rows if row.probabilities is not None and not isnan(row.score)]
     return np.array(given, np.float64) if given else None
+
+
+def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
+    """What the pool says of these items: prediction, the probability of each class and judges, as there are.
+
+    of_positive: the pool supplies the probability of the positive one of two classes.
+    """
+    supplied = probabilities_of(rows)
+    if of_positive:
+        positive = np.array([row.probability for row in rows], np.float64)
+        supplied = np.stack([1 - positive, positive], axis=1)
+    predicted = predictions_of(rows)
+    return Items(
+        prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
+        probability=supplied, judge=judges_of(rows),
+    )
 
 
 def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Ints
+from assay.tasks.arrow import filled, texts_of
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.protocol import Store
@@ -103,12 +104,12 @@ def _shown_of_file(spec: Spec, path: str, rows: Sequence[FrozenRow]) -> list[dic
     columns = list(dict.fromkeys([pool.id, *pool.display]))
     try:
         table = read_rows(path, [row.source_row for row in rows], columns)
-        texts = {name: as_text(table.column(name).combine_chunks()).fill_null("") for name in columns}
+        texts = {name: filled(as_text(table.column(name).combine_chunks())) for name in columns}
     except BadInput as error:
         item = f"item {rows[0].item_id!r} (row {rows[0].source_row + 1})"
         raise BadInput(f"{item} cannot be shown: {error}") from None
     fields = [texts[name] for name in pool.display]
-    item_ids = pa.array([row.item_id for row in rows], pa.string())
+    item_ids = texts_of([row.item_id for row in rows])
     hashes = in_digits(shown_hashes(item_ids, fields))
     ids = texts[pool.id].to_pylist()
     for row, now, hashed in zip(rows, ids, hashes, strict=True):

@@ -1,7 +1,9 @@
 """Labels that one evaluation takes over from another, as a file of its own ledger.
 
     <evaluation>/inherited-<digest>.parquet    item_id, shown_hash (null: nothing was shown), score,
-                                               prediction, label, weight
+                                               prediction, label, weight; of other labels than two classes
+                                               probabilities and judges in place of the score, where there
+                                               are any
 
 They are copied when the evaluation begins, with the discount applied, and the manifest names the copy: what
 becomes of the other evaluation later changes nothing here. What the other one had inherited itself comes
@@ -14,8 +16,9 @@ nothing cannot be told from another of the same id, and is asked.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +26,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.methods.one_of_several import against_the_rest
 from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.beginning import read_spec
 from assay.tasks.ledger.manifest import load_manifest
@@ -32,7 +38,7 @@ from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.frozen import FrozenRow, frozen_parts, frozen_row
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.sources.known_labels import exported_labels, labelled_rows
 from assay.tasks.spec.evaluation import Spec
@@ -48,10 +54,12 @@ class InheritedLabel:
 
     item_id: str
     shown_hash: str | None
-    score: float
-    prediction: int
+    prediction: int | None           # None: nothing is predicted, of any outcome
     label: int
     weight: float
+    score: float = nan               # of two classes
+    probabilities: tuple[float, ...] | None = None   # of any outcome, of each class
+    judges: tuple[float, ...] | None = None
 
 
 def write_inherited(store: Store, spec: Spec) -> str | None:
@@ -61,16 +69,16 @@ def write_inherited(store: Store, spec: Spec) -> str | None:
     """
     if spec.warm_start is None or spec.warm_start.evaluation is None:
         return None
-    return put_inherited(store, spec.name, labels_to_inherit(
+    return put_inherited(store, spec, labels_to_inherit(
         store, spec, spec.warm_start.evaluation, spec.warm_start.discount
     ))
 
 
-def put_inherited(store: Store, evaluation: str, rows: Sequence[InheritedLabel]) -> str:
-    """Put the labels that an evaluation starts from; the digest that names them."""
-    blob = _encode(rows)
+def put_inherited(store: Store, spec: Spec, rows: Sequence[InheritedLabel]) -> str:
+    """Put the labels that the evaluation of a spec starts from; the digest that names them."""
+    blob = _encode(spec, rows)
     digest = layout.digest(blob)
-    store.put(layout.inherited(evaluation, digest), blob)
+    store.put(layout.inherited(spec.name, digest), blob)
     return digest
 
 
@@ -90,27 +98,61 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
             f"warm_start.evaluation: {source!r} has other classes ({recorded['labels']}); its labels say "
             "nothing about these: leave warm_start out"
         )
-    partition = load_partition(spec, store, manifest)
+    earlier = Spec.from_json(recorded, layout.spec(source))
+    if earlier.labels.one_class not in (None, spec.labels.one_class):
+        asks = f"of {spec.labels.one_class!r}" if spec.labels.one_class else "more"
+        raise BadInput(
+            f"warm_start.evaluation: the labels of {source!r} say whether an item is "
+            f"{earlier.labels.one_class!r}, and this evaluation asks {asks}; leave warm_start out"
+        )
+    partition = load_partition(earlier, store, manifest)
     index = PoolIndex(ledger, manifest, partition.cells)
     found: dict[str, InheritedLabel] = {}
     for standing in _closed_rounds(ledger):
         known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
         for d, row in zip(known, rows, strict=True):
-            found[row.item_id] = InheritedLabel(
-                item_id=row.item_id, shown_hash=row.shown_hash, score=row.score,
-                prediction=int(row.prediction or 0), label=int(d.label or 0), weight=discount,
-            )
+            found[row.item_id] = _taken_over(spec, earlier, row, float(d.label or 0), discount)
     # what it had from elsewhere stays with it: nobody knows how those items were chosen
-    if manifest.inherited_key is not None and (recorded.get("warm_start") or {}).get("evaluation"):
-        for earlier in read_inherited(store, manifest.inherited_key):
-            weight = earlier.weight * discount
-            if earlier.item_id not in found and weight >= WORTHLESS:
-                found[earlier.item_id] = InheritedLabel(
-                    item_id=earlier.item_id, shown_hash=earlier.shown_hash, score=earlier.score,
-                    prediction=earlier.prediction, label=earlier.label, weight=weight,
-                )
+    alike = earlier.labels == spec.labels
+    if manifest.inherited_key is not None and alike and (recorded.get("warm_start") or {}).get("evaluation"):
+        for one in read_inherited(store, manifest.inherited_key, any_outcome=spec.labels.outcome is not None):
+            weight = one.weight * discount
+            if one.item_id not in found and weight >= WORTHLESS:
+                found[one.item_id] = replace(one, weight=weight)
     return [found[item_id] for item_id in sorted(found)]
+
+
+def _taken_over(
+    spec: Spec, earlier: Spec, row: FrozenRow, code: float, weight: float
+) -> InheritedLabel:
+    """A label of an earlier evaluation, with what its pool said of the item, in the terms of this one.
+
+    Raises BadInput where the earlier pool does not say what this one is cut by.
+    """
+    label = int(code)
+    if spec.labels.codes != earlier.labels.codes:     # of all classes, and one of them is asked for now
+        label = spec.labels.codes[earlier.labels.answers.text(code)]
+    supplied = row.probabilities
+    if earlier.labels.outcome is None:
+        supplied = (1 - row.probability, row.probability)
+    if earlier.pool.compares or (supplied is None and spec.pool.probability is not None):
+        raise BadInput(
+            f"warm_start.evaluation: the pool of {earlier.name!r} does not say what this one is cut by: "
+            "the predictions and the probabilities of one system; leave warm_start out"
+        )
+    taken = InheritedLabel(
+        item_id=row.item_id, shown_hash=row.shown_hash, label=label, weight=weight,
+        prediction=None if row.prediction is None else int(row.prediction),
+    )
+    if spec.labels.outcome is not None:
+        return replace(taken, probabilities=supplied, judges=row.judges)
+    if earlier.labels.outcome is None or not isnan(row.score):
+        return replace(taken, score=row.score, prediction=int(row.prediction or 0))
+    part = earlier.labels.codes[str(spec.labels.positive_name)]
+    of_class = None if supplied is None else np.array([supplied[part]])
+    score, _, positive = against_the_rest(part, np.array([row.prediction]), of_class)
+    return replace(taken, score=float(score[0]), prediction=int(positive[0]))
 
 
 def labels_by_item(ledger: Ledger) -> dict[str, int]:
@@ -130,15 +172,16 @@ def _closed_rounds(ledger: Ledger) -> list[list[Decided]]:
     return [list(decided) for decided in with_revision(closed, last_revision(ledger))]
 
 
-def read_inherited(store: Store, key: str) -> list[InheritedLabel]:
-    """The inherited labels under a key. DamagedRecord when its bytes are no such file."""
-    columns, _ = record.from_parquet(store.get(key), key, _schema())
+def read_inherited(store: Store, key: str, *, any_outcome: bool = False) -> list[InheritedLabel]:
+    """The inherited labels under a key, of two classes or of any outcome. DamagedRecord when its bytes are no
+    such file."""
+    columns, _ = record.from_parquet(store.get(key), key, _schema_of(any_outcome))
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return record.from_rows(list[InheritedLabel], rows, key)
 
 
 def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
-    """For the label model."""
+    """For the label model of two classes."""
     return Inherited(
         score=np.array([r.score for r in rows], np.float64),
         prediction=np.array([r.prediction for r in rows], np.int64),
@@ -147,27 +190,52 @@ def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
     )
 
 
+def as_items(rows: Sequence[InheritedLabel]) -> tuple[Items, Floats, Floats]:
+    """For the label model of any outcome: what their pools said of n items, their codes and weights (n,)."""
+    def stacked(values: list[tuple[float, ...]]) -> Floats | None:
+        return np.array(values, np.float64) if len(values) == len(rows) and rows else None
+
+    predicted = stacked([(row.prediction,) for row in rows if row.prediction is not None])
+    items = Items(
+        prediction=np.zeros((len(rows), 0)) if predicted is None else predicted,
+        probability=stacked([row.probabilities for row in rows if row.probabilities is not None]),
+        judge=stacked([row.judges for row in rows if row.judges is not None]),
+    )
+    code, weight = np.array([(row.label, row.weight) for row in rows], np.float64).reshape(-1, 2).T
+    return items, code, weight
+
+
 def reusable(rows: Sequence[InheritedLabel]) -> Mapping[tuple[str, str], int]:
     """(item_id, shown_hash) -> label, of the items that can be told again."""
     return {(r.item_id, r.shown_hash): r.label for r in rows if r.shown_hash is not None}
 
 
-def _encode(rows: Sequence[InheritedLabel]) -> bytes:
-    columns = {name: [getattr(row, name) for row in rows] for name in _schema().names}
-    return record.to_parquet(columns, _schema())
+def _encode(spec: Spec, rows: Sequence[InheritedLabel]) -> bytes:
+    schema = _schema_of(spec.labels.outcome is not None)
+    return record.to_parquet({name: [getattr(row, name) for row in rows] for name in schema.names}, schema)
 
 
 @cache
-def _schema() -> "pa.Schema":
+def _schema_of(any_outcome: bool) -> "pa.Schema":
     import pyarrow as pa
 
+    named = [pa.field("item_id", pa.string(), nullable=False), pa.field("shown_hash", pa.string())]
+    weight = pa.field("weight", pa.float64(), nullable=False)
+    if any_outcome:
+        return pa.schema([
+            *named,
+            pa.field("prediction", pa.int16()),
+            pa.field("label", pa.int16(), nullable=False),
+            weight,
+            pa.field("probabilities", pa.list_(pa.float64())),
+            pa.field("judges", pa.list_(pa.float64())),
+        ])
     return pa.schema([
-        pa.field("item_id", pa.string(), nullable=False),
-        pa.field("shown_hash", pa.string()),
+        *named,
         pa.field("score", pa.float64(), nullable=False),
         pa.field("prediction", pa.int8(), nullable=False),
         pa.field("label", pa.int8(), nullable=False),
-        pa.field("weight", pa.float64(), nullable=False),
+        weight,
     ])
 
 
@@ -201,7 +269,7 @@ def freeze_given_elsewhere(spec: Spec, store: Store, part_keys: Sequence[str]) -
             f"of the pool; its ids must be those of pool.id ({spec.pool.id})"
         )
     _log.info("%s: of %d labels given elsewhere, %d are of the pool", spec.name, len(labels), len(rows))
-    return put_inherited(store, spec.name, rows)
+    return put_inherited(store, spec, rows)
 
 
 def given_labels(spec: Spec, start: WarmStart) -> Mapping[str, int]:
@@ -229,13 +297,15 @@ def _joined(
 ) -> list[InheritedLabel]:
     """The labelled items of the pool, by id."""
     found, ids = [], pa.array(labels, pa.string())
-    for part in frozen_parts(store, part_keys, ["item_id", "score", "prediction"]):
+    columns = ["item_id", "score", "prediction"] if spec.labels.outcome is None else None
+    for part in frozen_parts(store, part_keys, columns):
         there = part.filter(pc.is_in(part.column("item_id"), value_set=ids))
-        for item_id, score, prediction in zip(
-            *(there.column(name).to_pylist() for name in ("item_id", "score", "prediction")), strict=True
-        ):
-            found.append(InheritedLabel(
-                item_id=item_id, shown_hash=None, score=score, prediction=int(prediction),
-                label=labels[item_id], weight=discount,
-            ))
-    return sorted(found, key=lambda one: one.item_id)
+        found += [
+            _taken_over(spec, spec, row, labels[row.item_id], discount)
+            for row in (frozen_row(0, {**_UNREAD, **values}, ()) for values in there.to_pylist())
+        ]
+    return [replace(one, shown_hash=None) for one in sorted(found, key=lambda one: one.item_id)]
+
+
+# what labels given elsewhere do not need of a row
+_UNREAD = {"source_file": 0, "source_row": 0, "shown_hash": None}

@@ -15,6 +15,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import AnyMethod
 from assay.evalcore.methods.any_outcome.registry import outcome_method_for
+from assay.evalcore.methods.one_of_several import of_two_classes_alone, one_of_several
 from assay.evalcore.methods.two_classes.base import Method
 from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.outcomes.score_grid import grids
@@ -174,6 +175,14 @@ class _OfAnyOutcome(Simulation):
         for name in request.methods:
             self.find_method(name)
         self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()))
+        for name in filter(of_two_classes_alone, request.methods):
+            try:
+                pool.of_class(one_of_several(pool.kind, self.measures.measures).part)
+            except BadInput as error:
+                raise BadInput(f"method {name!r} {error}") from None
+        if pool.items.judge is not None and all(map(of_two_classes_alone, request.methods)):
+            raise BadArgument("judge", "guesses labels for methods of any outcome, and those of two classes "
+                                       "look at probabilities alone; leave it out")
 
     @property
     def numbers(self) -> list[Simulated]:
@@ -195,9 +204,11 @@ class _OfAnyOutcome(Simulation):
         return self.request.systems[system] if system is not None and self.request.systems else None
 
     def find_method(self, name: str) -> AnyMethod:
-        return outcome_method_for(name, self._pool.kind)
+        return method(name) if of_two_classes_alone(name) else outcome_method_for(name, self._pool.kind)
 
     def named(self, name: str) -> str:
+        if of_two_classes_alone(name):
+            return method(name).name
         return outcome_method_for(name, self._pool.kind).written
 
     def _measures(self) -> Iterator[OutcomeMeasure]:

@@ -80,6 +80,7 @@ class ComparisonLine:
 
     name: str            # the measure
     of: str              # the system and the class
+    segment: str         # "" for the whole pool
     undefined: str | None
     value: str
     interval: str
@@ -100,6 +101,7 @@ class ComparisonSection:
     positive: str | None      # the class that measures count; None where all stand equal
     all_pairs: bool
     pairs: PairTable | None   # where every pair is compared
+    by_segment: Sequence[ComparisonLine]
 
 
 def levels_of(rows: Sequence[EstimateRow]) -> list[EstimateRow]:
@@ -110,6 +112,13 @@ def levels_of(rows: Sequence[EstimateRow]) -> list[EstimateRow]:
 def differences_of(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
     """The differences between systems, of the whole pool, with what they say."""
     return [(row, row.comparison) for row in rows if row.segment is None and row.comparison is not None]
+
+
+def differences_by_segment(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
+    """The same in each segment."""
+    return [
+        (row, row.comparison) for row in rows if row.segment is not None and row.comparison is not None
+    ]
 
 
 def first_differences(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
@@ -219,6 +228,7 @@ def comparison_section(data: ReportData) -> ComparisonSection | None:
         positive=data.systems.positive,
         all_pairs=data.systems.all_pairs,
         pairs=pair_table([baseline, *others], first) if data.systems.all_pairs else None,
+        by_segment=[comparison_line(row, c) for row, c in differences_by_segment(data.estimates)],
     )
 
 
@@ -227,7 +237,8 @@ def comparison_line(row: EstimateRow, c: Comparison) -> ComparisonLine:
     more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),
-        of=of_what(row.system, None, row.class_name),
+        of=of_what(row.system, None, row.class_name) if row.segment is None else row.of,
+        segment=row.segment or "",
         undefined=row.undefined_reason,
         value=wording.value_or_reason(row),
         interval=wording.interval(row),
@@ -274,6 +285,7 @@ def comparison_json(data: ReportData, systems: ComparedSystems) -> ComparedJson:
         "decided": decided(data.estimates),
         "estimates": [estimate_json(row) for row in levels_of(data.estimates)],
         "differences": [estimate_json(row) for row, _ in differences_of(data.estimates)],
+        "by_segment": [estimate_json(row) for row in data.estimates if row.segment is not None],
     }
 
 

@@ -246,6 +246,7 @@ class ComparedJson(TypedDict):
     decided: bool                    # every difference of the first measure
     estimates: list[EstimateJson]    # of each system
     differences: list[EstimateJson]
+    by_segment: list[EstimateJson]   # both in each segment, where the spec names any
 
 
 class ErrorJson(TypedDict):

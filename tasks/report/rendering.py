@@ -9,13 +9,24 @@ import io
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from assay.tasks.report.wording import shown_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def render(template: str, **values: Any) -> bytes:
     """The page, as UTF-8, with the stylesheet of reports."""
+    environment, style = _templates()
+    return environment.get_template(template).render(style=style, **values).encode("utf-8", "replace")
+
+
+@cache
+def _templates() -> tuple["Environment", str]:
+    """Where templates are found, and the stylesheet: compiled once a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -24,8 +35,7 @@ def render(template: str, **values: Any) -> bytes:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=shown_text,
     )
-    style = Markup(loader.get_source(environment, "style.css")[0])  # noqa: S704  our own file
-    return environment.get_template(template).render(style=style, **values).encode("utf-8", "replace")
+    return environment, Markup(loader.get_source(environment, "style.css")[0])  # noqa: S704  our own file
 
 
 # Figures: the colours and sizes that all share, and the picture with what it shows in words.

@@ -43,7 +43,10 @@ def measure_bounds(name: str, outcome: OutcomeKind | None) -> tuple[float, float
     """The smallest and the largest value of a measure; infinite where it has none."""
     if outcome is None:
         return named(name).bounds
-    return _family(name, outcome)[0].make(AskedMeasure(kind=outcome, pool_size=1)).bounds
+    family, _ = _family(name, outcome)
+    # they are the same for every class, and some measures are of one class alone
+    one = {"class": outcome.parts[0]} if "class" in family.options and outcome.parts else {}
+    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one)).bounds
 
 
 def _family(name: str, outcome: OutcomeKind | None = None) -> tuple[MeasureFamily, str]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from assay.evalcore.annotators.adjudication import plurality
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import BadInput
+from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.files.protocol import unreadable
 from assay.tasks.sources.reader import open_source
@@ -37,11 +38,10 @@ def labelled_rows(
     columns = list(dict.fromkeys([id_column, label_column, *more]))
     for batch in source.batches(columns):
         text = {name: as_text(batch.columns.column(i)) for i, name in enumerate(columns)}
-        labels = pc.utf8_trim_whitespace(text[label_column])
-        labels = pc.if_else(pc.equal(labels, ""), answers.empty, text[label_column])
+        labels = _with_meant_blanks(text[label_column], answers.empty)
         encoded = labels.dictionary_encode()
         means = [answers.spelled(written) for written in encoded.dictionary.to_pylist()]
-        meant = pa.array(means, pa.string()).take(encoded.indices)
+        meant = texts_of(means).take(encoded.indices)
         strange = pc.and_(pc.is_null(meant), pc.invert(without_value(labels)))
         if pc.any(strange).as_py():
             row = pc.index(strange, True).as_py()
@@ -52,6 +52,15 @@ def labelled_rows(
             )
         arrays = [text[id_column], meant, *(text[name] for name in more)]
         yield pa.RecordBatch.from_arrays(arrays, names=["id", "label", *(f"shown_{name}" for name in more)])
+
+
+def _with_meant_blanks(labels: pa.StringArray, empty: str | None) -> pa.StringArray:
+    """With `empty` for labels of white space alone; most files have none."""
+    encoded = labels.dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    if all(text.strip() for text in texts):
+        return labels
+    return texts_of([text if text.strip() else empty for text in texts]).take(encoded.indices)
 
 
 def no_answer(answers: AnswerKind) -> str:

@@ -14,10 +14,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.arrow import column_of
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.csv_rows import csv_batches, dialect, header
 from assay.tasks.sources.files.listing import file_at, list_files
@@ -155,13 +157,13 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
     for first, batch in _rows(file_at(path), format, _PICKERS, columns, wanted):
         here = [row for row in wanted if first <= row < first + batch.num_rows]
         if here:
-            found.append(batch.take(pa.array([row - first for row in here], pa.int64())))
+            found.append(batch.take(column_of(np.array(here, np.int64) - first, pa.int64())))
             numbers.extend(here)
     gone = sorted(set(wanted) - set(numbers))
     if gone:
         raise BadInput(f"{path}: has no row {gone[0] + 1} any more; restore the file as it was")
     place = {row: i for i, row in enumerate(numbers)}
-    order = pa.array([place[row] for row in rows], pa.int64())
+    order = column_of(np.array([place[row] for row in rows], np.int64), pa.int64())
     arrays = [_one_type([batch.column(i) for batch in found]).take(order) for i in range(len(columns))]
     return pa.Table.from_arrays(arrays, names=list(columns))
 

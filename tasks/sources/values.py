@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Bools, Floats
-from assay.tasks.arrow import missing_of, numbers_of
+from assay.tasks.arrow import missing_of, numbers_of, texts_of
 
 # what programs write where there is no value; whoever names a class so means the class
 NO_VALUE = frozenset((
@@ -44,7 +44,7 @@ def kind(type: pa.DataType) -> Kind:
 
 def without_value(values: pa.StringArray) -> pa.BooleanArray:
     """Which texts are missing, blank, or a word for no value."""
-    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=pa.array(sorted(NO_VALUE), pa.string()))
+    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=texts_of(sorted(NO_VALUE)))
     return pc.or_(pc.is_null(values), words)
 
 

@@ -6,7 +6,6 @@ from typing import Protocol
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
-from assay.evalcore.measures.registry import of_scores
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.two_classes.registry import METHODS, is_auto, method, methods_that
@@ -15,9 +14,10 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
+from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, of_probability
 from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.warm_start import problems_of_start, that_draw_alone, why_cold
 
 MOST_KNOWN = 100   # classes of outcomes that come by themselves
 
@@ -41,13 +41,19 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
         found = contradictions_of_outcome(spec, labels.outcome)
+        if spec.warm_start is not None:
+            why = why_cold(labels.outcome, pool, measures, method_name)
+            alone = () if why else that_draw_alone(labels.outcome, method_name)
+            found += problems_of_start(spec.name, spec.warm_start, why, alone)
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]
     else:
-        found = [*_of_measures(measures)]
+        found = [*of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
         found += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
+        found += [("desk." + key, f"{what} needs labels: {{positive: ..., negative: ...}}; leave it out")
+                  for key, what in desk.two_classes_only() if len(labels.answers.choices) > 2]
         if drive is not None and not method(method_name).capabilities.serves_several:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
@@ -76,7 +82,7 @@ def out_of_range(
     first = measures[0]
     try:
         low, high = (
-            first.of_two_classes() if labels.outcome is None else first.of(labels.outcome, 1)
+            first.of_two_classes(labels.one_class) if labels.outcome is None else first.of(labels.outcome, 1)
         ).bounds
     except BadInput:
         return []      # said already
@@ -131,17 +137,6 @@ def idle(
         )
 
 
-def not_watched(pool: Pool, measures: Sequence[MeasureChoice]) -> list[tuple[str, str]]:
-    """(key, what is wrong with it) of what monitors do not watch so far."""
-    found = [
-        (f"measure[{i}]", f"is {choice.name!r}, and monitors watch no curves so far; leave it out")
-        for i, choice in enumerate(measures) if of_scores(choice.name)
-    ]
-    if pool.cluster is not None:
-        found.append(("pool.cluster", "is not for monitors so far; leave it out"))
-    return found
-
-
 def contradictions_of_outcomes(
     outcomes: Outcomes | None, pool: Pool, labels: LabelsForm, *, of_monitor: bool
 ) -> list[tuple[str, str]]:
@@ -154,9 +149,9 @@ def contradictions_of_outcomes(
             f"labels that are one of several classes, at most {MOST_KNOWN}"
         return [("outcomes", f"need {needed} so far; leave them out")]
     found = []
-    if outcomes.otherwise not in (None, *labels.offered):
+    if outcomes.otherwise not in (None, *labels.answers.choices):
         found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "
-                                            f"({', '.join(labels.offered)})"))
+                                            f"({', '.join(labels.answers.choices)})"))
     days = outcomes.complete_after_days
     if days is not None and not of_monitor:
         found.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
@@ -190,10 +185,10 @@ def joined_by_row(
     ]
 
 
-def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]:
+def _of_measures(labels: LabelsForm, measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]:
     for i, choice in enumerate(measures):
         try:
-            choice.of_two_classes()
+            choice.of_two_classes(labels.one_class)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
 
@@ -203,21 +198,17 @@ def _of_method(
 ) -> list[tuple[str, str]]:
     chosen = method(method_name)
     found = _of_audit(method_name, pool, budget)
-    if chosen.asks_anew:
-        found.append(("method", f"is {method_name!r}, which asks about an item whenever it is drawn; only a "
-                                "replay does: leave out requery, and set desk.annotators_per_item for "
-                                "several answers about an item"))
-    if warm_start is not None and not chosen.capabilities.starts_warm:
-        found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
-                                    f"earlier labels; use {' or '.join(methods_that('starts_warm'))}, or "
-                                    "leave it out"))
-    elif warm_start is not None and warm_start.evaluation == name:
-        found.append(("warm_start", "names the evaluation itself; name an earlier one"))
-    elif warm_start is not None and warm_start.file and not chosen.capabilities.draws_alone:
-        able = " or ".join(methods_that("draws_alone"))
-        found.append((f"warm_start.{warm_start.key}", "holds labels of items that nobody knows how they were "
-                      f"chosen, and the estimates of method {method_name!r} would rest on them; use {able}, "
-                      "whose estimates rest on their own draws alone"))
+    if chosen.repeats_in_a_round:
+        found.append(("method", f"is {method_name!r}, which may ask about an item several times in a round; "
+                                "only a replay does: use requery=rounds, which asks about an item again in "
+                                "later rounds"))
+    if warm_start is not None:
+        why = None if chosen.capabilities.starts_warm else (
+            f"cannot be used by method {method_name!r}: its label model takes no earlier labels; use "
+            f"{' or '.join(methods_that('starts_warm'))}, or leave it out"
+        )
+        alone = chosen.capabilities.draws_alone
+        found += problems_of_start(name, warm_start, why, () if alone else methods_that("draws_alone"))
     if chosen.feature_tree is not None and not pool.features:
         found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
                                        "features; list columns of numbers, or cut by score: partition=csf"))
@@ -234,6 +225,24 @@ def _of_method(
                                       f"{able}, and this spec says {method_name!r}; use {able}, or, to "
                                       "compare systems, name the pool's own under `systems` too"))
     return found
+
+
+def asked_anew(
+    method_name: str, labels: LabelsForm, desk: DeskChoice, warm_start: WarmStart | None,
+    outcomes: Outcomes | None,
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of what would answer an item once and for all, where it is asked anew."""
+    if labels.outcome is not None or not method(method_name).asks_anew:
+        return []
+    why = f"and method {method_name!r}, which takes every answer for another draw: "
+    given = (
+        ("desk.annotators_per_item", desk.annotators_per_item > 1, "one person answers a draw; leave it out"),
+        ("desk.ask_again", desk.ask_again is not None and desk.ask_again.when != "never",
+         "an answer that surprises is a draw too; leave it out"),
+        ("warm_start", warm_start is not None, "labels bought before would answer every draw; leave it out"),
+        ("outcomes", outcomes is not None, "known outcomes would answer every draw; leave it out"),
+    )
+    return [(key, f"{why}{remedy}") for key, there, remedy in given if there]
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:

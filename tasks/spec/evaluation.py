@@ -37,23 +37,25 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.consistency import (
+    asked_anew,
     contradictions,
     contradictions_of_outcomes,
     idle,
     joined_by_row,
     never_met,
-    not_watched,
     out_of_range,
     unreachable,
 )
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
-from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
+from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, Singled, task_of
+from assay.tasks.spec.labels.one_of_several import class_against_the_rest
 from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_scores
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template
+from assay.tasks.spec.warm_start import why_cold
 
 # How the answers of people are waited for and made labels of, in a spec.
 
@@ -184,6 +186,9 @@ class Spec(Part):
             data = data | {"labels": Compared(labels)}
         elif isinstance(labels, dict) and (beside or curves):
             data = data | {"labels": Scored(labels)}
+        counted = class_against_the_rest(data)
+        if counted is not None:
+            data = data | {"labels": Singled(data["labels"], counted=counted)}
         if "task" in data["pool"]:
             return data
         task = task_of(data.get("labels"))
@@ -205,9 +210,8 @@ class Spec(Part):
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
+        problems += asked_anew(self.method, self.labels, self.desk, self.warm_start, self.outcomes)
         problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
-        if self.of_monitor:
-            problems += not_watched(self.pool, self.measure)
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
@@ -230,7 +234,14 @@ class Spec(Part):
     @property
     def starts_warm(self) -> bool:
         """Whether its label model can take labels of an earlier evaluation."""
-        return self.labels.outcome is None and self.chosen_method.capabilities.starts_warm
+        if self.labels.outcome is not None:
+            return why_cold(self.labels.outcome, self.pool, self.measure, self.method) is None
+        return self.chosen_method.capabilities.starts_warm
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether items are asked about again in later rounds, so that a budget may exceed the pool."""
+        return self.labels.outcome is None and self.chosen_method.asks_anew
 
     @property
     def knows_labels(self) -> bool:
@@ -240,8 +251,9 @@ class Spec(Part):
     @property
     def leading_measure(self) -> str:
         """The name of the first measure, with the class or the difference of two systems that it is of."""
-        kind = self.labels.outcome
+        kind, one = self.labels.outcome, self.labels.one_class
         name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
+        name = name if one is None else f"{name}({one})"
         baseline, *others = self.pool.compared or (None,)
         return f"{name} of {others[0]} minus {baseline}" if len(others) == 1 else name
 
@@ -273,7 +285,7 @@ class Spec(Part):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """The measures of two classes asked for, in order; `drive` or the method says which drive."""
-        found = tuple(choice.of_two_classes() for choice in self.measure)
+        found = tuple(choice.of_two_classes(self.labels.one_class) for choice in self.measure)
         if self.drive is None:
             return found
         return tuple(

@@ -85,10 +85,13 @@ class MeasureChoice(Part):
         }
         return {name: value for name, value in given.items() if value is not None}
 
-    def of_two_classes(self) -> Measure:
-        """The measure of a positive and a negative class. Raises BadInput where there is none."""
+    def of_two_classes(self, one_class: str | None = None) -> Measure:
+        """The measure of a positive and a negative class; one_class: the one of several that it may name.
+
+        Raises BadInput where there is none.
+        """
         for name in ("class", "k", "weights", "tolerance"):
-            if name in self.settings:
+            if name in self.settings and not (name == "class" and self.class_ == one_class):
                 raise BadInput(f"measure {self.name!r} takes `{name}` only with labels: {{classes: [...]}}")
         if self.at is not None:
             raise BadInput(f"measure {self.name!r} takes no `at`; pr_curve and roc_curve do")

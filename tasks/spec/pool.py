@@ -136,7 +136,7 @@ class Pool(Part):
     id: Column = Field(
         description="the column that names each item, unique in the pool; `row number` for a file without one"
     )
-    task: Literal["binary", "multiclass", "number", "tags", "preference", "scored"] = Field(
+    task: Literal["binary", "multiclass", "number", "tags", "preference", "scored", "one class"] = Field(
         default="binary", description="what people answer; follows from `labels` unless said"
     )
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")
@@ -318,6 +318,23 @@ def _several_classes(pool: Pool) -> None:
                     "or give a column for each class: {prefix: p_}")
 
 
+def _one_class(pool: Pool) -> None:
+    """Of several classes one, by a method of two classes."""
+    _beside_its_own(pool)
+    if pool.prediction is None:
+        raise wrong("needs `prediction`: a column of class names")
+    for key, remedy in (
+        ("score", "is of a positive class; of several give `probability`: {prefix: p_}, {class: column} or "
+                  "one column that holds the confidence in the prediction"),
+        ("threshold", "makes predictions of two classes, and `prediction` names those of several; leave it "
+                      "out"),
+        ("judge", "guesses labels for methods of any outcome; one of two classes looks at `probability`, or "
+                  "at predictions alone: leave it out"),
+    ):
+        if getattr(pool, key) is not None:
+            raise wrong(f"`{key}` {remedy}")
+
+
 def _numbers(pool: Pool) -> None:
     _not_of_two_classes(pool)
     if pool.probability is not None:
@@ -341,5 +358,5 @@ def _scored(pool: Pool) -> None:
 
 _BY_TASK: Mapping[str, Callable[[Pool], None]] = {
     "binary": _two_classes, "multiclass": _several_classes, "preference": _several_classes,
-    "number": _numbers, "tags": _tags, "scored": _scored,
+    "number": _numbers, "tags": _tags, "scored": _scored, "one class": _one_class,
 }

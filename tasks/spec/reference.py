@@ -11,7 +11,7 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
-_REPEATED = {"ComparedClasses", "ScoredClasses"}     # written as other forms of `labels` are
+_REPEATED = {"ComparedClasses", "ScoredClasses", "OneOfSeveral"}     # written as other forms of `labels` are
 _WORDS = {
     "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
     "object": "mapping", "null": "nothing",

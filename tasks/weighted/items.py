@@ -11,29 +11,10 @@ from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.judges import Judge
 from assay.tasks.pool.frozen import (
     FrozenRow,
-    judges_of,
     predictions_by_system,
-    predictions_of,
     probabilities_by_system,
-    probabilities_of,
 )
 from assay.tasks.spec.evaluation import Spec
-
-
-def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
-    """What the pool says of these items: prediction, the probability of each class and judges, as there are.
-
-    of_positive: the pool supplies the probability of the positive one of two classes.
-    """
-    supplied = probabilities_of(rows)
-    if of_positive:
-        positive = np.array([row.probability for row in rows], np.float64)
-        supplied = np.stack([1 - positive, positive], axis=1)
-    predicted = predictions_of(rows)
-    return Items(
-        prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
-        probability=supplied, judge=judges_of(rows),
-    )
 
 
 def with_predictions(items: Items, codes: Sequence[int]) -> Items:

@@ -1,15 +1,13 @@
-"""What curves and clusters cannot do is refused with the reason: segments, monitors, `assay estimate`."""
+"""What curves and clusters cannot do is refused with the reason: segments, `assay estimate`."""
 
 import csv
 
 import pytest
 import yaml
-from doubles.stream_of_classes import classes_data
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.monitor import MonitorSpec
 
 CURVE = {"name": "pr_curve", "class": "cat", "at": [0.5]}
 
@@ -37,8 +35,6 @@ def spec_of(folder, /, **changes):
     ({"measure": [CURVE], "pool_segments": ["region"]}, "'pr_curve' has no estimates by segment so far"),
     ({"measure": [{"name": "roc_auc", "class": "cat"}], "pool_segments": ["region"]},
      "'roc_auc' has no estimates by segment so far"),
-    ({"pool_cluster": "region", "pool_segments": ["region"]},
-     "$.pool.segments cannot be used with curves or clusters so far"),
     ({"measure": [CURVE], "pool_prediction": None, "pool_probability": None,
       "pool_systems": {n: {"prediction": "said"} for n in "ab"}}, "$.measure[0] 'pr_curve'"),
 ])
@@ -47,19 +43,6 @@ def test_in_segments_and_between_systems(tmp_path, changes, said):
     data["pool"] = {key: value for key, value in data["pool"].items() if value is not None}
     with pytest.raises(BadInput) as caught:
         Spec.from_json(data)
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(("changes", "pool", "said"), [
-    ({"measure": ["accuracy", CURVE]}, {}, "monitors watch no curves so far; leave it out"),
-    ({}, {"cluster": "region"}, "$.pool.cluster is not for monitors so far; leave it out"),
-    ({"method": "whole-clusters"}, {}, "$.pool.cluster is needed by method 'whole-clusters'"),
-])
-def test_in_monitors(tmp_path, changes, pool, said):
-    data = classes_data(tmp_path) | changes
-    data["pool"] |= pool
-    with pytest.raises(BadInput) as caught:
-        MonitorSpec.from_data(data, origin="monitor.yaml")
     assert said in str(caught.value)
 
 

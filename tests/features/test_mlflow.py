@@ -179,16 +179,19 @@ def chat(place, client):
     mlflow.set_tracking_uri(URI)
     mlflow.set_experiment("chat")
     judge, person = (mlflow.entities.AssessmentSource(*one) for one in (("LLM_JUDGE", "j"), ("HUMAN", "ann")))
+    traces = []
     for i in range(12):
         with mlflow.start_span("answer") as span:
             span.set_inputs({"messages": [{"role": "user", "content": f"{i} + 1?"}]})
             span.set_outputs({"choices": [{"message": {"role": "assistant", "content": str(i + 1)}}]})
-        mlflow.flush_trace_async_logging()
+        traces.append(span.trace_id)
+    mlflow.flush_trace_async_logging()
+    for i, trace in enumerate(traces):
         said = {"value": "yes" if i % 3 else "no", "rationale": "so"}
-        mlflow.log_feedback(trace_id=span.trace_id, name="correct", source=judge, **said)
-        mlflow.log_expectation(trace_id=span.trace_id, name="expected_response", value="2", source=person)
+        mlflow.log_feedback(trace_id=trace, name="correct", source=judge, **said)
+        mlflow.log_expectation(trace_id=trace, name="expected_response", value="2", source=person)
         if i < 4:
-            mlflow.log_feedback(trace_id=span.trace_id, name="right", value=i > 0, source=person)
+            mlflow.log_feedback(trace_id=trace, name="right", value=i > 0, source=person)
     with mlflow.start_run() as run:
         table = {"inputs": ["Why?", "How?"], "outputs": ["So.", "Thus."], "toxicity/v1/score": [0.1, 0.2]}
         mlflow.log_table(table, "eval_results_table.json")

@@ -69,7 +69,9 @@ def frame(kind: str) -> pd.DataFrame:
         }
     else:
         chance = 1 / (1 + np.exp(-3 * score))
-        made = {"score": score, "prediction": (score > 0.2).astype(int),
+        # few different scores: an area is cut at each
+        shown = np.round(2 * score) / 2 if kind == "two" else score
+        made = {"score": shown, "prediction": (score > 0.2).astype(int),
                 "other": (further["number"] > 0.2).astype(int)}
         made |= {"label_probability": chance} if kind == "annotators" else {
             "label": (rng.random(N) < chance).astype(int), "truth": (score > 0).astype(int)}

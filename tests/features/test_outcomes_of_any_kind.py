@@ -12,6 +12,7 @@ from doubles.stream import FIRST, after
 from doubles.stream_of_classes import classes_data
 from sklearn.metrics import f1_score, mean_squared_error, r2_score
 
+from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, Timing, advance, drive
 from assay.flows.evaluation.begin import begin_evaluation
@@ -60,6 +61,33 @@ def test_a_run_is_finished_verified_reported_and_the_same_again(tmp_path, kind):
     page = render_report(report_data(open_evaluation(store, kind), standing))["report.html"].decode()
     title = {"number": "Predictions and labels", "tags": "Tag by tag", "preference": "Who won"}[kind]
     assert f">{title}</h2>" in page
+
+
+@pytest.mark.parametrize("form", ["printed", "corrected"])
+def test_tags_by_appendix_d_run_live(tmp_path, form):
+    write_tags(tmp_path)
+    store, standing = run(
+        "tags", tmp_path, method=f"bernoulli:form={form}", measure=["micro_f1", "macro_f1_of_means", "f1"],
+        pool_segments=["predicted"],
+    )
+    assert (standing.state, standing.labels) == ("finished", 40)
+    assert {row.interval for row in standing.rows() if row.segment is None} == {"beta"}
+    assert all(row.lower <= row.value <= row.upper for row in standing.rows() if row.segment is None)
+    assert verify(store, "tags").differences == ()
+    page = render_report(report_data(open_evaluation(store, "tags"), standing))["report.html"].decode()
+    assert "beta interval" in page
+    everything = {"budget": {"labels": N}, "batch_size": 50}
+    _, labelled_out = run("tags", tmp_path, method=f"bernoulli:form={form}", **everything)
+    assert all(row.lower == row.value == row.upper for row in labelled_out.rows())
+
+
+@pytest.mark.parametrize(("kind", "method", "why"), [
+    ("number", "bernoulli:form=printed", "is for tags, not for number"),
+    ("tags", "bernoulli:trust=0.8", "trust is for tags with form="),
+])
+def test_what_appendix_d_has_nothing_for_is_refused(tmp_path, kind, method, why):
+    with pytest.raises(BadInput, match=why):
+        Spec.from_json(spec_of(kind, tmp_path, method=method))
 
 
 def test_labelled_out_the_values_are_those_of_scikit_learn(tmp_path):

@@ -17,7 +17,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.stores.memory import MemoryStore
 
-TIMES = {"folder": 20, "s3": 8}
+TIMES = {"folder": 8, "s3": 4}
 
 
 @pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.services)])

@@ -2,7 +2,7 @@
 
     python -m golden                     all cases, in golden.json; files beside it are removed
     python -m golden new                 those that no file has, in the file of this platform
-    python -m golden FILE [BEGINNING]    to a file elsewhere, those whose names begin so
+    python -m golden FILE [BEGINNING ...]  to a file elsewhere, those whose names begin so
 
 The same under other kernels of BLAS (`golden.kernels`) tells what follows a rounding.
 """
@@ -25,14 +25,14 @@ def _answers(wanted: Callable[[str], bool], threads: int | None = 1) -> dict[str
         return {name: plain(case()) for name, case in cases(Path(folder)).items() if wanted(name)}
 
 
-def main(where: str = "", beginning: str = "") -> None:
+def main(where: str = "", *beginnings: str) -> None:
     """Run the cases and write what came out."""
     if where == "new":
         path, known = file_of_this_platform(), recordings()
         before = json.loads(path.read_text())["cases"] if path.exists() else {}
         write_answers(path, before | _answers(lambda name: name not in known))
     elif where:
-        write_answers(Path(where), _answers(lambda name: name.startswith(beginning), threads=None))
+        write_answers(Path(where), _answers(lambda name: name.startswith(beginnings or ""), threads=None))
     else:
         write_answers(FIRST, _answers(lambda name: True))
         for other in set(FOLDER.glob("golden*.json")) - {FIRST}:
@@ -40,4 +40,4 @@ def main(where: str = "", beginning: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:])

@@ -4,7 +4,6 @@ clusters, systems compared, segments, whole clusters, monitors, and replays.
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import numpy as np
 import pandas as pd
 from doubles import outcomes, small_pool, systems
 from doubles.classes import spec_of_classes, write_pool
-from doubles.stream import FIRST, after
-from doubles.stream_of_classes import a_monitor_of_classes, classes_data, write_classes
+from doubles.stream import after
+from doubles.stream_of_classes import a_monitor_of_classes, write_classes
+from doubles.stream_of_kinds import MEANS, WRITERS, stream_of
 from doubles.stream_of_systems import a_monitor_of_systems, write_systems
 from golden.answers import of_evaluation, of_history
 
@@ -29,11 +29,6 @@ from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
 CURVE = [{"name": "pr_curve", "at": [0, 0.6, 1.2]}, "roc_auc", "average_precision", "f1"]
-# of each kind: a mean of items, and a limit that it keeps
-MEANS = {"number": "mae", "tags": "jaccard", "preference": "win_rate", "grades": "mean"}
-LEAST = {"number": 0.5, "tags": 0.1, "preference": 0.1, "grades": 2}
-
-_WRITERS: Mapping[str, Callable[..., Any]] = {**outcomes.WRITERS, "grades": outcomes.write_grades}
 
 Case = Callable[[], dict[str, Any]]
 
@@ -53,7 +48,7 @@ def _classes(folder: Path, **changes: Any) -> dict[str, Any]:
 
 def _outcome(kind: str, folder: Path, **changes: Any) -> dict[str, Any]:
     folder.mkdir(parents=True)
-    _WRITERS[kind](folder)
+    WRITERS[kind](folder)
     if {"pool_cluster", "pool_segments"} & set(changes):
         _with_groups(folder / "pool.csv")
     return _run(outcomes.spec_of(kind, folder, **changes))
@@ -92,18 +87,7 @@ def _monitor(
 
 def _monitor_of(kind: str, folder: Path) -> dict[str, Any]:
     """Six days of a kind, one pool a day, with a limit that every day keeps."""
-    parts = outcomes.spec_of(kind, folder)
-    for d in range(6):
-        own, day = folder / str(d), FIRST + timedelta(days=d)
-        own.mkdir(parents=True)
-        _WRITERS[kind](own, seed=d)
-        for source, name in (("pool.csv", "predictions"), ("labels.csv", "labels")):
-            text = (own / source).read_text(encoding="utf-8").replace("item-", f"{d}-item-")
-            (folder / f"{name}-{day}.csv").write_text(text, encoding="utf-8")
-    data = classes_data(
-        folder, labels=parts["labels"], measure=[MEANS[kind]], threshold={"min": LEAST[kind]}, name=kind,
-    )
-    data["pool"] = {**parts["pool"], "source": data["pool"]["source"]}
+    data = stream_of(kind, folder, 6)
     store, watched = MemoryStore(), MonitorSpec.from_data(data, origin="the golden file")
     register(store, watched)
     tick(store, watched.name, now=after(6))
@@ -112,7 +96,7 @@ def _monitor_of(kind: str, folder: Path) -> dict[str, Any]:
 
 def _replay(kind: str, folder: Path) -> dict[str, Any]:
     folder.mkdir(parents=True)
-    _WRITERS[kind](folder)
+    WRITERS[kind](folder)
     spec = outcomes.spec_of(kind, folder)
     columns = {name: spec["pool"][name] for name in ("prediction", "judge") if name in spec["pool"]}
     if "probability" in spec["pool"]:

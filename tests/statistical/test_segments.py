@@ -10,12 +10,17 @@ from scipy.stats import binom, norm
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
 from assay.evalcore.evaluation.state import Question, before_any_label
-from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.registry import measure, outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.evalcore.recalibration.prior import CONFIGURATIONS
+from assay.evalcore.weighted.segments import estimates_by_segment
 
 Z = norm.isf(1e-6 / 2)
 
@@ -185,3 +190,106 @@ def test_recall_of_a_rare_class_is_not_claimed_from_segments_with_few_labels():
         got, _ = by_segment(method("bernoulli-online"), pool, segment, seed, ["recall"], rounds=2, size=40)
         assert {e.interval for e in got} == {"too few labels"}
         assert {(e.lower, e.upper) for e in got} == {(0.0, 1.0)}
+
+
+# Two systems in segments: 3 classes, the new one repairs and breaks items of the old one.
+
+def two_systems(seed, *, better, n=2000):
+    """The truth and both predictions; better: share of the differing items that the new one gets right.
+
+    With one half, as many are repaired as are broken in every segment, so its true differences are 0.
+    """
+    rng = np.random.default_rng(seed)
+    segment = np.arange(n) % 3
+    truth = rng.choice(3, n, p=[0.6, 0.3, 0.1])
+    old = np.where(rng.random(n) < 0.25, (truth + 1) % 3, truth)
+    new = old.copy()
+    for s in range(3):
+        right, wrong = (np.flatnonzero((segment == s) & ((old == truth) == hit)) for hit in (True, False))
+        repaired = rng.choice(wrong, round(60 * better), replace=False)
+        broken = rng.choice(right, 60 - len(repaired), replace=False)
+        new[repaired], new[broken] = truth[repaired], (truth[broken] + 2) % 3
+    return truth.astype(float), Items(prediction=np.stack([old, new], axis=1).astype(float)), segment
+
+
+def rows_by_segment(seed, how, truth, items, segment, labels):
+    """Rows of accuracy, and of its differences between systems, after one evaluation."""
+    kind, systems = Classes(("a", "b", "c")), range(items.systems)
+    by_system = [[outcome_measure("accuracy", kind, len(truth), system=s) for s in systems]]
+    stack, chosen = Stack(kind=kind, measures=side_by_side(by_system)), outcome_method(how)
+    cut = chosen.cut(stack, items)
+    question = Question(method=chosen, measures=stack, cells=cut.cells, confidence=0.95, seed=seed,
+                        evaluation="systems", systems=("old", "new")[: items.systems])
+    order = np.argsort(cut.cell, kind="stable")
+    offset = np.cumsum(cut.cells.size) - cut.cells.size
+    state, rounds = before_any_label(question), []
+    while state.labels < labels:
+        p = plan(question, state, min(100, labels - state.labels))
+        at = order[offset[p.cell] + p.rank]
+        rounds.append(LabelledRound(plan=p, code=truth[at], items=items.at(at), segment={"s": segment[at]},
+                                    new=np.ones(len(at), bool)))
+        state = observe(question, state, p, truth[at], items.at(at))
+    sizes = {str(s): int((segment == s).sum()) for s in np.unique(segment)}
+    return estimates_by_segment(question, state, rounds, {"s": sizes})
+
+
+def in_segments(seed, how, *, better, labels=300):
+    """Rows of every difference in accuracy, and its true values, after one evaluation."""
+    truth, items, segment = two_systems(seed, better=better)
+    rows = [row for row in rows_by_segment(seed, how, truth, items, segment, labels) if row.versus]
+    right = items.prediction == truth[:, None]
+    return rows, [float(right[segment == s, 1].mean() - right[segment == s, 0].mean()) for s in range(3)]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("how", ["recalibrated", "passive"])
+def test_intervals_of_differences_in_segments_cover(how):
+    found = [in_segments(seed, how, better=0.7) for seed in range(60)]
+    pairs = [(row, truth) for rows, truths in found for row, truth in zip(rows, truths, strict=True)]
+    told = [(row, truth) for row, truth in pairs if row.value is not None]
+    assert len(told) > 60
+    missed = sum(not row.lower <= truth <= row.upper for row, truth in told)
+    # more with a chance of one in a million, if each misses 1 time in 20
+    assert missed <= binom.isf(1e-6, len(told), 0.05)
+    width = np.mean([row.upper - row.lower for row, _ in told])
+    error = np.sqrt(np.mean([(row.value - truth) ** 2 for row, truth in told]))
+    assert width < 8 * error, "4 would be that of a normal error"
+
+
+@pytest.mark.statistical
+def test_of_systems_that_are_alike_in_every_segment_hardly_any_is_called_better():
+    runs = 60
+    found = [in_segments(1000 + seed, "recalibrated", better=0.5) for seed in range(runs)]
+    assert all(truth == pytest.approx(0) for _, truths in found for truth in truths)
+    called = sum(any(row.comparison.verdict != "open" for row in rows) for rows, _ in found)
+    # the chance of one or more among the three segments is at most 1 in 20
+    assert called <= binom.isf(1e-6, runs, 0.05)
+
+
+def clustered_in_segments(seed, how, *, clusters, size, correlation, labels):
+    """Rows of the accuracy of segments, made of clusters of one size; in the population it is 0.8."""
+    rng = np.random.default_rng(seed)
+    odds = (1 - correlation) / correlation
+    cluster = np.repeat(np.arange(clusters), size)
+    right = rng.random(len(cluster)) < rng.beta(0.8 * odds, 0.2 * odds, clusters)[cluster]
+    truth = rng.choice(3, len(cluster), p=[0.6, 0.3, 0.1]).astype(float)
+    segment = rng.choice(2, clusters, p=[0.7, 0.3])[cluster]
+    items = Items(
+        prediction=np.where(right, truth, (truth + 1) % 3)[:, None], cluster=cluster.astype(float)[:, None],
+    )
+    return rows_by_segment(seed, how, truth, items, segment, labels)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("how", ["recalibrated", "whole-clusters"])
+def test_intervals_of_segments_over_clusters_cover_the_population(how):
+    told = [
+        row for seed in range(60)
+        for row in clustered_in_segments(seed, how, clusters=60, size=10, correlation=0.3, labels=200)
+        if row.value is not None
+    ]
+    assert len(told) > 60
+    missed = sum(not row.lower <= 0.8 <= row.upper for row in told)
+    assert missed <= binom.isf(1e-6, len(told), 0.05)
+    # taken for independent, the labels would be worth more than they are
+    assert np.mean([row.upper - row.lower for row in told]) < 0.5

@@ -6,7 +6,7 @@ All work on R repeats at once (R = 1 live), draw without replacement, and see ou
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from assay.evalcore.methods.any_outcome.state import (
     loss_table,
 )
 from assay.evalcore.methods.settings import changed_settings
-from assay.evalcore.outcomes.base import UNDECIDED, is_outcome
+from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
@@ -56,12 +56,20 @@ class OutcomeMethod(ABC):
     draws_by_measure: ClassVar[bool] = True   # its draws follow the measures that drive
     needs_clusters: ClassVar[bool] = False   # it draws whole clusters, which the pool has to name
     asks_anew: ClassVar[bool] = False
+    repeats_in_a_round: ClassVar[bool] = False
     negatively_associated: ClassVar[bool] = False
 
     @property
     def written(self) -> str:
         """The name with its settings, which gives the same method again."""
         return self.name + changed_settings(self)
+
+    def as_set(self) -> "OutcomeMethod":
+        """The method that these settings ask for; of another class where they ask for another estimator.
+
+        Raises BadInput for settings that would change nothing.
+        """
+        return self
 
     @property
     def holds_at_every_look(self) -> bool:
@@ -222,6 +230,24 @@ class OutcomeMethod(ABC):
         """The numbers of the measures, part by part."""
         found = self.estimate(state, confidence)
         return [found.number(q) for q in range(found.value.shape[1])]
+
+
+@runtime_checkable
+class StartsWarm(Protocol):
+    """A method whose label model takes labels of other pools, as pseudo-labels of its cells."""
+
+    # whether what it starts from steers draws alone, and is in no estimate
+    draws_alone: ClassVar[bool]
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, K or 2) of items of other pools, for `first_state`; code, weight (n,): what each was labelled,
+        and what that is worth.
+
+        Raises BadInput for cells of another method.
+        """
+        ...
 
 
 def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> Design:

@@ -78,22 +78,6 @@ class NeymanSample(StratifiedSample):
 
 
 @dataclass(frozen=True, slots=True)
-class BernoulliSample(NeymanSample):
-    """Each item by its own guessed pull."""
-
-    name: ClassVar[str] = "bernoulli"
-    says: ClassVar[str] = "Each item with a chance by its expected influence."
-    interval: ClassVar[str] = "weighted"
-    single_draws: ClassVar[bool] = False
-    least: ClassVar[float] = np.inf
-
-    def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Fine cells of items with alike pull."""
-        found = profile(pool)
-        return cut(pool, found, _Pull(found), FINE).cells
-
-
-@dataclass(frozen=True, slots=True)
 class Together:
     """All items are alike."""
 
@@ -106,10 +90,13 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pull:
+class OfPull:
+    """Items by their pull alone."""
+
     found: By
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
+        """Of the items of a shard."""
         found = self.found(stack, items)
         return replace(found, group=np.zeros(len(items), np.int64), score=found.pull)
 
@@ -150,11 +137,14 @@ class _Strata:
 # weighs 1/π, normalised (Hájek 1971).
 
 @dataclass(frozen=True, slots=True)
-class StaticSample(BernoulliSample):
+class StaticSample(NeymanSample):
     """The static optimal proposal."""
 
     name: ClassVar[str] = "static-is"
     says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
+    interval: ClassVar[str] = "weighted"
+    single_draws: ClassVar[bool] = False
+    least: ClassVar[float] = np.inf
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool."""

@@ -91,6 +91,29 @@ def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
     return np.asarray(np.einsum("b,nbp->np", first / first.sum(), kind.guesses(items)))
 
 
+def evidence_by_leaf(
+    kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+) -> Floats:
+    """Pseudo-labels (C, K) of cells by class, of n items of other pools; code, weight (n,).
+
+    Each goes to the cell of its prediction whose mean probabilities are nearest (Hellinger); where nothing is
+    predicted so, to the nearest of all.  Raises BadInput for cells of another method.
+    """
+    if cells.chance is None:
+        raise BadInput("the pool was not cut into leaves, and takes no earlier labels; freeze it anew")
+    found = np.zeros(cells.chance.shape)
+    root = np.sqrt(cells.chance / cells.chance.sum(axis=1, keepdims=True))
+    first = kind.first_weights(items)
+    for where, piece in items.chunks(1 + _AT_ONCE // len(root)):
+        p = expected_phi(kind, piece, first)
+        alike = steady(np.sqrt(p / p.sum(axis=1, keepdims=True)) @ root.T)     # (n, C)
+        if piece.systems and cells.said.shape[1]:
+            so = kind.said(piece.prediction[:, 0]) @ (cells.said[:, 0] > 0).T.astype(np.float64) > 0
+            alike = np.where(so | ~so.any(axis=1, keepdims=True), alike, -1.0)
+        np.add.at(found, (first_largest(alike), code[where].astype(np.int64)), weight[where])
+    return found
+
+
 def told_apart(pool: MeasuredPool) -> Ints:
     """(K,) the number of the lump that each class is in: classes of one lump pull alike at every number.
 

@@ -40,7 +40,7 @@ from assay.evalcore.methods.any_outcome.dirichlet_importance import (
     tree_proposal,
     weighed,
 )
-from assay.evalcore.methods.any_outcome.dirichlet_leaves import leaves, lumped
+from assay.evalcore.methods.any_outcome.dirichlet_leaves import evidence_by_leaf, leaves, lumped
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     between,
@@ -60,6 +60,8 @@ from assay.evalcore.methods.any_outcome.state import (
     first_sample,
 )
 from assay.evalcore.methods.two_classes.dirichlet import Branches, TreeSettings
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import feature_tree
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -101,12 +103,17 @@ class TreeOfClasses(TreeSettings, Sampled):
         return leaves(pool, self.partition, self.n_leaves())
 
     def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
+        evidence: Floats | None = None,
     ) -> ClassTreeState:
-        """The prior, which is the same in every repeat."""
+        """The prior, which is the same in every repeat; with pseudo-labels (C, K) on top."""
         one = self._unlabelled(stack, cells, 1, table)
-        joint = np.repeat(self.learned(one), repeats, axis=0)
         plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats, table)
+        if evidence is not None:
+            more = one.tree.by_leaf(lumped(evidence, one.lump)[None])[0]
+            tree = replace(one.tree, prior=one.tree.prior + more)
+            one, plain = replace(one, tree=tree), replace(plain, tree=tree)
+        joint = np.repeat(self.learned(one), repeats, axis=0)
         return replace(plain, joint=joint, touched=touched_by(one))
 
     def _unlabelled(
@@ -260,7 +267,21 @@ class ClassTree(TreeOfClasses):
         "from the labels, expects them to add to the error."
     )
 
+    draws_alone: ClassVar[bool] = True
+
     branches: Branches = "means"   # `modes`: eq. 11 as printed
+
+    def first_state(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    ) -> ClassTreeState:
+        """See OutcomeMethod; evidence (C, K): pseudo-labels on top of the prior."""
+        return self.start(measures, cells, repeats, evidence=evidence)
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, K). See `StartsWarm`."""
+        return evidence_by_leaf(kind, cells, items, code, weight)
 
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The deterministic form; labelled items are known."""

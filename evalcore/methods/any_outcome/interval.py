@@ -12,7 +12,7 @@ from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen
 from assay.evalcore.reproducible import is_nothing, stream
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.types import Bools, Floats, Ints
 
 _STEP = 1e-5
 _AT_ONCE = 10**7   # numbers worked on together
@@ -208,10 +208,14 @@ def between(
     z = z + np.einsum("rnd,rqd->rnq", table.known[state.item] - risk[:, None, state.stack.size :],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     numbers, cluster = np.unique(table.cluster, return_inverse=True)
-    where = cluster.ravel()[state.item]
+    return between_clusters(cluster.ravel()[state.item], len(numbers), stands, z, total)
+
+
+def between_clusters(where: Ints, number: int, stands: Floats, z: Floats, total: Floats) -> Between:
+    """B of labels in clusters `where` (R, n), of so many: stands, z (R, n, Q) and total as above."""
     stands = stands[..., None]
-    parts = sums(where, stands * z, len(numbers))
-    items = sums(where, stands, len(numbers))
+    parts = sums(where, stands * z, number)
+    items = sums(where, stands, number)
     m = (items > 0).sum(axis=1)                                     # (R, 1)
     size = items.sum(axis=1) ** 2 / np.maximum((items**2).sum(axis=1), 1e-12)
     squares = (parts**2).sum(axis=1) * m / np.maximum(m - 1, 1)

@@ -15,19 +15,21 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
 from assay.evalcore.methods.any_outcome.sampled import Sampled
-from assay.evalcore.methods.any_outcome.score_cells import along_a_score
+from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
 from assay.evalcore.methods.any_outcome.state import (
+    Axis,
     LossTable,
     OutcomeCells,
     OutcomeEstimates,
     SampleState,
 )
 from assay.evalcore.methods.settings import Share
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
 CELLS = 60
-EVEN = 0.25       # of the allocation, spread evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class Guesses(Sampled):
         """Root of the guessed spread of an item's pull, and a part even."""
         root = np.sqrt(state.cells.spread @ state.stack.weight)
         wanted = state.cells.size * state.cells.relevant
-        mean = (root * wanted).sum() / max(int(wanted.sum()), 1)
-        return np.broadcast_to((1 - EVEN) * root + EVEN * mean, state.labelled.shape)
+        mean, even = (root * wanted).sum() / max(int(wanted.sum()), 1), state.stack.kind.even_share
+        return np.broadcast_to((1 - even) * root + even * mean, state.labelled.shape)
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
@@ -70,6 +72,8 @@ class RecalibratedSample(Sampled):
     interval_note: ClassVar[str] = (
         f"Of one class against the rest: {ScoreModel.interval_note} Of anything else: {Guesses.interval_note}"
     )
+
+    draws_alone: ClassVar[bool] = False      # its estimates use the label model
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
     anytime: bool = False     # a confidence sequence
@@ -97,6 +101,24 @@ class RecalibratedSample(Sampled):
         """The state before any label."""
         chosen = Guesses() if cells.axis is None else self._scored
         return chosen.start(stack, cells, repeats, table)
+
+    def first_state(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    ) -> SampleState:
+        """See OutcomeMethod. Raises BadInput for evidence where nothing lies along a score."""
+        if evidence is None or cells.axis is None:
+            return Sampled.first_state(self, cells, measures, repeats, evidence)
+        return self._scored.start(measures, cells, repeats, evidence=evidence)
+
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, 2) by whether items are of the class that the score is of. See `StartsWarm`."""
+        if cells.axis is None:
+            raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
+        axis = Axis.from_array(cells.axis)
+        label = (code == axis.part).astype(np.int64)
+        return evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight)
 
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""

@@ -11,12 +11,12 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.registry import measure_names
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import (
-    BernoulliSample,
     NeymanSample,
     PassiveSample,
     StaticSample,
     StratifiedSample,
 )
+from assay.evalcore.methods.any_outcome.bernoulli_sample import BernoulliSample
 from assay.evalcore.methods.any_outcome.dirichlet_tree import ClassTree, ClassTreeStochastic
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
 from assay.evalcore.methods.any_outcome.whole_clusters import WholeClusters
@@ -43,7 +43,7 @@ def outcome_method(name: str) -> OutcomeMethod:
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join([AUTO, *METHODS])}"
         raise UnknownName(f"unknown method {name!r} for this kind of outcome; {hint}")
     chosen = next(iter(METHODS.values())) if base == AUTO else METHODS[base]
-    return chosen if name == base else replace(chosen, **settings_of(chosen, name))
+    return chosen if name == base else replace(chosen, **settings_of(chosen, name)).as_set()
 
 
 def outcome_method_for(name: str, kind: OutcomeKind) -> OutcomeMethod:

@@ -23,7 +23,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
 from assay.evalcore.pool.strata import assign, log_density
 from assay.evalcore.recalibration.quantities import CellGroups, OfConfusion, Quantity
-from assay.evalcore.reproducible import first_largest, is_nothing
+from assay.evalcore.reproducible import first_largest, is_nothing, steady
 from assay.evalcore.types import Bools, Floats, Ints
 
 STRATA = 64
@@ -90,15 +90,60 @@ def _stands_equal(stack: Stack) -> bool:
     return stack.kind.counted is None and all(part is None for m in stack.measures for part in m.parts)
 
 
-def _says(stack: Stack, items: Items, part: int) -> Bools:
+def _says(kind: OutcomeKind, items: Items, part: int) -> Bools:
     """(n,) whether the class is predicted; of items without a prediction, whether it is likeliest."""
     if items.systems:
         return np.asarray(items.prediction[:, 0] == part)
-    first = stack.kind.first_weights(items)
+    first = kind.first_weights(items)
     says = np.zeros(len(items), np.bool_)
     for where, piece in items.chunks():
-        says[where] = first_largest(np.einsum("b,nbp->np", first, stack.kind.guesses(piece))) == part
+        says[where] = first_largest(np.einsum("b,nbp->np", first, kind.guesses(piece))) == part
     return says
+
+
+def _score(kind: OutcomeKind, items: Items, part: int) -> Floats:
+    """(n,) higher where the class is likelier."""
+    if items.score is not None:     # it is of the last class
+        score = items.score[:, 0]
+        return np.asarray(score if part == kind.width - 1 else -score, np.float64)
+    if items.probability is not None:
+        return np.asarray(logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE)))
+    others = _others(items) == part
+    mine = _says(kind, items, part)
+    return np.asarray((2.0 * mine + others.sum(axis=1)) / (2 + others.shape[1]) - 0.5)
+
+
+def _probability(kind: OutcomeKind, items: Items, part: int) -> Floats:
+    """(n,) as supplied; by the score where it is not."""
+    if items.probability is None:
+        return np.asarray(expit(_score(kind, items, part)))
+    return np.asarray(items.probability[:, part] / items.probability.sum(axis=1), np.float64)
+
+
+def place_on_score(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, Ints]:
+    """Where items of any pool lie along the score of a class: the log-odds (n,) of the probability that they
+    are supplied with, or that follows from their score, and whether the class is predicted (n,)."""
+    odds = logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE))
+    return np.asarray(odds), _says(kind, items, part).astype(np.int64)
+
+
+def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weight: Floats) -> Floats:
+    """(C, 2) pseudo-labels of cells by label, of M items of other pools.
+
+    odds, predicted (M,): `place_on_score`; label (M,): 1 where they are of the class; weight (M,): what each
+    is worth.  Each goes to the cell of its prediction whose mean probability is nearest in log-odds; where
+    nothing is predicted so, to the nearest of all.
+    """
+    found = np.zeros((len(axis.score), 2))
+    middle = logit(np.clip(axis.probability, _SURE, 1 - _SURE))
+    for f in (0, 1):
+        here, cells = np.flatnonzero(predicted == f), np.flatnonzero(axis.prediction == f)
+        cells = cells if len(cells) else np.arange(len(middle))
+        order = cells[np.argsort(steady(middle[cells]), kind="stable")]
+        between = steady((middle[order][1:] + middle[order][:-1]) / 2)
+        cell = order[np.searchsorted(between, steady(odds[here]))]
+        np.add.at(found, (cell, label[here]), weight[here])
+    return found
 
 
 def _others(items: Items) -> Floats:
@@ -113,7 +158,7 @@ class _Predicted:
 
     def __call__(self, stack: Stack, items: Items) -> Ints:
         """(2,) items of which another class, and this one, is predicted."""
-        positive = int(_says(stack, items, self.part).sum())
+        positive = int(_says(stack.kind, items, self.part).sum())
         return np.array([len(items) - positive, positive])
 
 
@@ -126,21 +171,7 @@ class _AlongAxis:
 
     def score(self, stack: Stack, items: Items) -> Floats:
         """(n,) higher where the class is likelier."""
-        if items.score is not None:     # it is of the last class
-            score = items.score[:, 0]
-            return np.asarray(score if self.part == stack.kind.width - 1 else -score, np.float64)
-        if items.probability is not None:
-            return np.asarray(logit(np.clip(self.probability(stack, items), _SURE, 1 - _SURE)))
-        others = _others(items) == self.part
-        mine = _says(stack, items, self.part)
-        return np.asarray((2.0 * mine + others.sum(axis=1)) / (2 + others.shape[1]) - 0.5)
-
-    def probability(self, stack: Stack, items: Items) -> Floats:
-        """(n,) as supplied; by the score where it is not."""
-        if items.probability is None:
-            return np.asarray(expit(self.score(stack, items)))
-        found = items.probability[:, self.part] / items.probability.sum(axis=1)
-        return np.asarray(found, np.float64)
+        return _score(stack.kind, items, self.part)
 
     def codes(self, stack: Stack, items: Items) -> Ints:
         """(n,) a number for every stratum, band and pattern of predictions, rising along the axis."""
@@ -165,7 +196,7 @@ class _AlongAxis:
         for where, piece in items.chunks(1024):
             n, others = len(piece), _others(piece) == self.part
             votes = others.mean(axis=1) if others.shape[1] else np.zeros(n)
-            columns = [self.score(stack, piece), self.probability(stack, piece), votes]
+            columns = [self.score(stack, piece), _probability(stack.kind, piece, self.part), votes]
             losses = [stack.of(piece, phi) for phi in self._outcomes(stack, n)]
             member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
             total += np.asarray(member @ np.column_stack([*columns, *losses]))
@@ -183,7 +214,7 @@ class _AlongAxis:
             level = others @ (1 << np.arange(others.shape[1]))
         else:
             level = others.sum(axis=1) * (LEVELS - 1) // others.shape[1]
-        return np.asarray(_says(stack, items, self.part) * 2 * LEVELS + level, np.int64)
+        return np.asarray(_says(stack.kind, items, self.part) * 2 * LEVELS + level, np.int64)
 
     @staticmethod
     def _bands(stack: Stack) -> list[Bands]:

@@ -39,7 +39,7 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.combine import weighted_quantiles
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
@@ -109,15 +109,17 @@ class ScoreModel(Sampled):
         return score_cells(pool)
 
     def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
+        evidence: Floats | None = None,
     ) -> ScoreState:
-        """The prior mixture."""
+        """The prior mixture; after pseudo-labels (C, 2) of items of another class and of this one."""
         plain, axis, loss = first_sample(stack, cells, repeats, table), *_axis_of(cells, stack.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
         )), votes=axis.votes)
         model, nothing = label_model(shape, CONFIGURATIONS), np.zeros((repeats, cells.n_cells))
+        model = model if evidence is None else warmed(model, evidence)
         asked = tuple(quantities_asked(stack, cells, axis, loss))
         return ScoreState(
             **{f.name: getattr(plain, f.name) for f in fields(plain)},

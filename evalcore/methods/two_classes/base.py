@@ -72,6 +72,11 @@ class MethodState:
         return np.asarray(self.labelled.sum(axis=(1, 2)))
 
     @property
+    def told(self) -> Ints | Floats:
+        """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers."""
+        return self.labelled
+
+    @property
     def wanted(self) -> Ints:
         """Unlabelled items (R, C) whose label can change a measure."""
         return np.asarray(self.left * relevant_cells(self.measures, self.cells))
@@ -246,6 +251,11 @@ class Method(ABC):
     @property
     def asks_anew(self) -> bool:
         """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
+        return False
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        """Whether a round may ask about an item several times: a replay can, people cannot."""
         return False
 
     def start_from(

@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.inclusion import coins, inclusion, predicted_error, systematic, waterfill
+from assay.evalcore.design.inclusion import (
+    coins,
+    inclusion,
+    predicted_error,
+    rising_inclusion,
+    systematic,
+    waterfill,
+)
 from assay.evalcore.design.proposal import (
     centred_pull,
     fine_edges,
@@ -125,6 +132,7 @@ class Bernoulli(BernoulliDesign):
     """The published design, one-shot in the paper, here in batches that add up to the same design."""
 
     name: str = "bernoulli"
+    epsilon: float = 0.0           # ε of footnote 3, added to every h² of the variance
     covered: ClassVar[str] = (
         "The paper's beta interval, as wide as what no label has shown may reach. "
         + covered((97, 92, 96, 97), (100, 100, 98, 100))
@@ -147,10 +155,7 @@ class Bernoulli(BernoulliDesign):
 
     def heads(self, state: BernoulliState, size: Ints) -> Floats:
         """Raise every b along μ h until `size` (R,) more items are expected."""
-        rest = np.maximum(1 - state.inclusion, 1e-12)
-        # an item that is certain has been labelled, unless it was set aside: no more water for it
-        growth = np.where(state.inclusion < 1, state.influence / rest, 0.0)
-        return waterfill(growth, state.left, size)
+        return rising_inclusion(state.inclusion, state.influence, state.left, size)
 
     def propose(self, state: BernoulliState, size: Ints) -> CountedDesign:
         """As far along μ h as `size` (R,) labels go."""
@@ -172,7 +177,7 @@ class Bernoulli(BernoulliDesign):
         """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
-        found = [estimate_of_totals(m, totals, confidence, "beta") for m in state.measures]
+        found = [estimate_of_totals(m, totals, confidence, "beta", self.epsilon) for m in state.measures]
         caught = -np.log1p(-np.minimum(state.inclusion, 1 - 1e-12))
         first, *others = with_hidden_labels(state, found, totals.table, caught, confidence)
         return [replace(first, diagnostics={"predicted_variance": self.predicted_variance(state)}), *others]

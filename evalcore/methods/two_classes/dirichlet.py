@@ -4,13 +4,14 @@ every tree.
 Adaptive importance sampling with a Dirichlet(-tree) label model (Marchant & Rubinstein 2021).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, independent, with_replacement
+from assay.evalcore.design.draws import Draws, independent, with_replacement, without_replacement
+from assay.evalcore.design.inclusion import systematic, waterfill
 from assay.evalcore.design.proposal import (
     RelativeProposal,
     predicted_draw_variance,
@@ -20,7 +21,7 @@ from assay.evalcore.design.proposal import (
     touched_cells,
     variance_minimising,
 )
-from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArrays, RoundLabels, round_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import (
     CombinationRule,
@@ -32,7 +33,13 @@ from assay.evalcore.estimators.importance import (
     weight_of_draws,
 )
 from assay.evalcore.estimators.joint_region import NoRegion, Quantile, Region, Variance, confidence_region
-from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit_tree, tree_posterior
+from assay.evalcore.label_models import (
+    DirichletTree,
+    dirichlet_tree,
+    fit_tree,
+    settled_prior,
+    tree_posterior,
+)
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
@@ -247,7 +254,7 @@ class DirichletTreeMethod(AdaptiveTree):
             **empty,
             tree=tree,
             # every repeat starts alike: settle the prior once
-            joint=np.repeat(fit_tree(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
+            joint=np.repeat(settled_prior(tree), repeats, axis=0),
             sums=WeightSums.none(repeats),
             weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
@@ -306,9 +313,16 @@ class DirichletFlat(DirichletTreeMethod):
 # for labelled and unlabelled items alike.
 #
 # With `requery=true` every draw asks about its item anew, as the appendix has it: the answer is another draw
-# from p(y|x), each costs a label, and no item is ever done with.  A replay does so.  A live evaluation asks
-# about an item once, of as many people as `annotators_per_item` says: the same person asked twice gives no
-# independent answer.
+# from p(y|x), each costs a label, and no item is ever done with.  A replay does so.  People cannot be asked
+# about an item twice in one round: they would answer once.  So live it is `requery=rounds`: a round of b
+# draws asks about b different items, by a systematic draw whose chances are
+#
+#     π = min(1, μ q),  Σ π = b        an answer weighs 1/(N q'), q' = π/b
+#
+# and the next round draws from all items again, whatever was answered before.  A round's mean is unbiased
+# given the past, as with independent draws, and no more variable: draws of different items do not repeat
+# each other's luck.  So the variance, which takes draws for independent, errs to the wide side.  Budgets may
+# exceed the pool; each answer is one person's.
 #
 # Several annotators of an item are several labels of it: a draw of an item with k answers counts each answer
 # for w / k, in the model and in the estimate.  Draws of items that were labelled before, in this round or in
@@ -331,6 +345,11 @@ class StochasticState(TreeState):
         return np.asarray(self.labelled.sum(axis=(1, 2)) + self.queries)
 
     @property
+    def told(self) -> Floats:
+        """See MethodState."""
+        return np.where(self.queries[:, None, None] > 0, self.weight, self.labelled)
+
+    @property
     def answered(self) -> Floats:
         """Labelled items (R, C, 2), every one shared out among its answers."""
         return np.asarray(self.votes.sum(axis=2))
@@ -347,17 +366,26 @@ class DirichletTreeStochastic(AdaptiveTree):
         + " Below a thousand labels on a rare class, do not rely on it."
     )
 
-    requery: bool = False      # ask about an item whenever it is drawn; for replays
+    # ask about an item whenever it is drawn (for replays), or whenever it is drawn in another round
+    requery: Literal["false", "true", "rounds"] = "false"
 
     @property
     def asks_anew(self) -> bool:
         """Where the setting says so."""
-        return self.requery
+        return self.requery != "false"
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        """As the appendix draws."""
+        return self.requery == "true"
 
     def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; `size` draws where each asks anew."""
-        if self.requery:
+        if self.requery == "true":
             return independent(design, size, rng)
+        if self.requery == "rounds":
+            inclusion = np.minimum(design.unlabelled * size[:, None], 1.0)
+            return without_replacement(systematic(design.left, inclusion, rng))
         return with_replacement(design, state.labelled, size, rng)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
@@ -392,21 +420,35 @@ class DirichletTreeStochastic(AdaptiveTree):
             gradient=slope,
         )
         # where it asks anew, no number of new items is to be reached
-        wanted = np.zeros_like(size) if self.requery else size
+        wanted = np.zeros_like(size) if self.asks_anew else size
         design = replacement_design(
             state.so_far, proposal, wanted, mixing=self.mixing(state.measures), reuse=self.reuse
         )
-        if not self.requery:
+        if not self.asks_anew:
             return design
+        q = design.unlabelled
+        if self.requery == "rounds":
+            q = waterfill(q, state.left, size)
+            q = q / np.maximum((state.left * q).sum(axis=1, keepdims=True), 1e-300)
         # no item is labelled, so an item that was asked has the chance of any other
-        return replace(design, labelled=np.repeat(design.unlabelled[..., None], 2, axis=-1))
+        return replace(design, unlabelled=q, labelled=np.repeat(q[..., None], 2, axis=-1))
+
+    def heard(self, state: MethodState, answered: ClosedDraws) -> RoundLabels:
+        """Answers to items asked anew label none of them. Raises BadInput."""
+        found = round_labels(state.cells.n_cells, answered)
+        return replace(found, new=np.zeros_like(found.new), answers=None) if self.asks_anew else found
+
+    def with_known(self, state: MethodState, known: Mapping[tuple[int, int], float]) -> MethodState:
+        """See Method; of items asked anew nothing is known but which were set aside."""
+        after = AdaptiveTree.with_known(self, state, known)
+        return replace(after, labelled=np.zeros_like(after.labelled)) if self.asks_anew else after
 
     def observe(
         self, state: StochasticState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> StochasticState:
         """Weigh every draw, in the model and in the estimate alike."""
         votes = _answers(labels)
-        queries = labels.drawn_new.sum(axis=(1, 2)) if self.requery else np.zeros(len(votes), np.int64)
+        queries = labels.drawn_new.sum(axis=(1, 2)) if self.asks_anew else np.zeros(len(votes), np.int64)
         of_known, revised = _mean_answers(state.votes, state.labelled), labels.revised
         labels = replace(
             labels,

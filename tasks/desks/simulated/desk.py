@@ -7,6 +7,7 @@ could ever answer it.
 
     error_rate   chance that an annotator picks another class, or turns a tag over; fixed by (seed, item,
                  annotator), so a rerun errs on the same items, and two annotators err independently
+    varies       errors are fixed by the round too: who is asked again in a later one errs independently
     noise        standard deviation of what an annotator adds to a number
     annotators   people with error rates of their own, by truth and answer where the spec says so; each item
                  goes to `annotators_per_item` of them, drawn by (seed, item), and to others of them when more
@@ -66,6 +67,7 @@ class SimulatedPeople:
     alike: SimulatedErrors                     # everybody's errors, unless people have errors of their own
     each: Sequence[SimulatedErrors] | None     # those; None: there are as many people as are asked
     delay: float                               # seconds between posting and the answers
+    varies: bool                               # errors are fixed by the round too
 
 
 class SimulatedDesk:
@@ -83,7 +85,8 @@ class SimulatedDesk:
             partial(says, labelling.answers, one) for one in people.each
         ]
         self._everybody: Says = partial(says, labelling.answers, people.alike)
-        self._delay, self._seed, self._clock = people.delay, labelling.seed, resources.clock
+        self._delay, self._varies = people.delay, people.varies
+        self._seed, self._clock = labelling.seed, resources.clock
 
     def prepare(self) -> None:
         """Read the labels file once and check it. BadInput names the file, the column and the first value."""
@@ -130,7 +133,7 @@ class SimulatedDesk:
         """The numbers, from 1, of the people who answer this item; those of them there are."""
         if self._people is None:
             return [person + _OTHERS * (batch.asking - 1) for person in range(1, wanted + 1)]
-        rng = stream(self._seed, "", purpose=f"simulated desk: who: {item_id}")
+        rng = stream(self._seed, "", self._day(batch), f"simulated desk: who: {item_id}")
         order: list[int] = (rng.permutation(len(self._people)) + 1).tolist()
         others = self._annotators * (batch.asking - 1) % len(order)
         return (order[others:] + order[:others])[:wanted]
@@ -138,7 +141,7 @@ class SimulatedDesk:
     def _answer(self, batch: Batch, item_id: str, label: str | None, annotator: int) -> Annotation:
         name = f"simulated-{annotator}"
         if label is not None:
-            rng = stream(self._seed, "", purpose=f"simulated desk: {name}: {item_id}")
+            rng = stream(self._seed, "", self._day(batch), f"simulated desk: {name}: {item_id}")
             person = self._everybody if self._people is None else self._people[annotator - 1]
             label = person(label, rng)
         return Annotation(
@@ -151,6 +154,10 @@ class SimulatedDesk:
             raw={},
             asking=batch.asking,
         )
+
+    def _day(self, batch: Batch) -> int:
+        """What errors are fixed by besides the item."""
+        return batch.round if self._varies else 0
 
     def _look_up(self, wanted: Sequence[str]) -> dict[str, str | None]:
         """Item -> its label, None where its row has no label. BadInput for an item without a row, or two."""

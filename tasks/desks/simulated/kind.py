@@ -68,6 +68,9 @@ class SimulatedKind(DeskKind):
     annotators: Annotated[tuple[SimulatedAnnotator, ...], Strict(False)] | None = Field(
         default=None, description="people who share the items: [{false_positive: 0.01, miss: 0.1}, ...]"
     )
+    varies: bool = Field(
+        default=False, description="an item that is asked again in a later round is answered anew"
+    )
     delay: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="seconds until an answer is in")
 
     @model_validator(mode="after")
@@ -109,7 +112,7 @@ class SimulatedKind(DeskKind):
         people = SimulatedPeople(
             per_item=self.annotators_per_item, alike=SimulatedErrors(size=self.error_rate or self.noise),
             each=None if annotators is None else [one.errors(classes) for one in annotators],
-            delay=self.delay,
+            delay=self.delay, varies=self.varies,
         )
         labels = LabelsFile(
             path=self.labels, id_column=self.id or labelling.id_column, label_column=self.label

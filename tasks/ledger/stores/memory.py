@@ -75,8 +75,9 @@ class MemoryStore:
         """Memory is always there."""
 
     def _refuse_clash(self, key: str) -> None:
+        folder = key + "/"
         for other in self._values:
-            if key.startswith(other + "/") or other.startswith(key + "/"):
+            if other.startswith(folder) or (key.startswith(other) and key[len(other)] == "/"):
                 raise BadKey(f"{key!r} cannot be a key beside {other!r}: one would be a folder of the other")
 
 

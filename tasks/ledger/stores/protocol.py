@@ -6,6 +6,7 @@ and every later `put` of that key is told what won, so that a loser carries on w
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from assay.evalcore.errors import AssayError, BadInput, Unreachable
@@ -133,6 +134,7 @@ def check_range(start: int, length: int) -> None:
         raise ValueError(f"a range of bytes cannot start at {start} or be {length} long")
 
 
+@lru_cache(1 << 12)     # every step looks at the same keys again
 def _wrong_with(key: str) -> str | None:
     if not key:
         return "it is empty"

@@ -247,7 +247,7 @@ def add_segment(so_far: dict[str, Ints], table: pa.Table, name: str, cell: Ints,
     """Add the rows of a table to the items (n_cells,) of each value of a segment; cell (n,): of each row."""
     codes = table.column(name).combine_chunks().dictionary_encode()
     values = codes.dictionary.to_pylist()
-    found = count_by_segment(cell, n_cells, np.array(codes.indices), len(values))
+    found = count_by_segment(cell, n_cells, numbers_of(codes.indices), len(values))
     for value, row in zip(values, found, strict=True):
         so_far[value] = so_far.get(value, 0) + row
 

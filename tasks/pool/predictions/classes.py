@@ -39,10 +39,7 @@ class SeveralClassPredictions(OutcomePredictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        names = self._parts
-        some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-        return (f"are none of the {len(names)} classes ({some})",
-                "a prediction is a class name as under `labels`; correct either")
+        return no_class_among(self._parts)
 
     def said(self, rows: PredictionReader, name: str) -> Array:
         return rows.codes(name).astype(np.int16)
@@ -55,6 +52,13 @@ class SeveralClassPredictions(OutcomePredictions):
             raise ValueError("a confidence is confidence in a prediction")
         sure = probability_in(rows, str(self._spec.pool.probability_column))
         return table_of_confidence(sure, predicted, len(self._parts))
+
+
+def no_class_among(names: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with values that are none of these classes, and the remedy."""
+    some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return (f"are none of the {len(names)} classes ({some})",
+            "a prediction is a class name as under `labels`; correct either")
 
 
 def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:

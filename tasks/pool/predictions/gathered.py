@@ -118,7 +118,7 @@ class GatheredClusters:
             coded = table.column(name).combine_chunks().dictionary_encode()
             names = coded.dictionary.to_pylist()
             numbers = [self._number.setdefault(text, len(self._number)) for text in names]
-            self._found.append(np.array(numbers, np.int64)[np.asarray(coded.indices)])
+            self._found.append(np.array(numbers, np.int64)[numbers_of(coded.indices)])
 
     def table(self) -> Floats | None:
         """(N, 1); None where none are gathered."""

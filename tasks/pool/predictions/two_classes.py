@@ -24,15 +24,20 @@ from assay.evalcore.monitoring.profile import (
     TrafficTally,
     counts_between,
     expected_from,
+    expected_of,
     moments_of,
     profile_of,
+    scores_like,
+    with_what_is_beside,
 )
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES, feature_columns, system_columns
 from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_features, cut_by_score, cut_by_systems
 from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
 from assay.tasks.pool.predictions.protocol import (
     PredictionCounts,
@@ -272,5 +277,52 @@ class ScoredPredictions(TwoClassPredictions):
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
         return cut_items(self._spec, method, pool, scored=True)
 
+    def watching(self) -> Watching:
+        """See Predictions.watching."""
+        return WatchedProbabilities(self._spec)
+
+    def tallying(self) -> Tallying | None:
+        """None: what measures of any classes expect of a window is no function of its moments."""
+        return None
+
     def cut_from_json(self, data: Mapping[str, Any]) -> Any:
         return OutcomeCut.from_json(data)
+
+
+class WatchedProbabilities(Watching):
+    """What a window's scores and predictions are, and what its probabilities expect of the first measure.
+
+    The score is the logit of the probability where the pool has none.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._prediction: list[Array] = []
+        self._probability: list[Array] = []
+        self._score: list[Array] = []
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See Watching.add."""
+        super().add(rows)
+        both = np.frombuffer(packed_bytes(rows.column(PROBABILITIES)), "<f4").reshape(-1, 2)
+        self._prediction.append(numbers_of(rows.column("prediction")).astype(np.float64))
+        self._probability.append(both.copy())
+        self._score.append(
+            numbers_of(rows.column("score")).copy() if self._spec.pool.score
+            else logit(np.clip(both[:, 1].astype(np.float64), _SURE, 1 - _SURE))
+        )
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """See Watching.profile."""
+        items = Items(
+            prediction=np.concatenate(self._prediction)[:, None],
+            probability=np.concatenate(self._probability),
+        )
+        first = self._spec.measure[0].of(outcome_kind_of(self._spec), len(items))
+        expected, spread = expected_of(first, items)
+        said = Profile(
+            rows=self._rows, scores=scores_like(np.concatenate(self._score), like),
+            predicted=float(items.prediction.mean()), expected=expected, expected_spread=spread,
+        )
+        return with_what_is_beside(said, beside, like)

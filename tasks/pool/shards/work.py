@@ -254,7 +254,7 @@ class FrozenRows:
         suspects = suspected(self._scratch, self._kept, self.map_over)
         if len(suspects):
             self._refuse_duplicates(suspects)
-        if self._spec.budget.labels > self.rows:
+        if self._spec.budget.labels > self.rows and not self._spec.asks_anew:
             raise BadInput(
                 f"budget.labels is {self._spec.budget.labels} but the pool has {plural(self.rows, 'item')}; "
                 f"lower it to {self.rows} or less"

@@ -137,7 +137,7 @@ def joined_windows(mean: RecentMean) -> str:
     said = f"{first} to {last}, weighted by {wording.plural(mean.labels, 'label')}"
     if mean.joined == "independent":
         return f"{said}; every window has labels of its own"
-    return f"{said}; the interval allows for windows that used labels of earlier ones"
+    return f"{said}; the interval allows for windows that share labels or clusters"
 
 
 def place_value(place: PlaceVerdict | None) -> str:

@@ -59,6 +59,11 @@ class LabelsForm(Part):
         return None
 
     @property
+    def one_class(self) -> str | None:
+        """The class that all measures name, where it is asked for against the rest; None elsewhere."""
+        return None
+
+    @property
     def two_answers(self) -> tuple[str, str] | None:
         """The columns of the two answers that people compare, without being told which is which."""
         return None

@@ -9,10 +9,16 @@ from typing import Protocol
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.difference import difference, side_by_side
 from assay.evalcore.measures.measure import OutcomeMeasure
-from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_probability, outcome_measure
+from assay.evalcore.measures.registry import (
+    MEASURES_BY_KIND,
+    needs_probability,
+    of_scores,
+    outcome_measure,
+)
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
 from assay.evalcore.methods.any_outcome.registry import outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
@@ -51,22 +57,23 @@ def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Proble
     """(key, what is wrong with it) for each; none where the parts fit together."""
     pool, labels, measures, method_name, desk = spec.pool, spec.labels, spec.measure, spec.method, spec.desk
     return [
-        *_of_probability(kind, pool),
+        *of_probability(kind.parts, pool),
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_limit(kind, pool, measures, spec.limit),
         *_of_method(kind, method_name, pool),
         *_of_audit(kind, pool, measures, method_name, spec.budget),
-        *_of_two_classes_only(pool, desk, spec.warm_start),
+        *_of_two_classes_only(pool, desk),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
     ]
 
 
-def _of_probability(kind: OutcomeKind, pool: Pool) -> Iterator[Problem]:
+def of_probability(names: Sequence[str], pool: Pool) -> Iterator[Problem]:
+    """Of probabilities by class, where they are not of these classes."""
     try:
-        pool.probability_columns(kind.parts)
+        pool.probability_columns(names)
     except ValueError as error:
         yield "pool.probability", str(error)
 
@@ -90,7 +97,7 @@ def _of_measures(
             )
         if "prediction" in needs and pool.prediction is None and pool.threshold is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
-        if "score" in needs and pool.segments and kind.counted is None:
+        if "score" in needs and pool.segments:
             yield f"measure[{i}]", f"{choice.name!r} has no estimates by segment so far; leave those out"
         if "score" in needs and kind.counted is None and not isinstance(
             pool.probability, dict
@@ -123,17 +130,22 @@ def _of_limit(
         )
         return
     try:
-        numbers = len(measures[0].of(kind, 1).parts)
+        first = measures[0].of(kind, 1)
     except BadInput:
         return   # said already
-    if numbers > 1:
+    if len(first.parts) > 1:
+        remedy = "put a measure of one number first, and the curve after it" if first.points else (
+            f"name a class, as in {{name: {first.name}, class: {kind.parts[0]}}}, or put an average first"
+        )
         yield "limit", (
-            f"applies to the first measure, and {measures[0].name!r} has {numbers} numbers; name a class, as "
-            f"in {{name: {measures[0].name}, class: {kind.parts[0]}}}, or put an average first"
+            f"applies to the first measure, and {first.name!r} has {len(first.parts)} numbers; {remedy}"
         )
 
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
+    if of_two_classes_alone(name):
+        yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        return
     try:
         if outcome_method_for(name, kind).needs_clusters and pool.cluster is None:
             yield "pool.cluster", (
@@ -155,7 +167,7 @@ def _of_asking_again(kind: OutcomeKind, desk: DeskChoice) -> Iterator[Problem]:
 def _of_audit(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget
 ) -> Iterator[Problem]:
-    if not budget.audit:
+    if not budget.audit or of_two_classes_alone(method_name):
         return
     chosen = outcome_method_for(method_name, kind)
     if not isinstance(chosen, RecalibratedSample):
@@ -175,19 +187,13 @@ def _of_audit(
 
 
 def _of_two_classes_only(
-    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None
+    pool: Pool, desk: DeskChoice
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     needs = "cannot be used where systems are compared" if pool.compares else \
         "cannot be used with curves or clusters" if pool.task == "scored" else \
         "needs labels: {positive: ..., negative: ...}"
     only = f"{needs} so far; leave it out"
-    if pool.segments and pool.compares:
-        yield "pool.segments", "cannot be used where systems are compared so far; leave them out"
-    elif pool.segments and (pool.task == "scored" or pool.cluster is not None):
-        yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
-    if warm_start is not None:
-        yield "warm_start", only
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
 
 
@@ -281,6 +287,8 @@ def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
 # Of two systems a monitor watches the difference of the first measure.
 
 _NO_MEAN = "cannot be watched: no mean over items decides whether it is beyond a limit"
+_NO_CURVE = "cannot be watched: an area is about pairs of items and a curve about many thresholds at once, " \
+            "so no mean over items decides whether it is beyond a limit"
 
 
 def unwatched_systems(compared: Collection[str], *, drops: bool) -> Iterator[tuple[str, str]]:
@@ -304,13 +312,16 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     kind = labels.outcome
     try:
         if kind is None:
-            if choice.of_two_classes().margin(0.5) is None:
+            if choice.of_two_classes(labels.one_class).margin(0.5) is None:
                 yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
             return
         measure = choice.of(kind, 1)
     except BadInput:
         return   # said already
-    if len(measure.parts) > 1:
+    if of_scores(choice.name):
+        yield (f"{choice.name} is of all scores and {_NO_CURVE}; put one of these first, and "
+               f"{choice.name} after it: {', '.join(_watchable(kind, compares))}")
+    elif len(measure.parts) > 1:
         yield (f"{choice.name} has {len(measure.parts)} numbers, and a monitor watches one; put another "
                f"measure first, or name a class, as in {{name: recall, class: {kind.parts[0]}}}")
     elif compares and measure.system is not None and not _differs_as_a_mean(measure):
@@ -333,7 +344,8 @@ def _watchable(kind: OutcomeKind, compares: bool) -> Iterator[str]:
     """The measures of this kind of outcome that can be watched, of one class where they have one."""
     for of, name in sorted(MEASURES_BY_KIND):
         family = MEASURES_BY_KIND[of, name]
-        options = {"class": kind.parts[0]} if "class" in family.options else {}
+        named = "class" in family.options and kind.counted is None
+        options = {"class": kind.parts[0]} if named else {}
         try:
             if of != kind.name:
                 continue

@@ -26,12 +26,13 @@ from assay.tasks.spec.labels.classes import (
     TwoClasses,
 )
 from assay.tasks.spec.labels.number import NumberLabels
+from assay.tasks.spec.labels.one_of_several import OneOfSeveral
 from assay.tasks.spec.labels.tags import TagLabels
 
 LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
     "two classes": TwoClasses, "list of classes": ClassList, "list of grades": Grades, "number": NumberLabels,
     "list of tags": TagLabels, "two answers": PreferenceLabels, "two classes compared": ComparedClasses,
-    "two classes with a score": ScoredClasses,
+    "two classes with a score": ScoredClasses, "one class of several": OneOfSeveral,
 }
 """The forms by the tags that errors are located with."""
 
@@ -44,6 +45,10 @@ class Scored(dict[str, Any]):
     """The labels of a spec as they are written, with curves or clusters."""
 
 
+class Singled(dict[str, Any]):
+    """The labels of a spec as they are written, and under `counted` the one class that is asked for."""
+
+
 # the form of two classes whose statistics are those of any classes
 _ANY_CLASSES: Mapping[type, str] = {Compared: "two classes compared", Scored: "two classes with a score"}
 
@@ -52,6 +57,8 @@ def _form(data: Any) -> str:
     """The form whose keys the mapping has, or nearly has."""
     if isinstance(data, LabelsForm):
         return next(tag for tag, form in LABEL_FORMS.items() if type(data) is form)
+    if isinstance(data, Singled):
+        return "one class of several"
     tag = _form_of_keys(data) if isinstance(data, dict) else "two classes"
     return _ANY_CLASSES.get(type(data), tag) if tag == "two classes" else tag
 
@@ -79,7 +86,8 @@ Labels = Annotated[
     | Annotated[TagLabels, Tag("list of tags")]
     | Annotated[PreferenceLabels, Tag("two answers")]
     | Annotated[ComparedClasses, Tag("two classes compared")]
-    | Annotated[ScoredClasses, Tag("two classes with a score")],
+    | Annotated[ScoredClasses, Tag("two classes with a score")]
+    | Annotated[OneOfSeveral, Tag("one class of several")],
     Discriminator(_form),
 ]
 """The `labels:` of a spec."""

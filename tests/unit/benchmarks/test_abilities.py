@@ -25,4 +25,7 @@ def test_a_yes_is_a_spec_that_is_not_refused():
     assert accepted("two classes", "recycle", pool_systems={"v2": {"prediction": "q"}})
     assert not accepted("two classes", "no-such-method")
     assert accepted("preferences", "passive", monitor=True)
+    assert accepted("one class of several", "sawade", monitor=True)
+    assert accepted("one class of several", "recalibrated", warm_start={"evaluation": "before"})
+    assert not accepted("classes", "oasis")
     assert not accepted("preferences", "passive", pool_systems={"v2": {"prediction": "q"}})

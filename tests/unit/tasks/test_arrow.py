@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from assay.tasks.arrow import column_of, ends_of, filled, lengths_of, missing_of, numbers_of
+from assay.tasks.arrow import column_of, ends_of, filled, lengths_of, missing_of, numbers_of, texts_of
 
 TYPES = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()]
 
@@ -16,6 +16,12 @@ def test_numbers_come_back_as_they_went(type: pa.DataType) -> None:
     for some in (column, column.slice(1, 2), column.slice(4), pa.chunked_array([column, column.slice(3)])):
         assert numbers_of(some).tolist() == some.to_pylist()
         assert numbers_of(some).dtype == np.asarray(some).dtype
+
+
+@pytest.mark.parametrize("values", [[], ["a"], [None], ["x", "", None, "äß", "y" * 40] * 3])
+def test_texts_are_those_of_arrow(values: list[str | None]) -> None:
+    assert texts_of(values).equals(pa.array(values, pa.string()))
+    texts_of(values).validate(full=True)
 
 
 def test_no_rows_and_no_chunks() -> None:

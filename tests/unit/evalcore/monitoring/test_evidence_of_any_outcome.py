@@ -1,5 +1,6 @@
 """Evidence from single draws of classes: fair at the limit, exactly; large beyond it; and what has none."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -18,6 +19,7 @@ from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample, sure_
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.score_grid import grids
 
 KIND = Classes(names=("cat", "dog", "owl"))
 TRUTH = np.array([0, 1, 1, 2, 0], float)
@@ -35,13 +37,16 @@ class Window:
 
     def __init__(
         self, name, options=None, method="recalibrated:one-at-a-time=true", items=ITEMS, kind=KIND,
-        truth=TRUTH,
+        truth=TRUTH, beside=(),
     ):
+        """beside: (name, options) of the measures after the first."""
         by_system = [
-            outcome_measure(name, kind, len(truth), system=s, options=options or {})
-            for s in range(items.systems)
+            [outcome_measure(one, kind, len(truth), system=s, options=given or {},
+                             grids=grids(kind, items))
+             for s in range(items.systems)]
+            for one, given in ((name, options), *beside)
         ]
-        measures = side_by_side([by_system])
+        measures = side_by_side(by_system)
         stack, how = Stack(kind=kind, measures=measures), outcome_method(method)
         cut = how.cut(stack, items)
         self.cell, self.items, self.kind, self.truth = cut.cell, items, kind, truth
@@ -108,6 +113,32 @@ def fair_over_all_draws(window):
 def test_at_the_limit_the_factors_are_worth_1_on_average_over_all_draws_there_are(name, options):
     """Of two rounds: an item, then one of the others."""
     fair_over_all_draws(Window(name, options))
+
+
+@pytest.mark.parametrize("how", ["recalibrated", "passive"])
+def test_so_they_are_of_items_in_clusters(how):
+    """Whatever the items have to do with each other: the evidence is about the window as it is."""
+    clustered = replace(ITEMS, cluster=np.array([0, 0, 1, 1, 1], float)[:, None])
+    window = Window("f1", {"class": "cat"}, items=clustered, method=f"{how}:one-at-a-time=true")
+    sample = fair_over_all_draws(window)
+    assert sample.clustered
+    assert sample.source(None) == "draws"
+    assert replace(sample, settled=True).source(None) == "exact", "though its interval stays open"
+
+
+@pytest.mark.parametrize("kind", [KIND, Classes(names=("no", "yes"), positive="yes")])
+def test_so_they_are_beside_a_curve(kind):
+    """Which has components of its own, that are no part of what is watched."""
+    truth, two = (TRUTH, False) if kind is KIND else (TRUTH % 2, True)
+    items = ITEMS if not two else Items(
+        prediction=ITEMS.prediction % 2, probability=np.stack([1 - ITEMS.probability[:, 1],
+                                                               ITEMS.probability[:, 1]], axis=1),
+    )
+    options = {"class": "dog"} if not two else {}
+    curves = [("roc_auc", options), ("pr_curve", options | {"at": (0.3, 0.5)})]
+    window = Window("recall", options, items=items, kind=kind, truth=truth, beside=curves)
+    sample = fair_over_all_draws(window)
+    assert sample.full_name.startswith("recall")
 
 
 TWO_SYSTEMS = Items(prediction=np.array([[0, 0, 1, 2, 1], [0, 1, 1, 0, 0]], float).T)

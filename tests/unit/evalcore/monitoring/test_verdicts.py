@@ -35,3 +35,11 @@ def test_two_samples_of_a_window_are_pooled_by_their_labels():
     assert got.labels == 300
     exact = _measured(0.8, 0.8, 0.8, exact=True)
     assert pooled([got, exact]) == exact
+
+
+def test_samples_of_the_same_clusters_are_not_independent():
+    one = Measured(value=0.8, lower=0.7, upper=0.85, confidence=0.95, labels=100)
+    apart, shared = pooled([one, one]), pooled([one, one], shared=True)
+    # two halves: the distance 0.1 is 0.1/√2 of independent samples, and 0.1 where they share all of it
+    assert apart.lower == pytest.approx(0.8 - 0.1 / np.sqrt(2))
+    assert (shared.lower, shared.upper, shared.labels) == pytest.approx((0.7, 0.85, 200))

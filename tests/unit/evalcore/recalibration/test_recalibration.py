@@ -375,7 +375,7 @@ def test_finite_counts_have_the_moments_of_the_sum_of_binomials():
         log_evidence=np.zeros(1),
     )
     left = np.array([[10.0, 20.0, 100.0]])
-    got = finite_counts(post, left, np.ones(3), stream(4, "finite"))[0]
+    got = finite_counts(post, left, np.ones((1, 3)), stream(4, "finite"))[0]
     # mean 9 + 6 + 1 = 16; variance 0.9 + 4.2 + 0.99 = 6.09
     assert got.mean() == pytest.approx(16, abs=norm.isf(FALSE_ALARM / 2) * np.sqrt(6.09 / 60_000))
     assert got.var() == pytest.approx(6.09, rel=0.07)

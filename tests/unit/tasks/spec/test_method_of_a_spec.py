@@ -45,8 +45,8 @@ def test_a_monitor_serves_the_measure_that_it_watches():
         assert [m.drives for m in opened.measures] == drives
 
 
-def test_a_live_evaluation_asks_about_no_item_again():
-    with pytest.raises(BadInput, match=r"method.*only a replay does: leave out requery.*annotators_per_item"):
+def test_a_live_round_asks_about_no_item_twice():
+    with pytest.raises(BadInput, match=r"method.*only a replay does: use requery=rounds"):
         _spec(method="dirichlet-tree-stochastic:requery=true")
 
 

@@ -86,7 +86,6 @@ def test_further_systems_beside_a_prediction_stay_what_they_were():
      "`pairs` is of systems that are compared"),
     ({"measure": "confusion_matrix"}, "$.measure[0] 'confusion_matrix' is a table of one system"),
     ({"measure": "rate"}, "'rate' is the same for all systems; put a measure of predictions first"),
-    ({"pool_segments": ["region"]}, "$.pool.segments cannot be used where systems are compared so far"),
     ({"pool_systems": {n: {"prediction": n} for n in "abc"}, "threshold": {"min": 0.0}},
      "$.limit applies to one number, and 3 systems have 2 differences"),
     ({"labels": {"classes": ["a", "b", "c"]}, "measure": "accuracy",

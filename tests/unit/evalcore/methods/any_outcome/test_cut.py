@@ -32,7 +32,7 @@ def test_no_cell_joins_two_groups():
     for _ in range(300):
         n, groups = int(rng.integers(5, 60)), int(rng.integers(2, 6))
         group = rng.integers(0, groups, n)
-        found = cut.Profile(
+        found = cut.ItemProfile(
             pull=rng.exponential(size=n), relevant=np.ones(n, bool), group=group, score=rng.random(n),
         )
         cell = cut.cells_by_number(found, int(rng.integers(2, 12)))
@@ -41,7 +41,7 @@ def test_no_cell_joins_two_groups():
 
 def test_a_run_of_equal_scores_is_one_cell_and_the_next_run_another():
     score = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [60, 80, 400, 300, 70])
-    found = cut.Profile(
+    found = cut.ItemProfile(
         pull=np.ones(len(score)), relevant=np.ones(len(score), bool), score=score,
         group=np.zeros(len(score), np.int64),
     )
@@ -86,7 +86,7 @@ def test_shards_are_cut_where_one_pool_is_whatever_the_runs_of_equal_scores(grid
         score = np.round(rng.gamma(0.7, size=n) * distinct) / 7
         pull = rng.exponential(size=n) ** 2 if rng.random() < 0.5 else score + 0.1
         cells = int(rng.integers(2, 30))
-        found = cut.Profile(pull=pull, relevant=np.ones(n, bool), group=group, score=score)
+        found = cut.ItemProfile(pull=pull, relevant=np.ones(n, bool), group=group, score=score)
         whole = cut.cells_by_number(found, cells)
         shard = rng.integers(0, 3, n)
         shards = [_Shard(*(x[shard == s] for x in (group, score, pull + cut._LEAST))) for s in range(3)]

@@ -1,5 +1,7 @@
 """Yilmaz et al. (2021) with independent coins and equal weights, against their formulas item by item."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles.pools import real_pool, synthetic_pool
@@ -7,6 +9,8 @@ from scipy.stats import binom
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.estimators.horvitz_thompson import estimate_of_totals, one_round
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
@@ -51,6 +55,49 @@ def test_one_shot_is_equation_18_with_the_error_of_equation_28():
     assert e.value == pytest.approx(ratio)
     h2 = (1 / b - 1) * (f - ratio * g) ** 2
     assert e.variance == pytest.approx((h2 / b).sum() / (g / b).sum() ** 2)
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 4.5e-5, 0.01])
+def test_footnote_3_adds_epsilon_to_every_deviation_of_equation_28(epsilon):
+    pool, ((b, asked, _),), question, state = live(f"{COINS}:epsilon={epsilon}", [60])
+    (e,) = estimates(question, state)
+    f = (pool.prediction * pool.label)[asked]
+    g = ((pool.prediction + pool.label) / 2)[asked]
+    ratio = (f / b).sum() / (g / b).sum()
+    h2 = (1 / b - 1) * (f - ratio * g) ** 2 + epsilon
+    assert e.variance == pytest.approx((h2 / b).sum() / (g / b).sum() ** 2, rel=1e-9)
+
+
+def test_where_no_true_positive_is_drawn_epsilon_alone_is_the_variance():
+    # F1 is 0, so every f - F g is 0.  Of 18 predicted positives nine are drawn (b = 1/2), none positive:
+    # Σ 1/b = 18, Σ g/b = 9, and eq. 28 is 18 ε/9².  No beta distribution has a mean of 0: the whole range.
+    cells = Cells(
+        stratum=np.array([0]), prediction=np.array([1]), size=np.array([18]), mean_score=np.array([1.0]),
+        mean_probability=np.array([0.9]), log_density=np.zeros(1), n_slots=1,
+    )
+    drawn = np.array([[[9, 0]]])
+    totals = one_round(cells, np.zeros_like(drawn), cells.size[None], drawn, np.array([[0.5]]))
+    for epsilon, variance in ((0.0, 0.0), (0.01, 0.18 / 81)):
+        found = estimate_of_totals(measure("f1"), totals, 0.95, epsilon=epsilon)
+        assert (found.value[0], found.lower[0], found.upper[0]) == (0, 0, 1)
+        assert found.variance[0] == pytest.approx(variance)
+
+
+def test_footnote_3_adds_epsilon_to_every_deviation_of_equation_17():
+    f1, rng = measure("f1"), np.random.default_rng(8)
+    prediction, label = rng.integers(0, 2, (2, 50))
+    w = rng.uniform(0.5, 2.0, 50)                                      # 1/(N q)
+    weight, squared = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
+    np.add.at(weight[0], (prediction, label), w)
+    np.add.at(squared[0], (prediction, label), w**2)
+    sums = replace(WeightSums.none(1), weight=weight, squared=squared, draws=np.array([50]),
+                   say=np.array([50.0]), say_squared=np.array([50.0]))
+    f, g = prediction * label, (prediction + label) / 2
+    ratio = (w * f).sum() / (w * g).sum()
+    found = estimate_of_draws(f1, sums, 0.95, self_normalised=True, interval="beta", epsilon=0.01)
+    h2 = (f - ratio * g) ** 2 + 0.01
+    assert found.variance[0] == pytest.approx((w**2 * h2).sum() / (w * g).sum() ** 2)
+    assert method("optimal-is:epsilon=0.01").added_to_squares == 0.01
 
 
 def test_rounds_of_equal_weight_are_equation_128():

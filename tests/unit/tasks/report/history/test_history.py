@@ -181,7 +181,7 @@ def test_the_mean_over_the_last_windows_is_in_the_json_the_table_and_the_page():
     assert [(r.recent, r.recent_windows) for r in rows] == [(None, None), (0.81, 2), (None, None), (0.81, 2)]
     page = history_html(told).decode()
     assert "0.810, 0.770 to 0.850 (2)" in page
-    said = "weighted by 200 labels; the interval allows for windows that used labels of earlier ones"
+    said = "weighted by 200 labels; the interval allows for windows that share labels or clusters"
     assert f"2026-11-01 to 2026-11-02, {said}" in page
 
 

@@ -1,0 +1,350 @@
+"""`bernoulli`: each item with a chance by its own expected influence, and a label weighs by that chance.
+
+Unless a form is asked for, totals that the pool tells (how often a tag is predicted) are the pool's.
+`form=corrected` and `form=printed` are Bernoulli sampling of tags as Yilmaz et al. (2021) have it in appendix
+D: predicted tags too are estimated from the draws, and the interval is their beta interval.
+
+    p_a   (n, K)  λ p + (1 - λ)/2, what is believed of the tags: eq. 93, λ the setting `trust`
+    ψ     what a label adds to the error of a measure g: J·(ℓ - R) + J_k·(ℓ_k - R_k), ℓ_k what the pool tells
+    h²    (n,)    ⟨ψ²⟩ under p_a, tags independent: eq. 94, and 95 to 97
+    b     (R, C)  the chance of an item, min(1, μ h): algorithm 3
+    R̂     Σ ℓ/b / Σ 1/b over the labelled items, known losses likewise
+    V̂     Σ (1 - b)/b² ψ² / (Σ 1/b)²: eq. 28, with the labels' own ψ at R̂
+
+For a ratio of sums Σ f / Σ g (micro F1), ψ is (f - F g)/μ_y.  For anything else (macro F1) eq. 109 prints
+Σ_k ⟨ψ_k²⟩, tag by tag, which leaves out that all tags of an item are drawn together (docs/papers/errata.md):
+`form=printed` draws so, `form=corrected` by ⟨(Σ_k ψ_k)²⟩.  Estimates and V̂ are the same formulas.
+
+Rounds add up to the design of one: b rises along μ h, an item's chance in a round being (b' - b)/(1 - b).
+Batches are systematic draws of exactly the size asked for.  Ends of intervals are no nearer than what no
+label has shown may reach, with the chances b of the draws.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Literal, Self, cast
+
+import numpy as np
+
+from assay.evalcore.design.inclusion import rising_inclusion, systematic
+from assay.evalcore.design.round import Design
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.intervals import beta_fit
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.baselines import FINE, NeymanSample, OfPull
+from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.interval import (
+    Errors,
+    between,
+    bounds_of,
+    enough,
+    nothing_yet,
+    slopes_of_known,
+    value_of,
+    with_clusters,
+)
+from assay.evalcore.methods.any_outcome.measured_pool import By, ItemProfile, MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.reading import read
+from assay.evalcore.methods.any_outcome.state import (
+    ItemWeights,
+    LossTable,
+    OutcomeCells,
+    OutcomeEstimates,
+    SampleState,
+    first_sample,
+)
+from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
+from assay.evalcore.methods.settings import Share
+from assay.evalcore.outcomes.base import Likely
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import is_nothing
+from assay.evalcore.types import Floats, Ints
+
+TRUST = 0.9
+LEAST = 1e-9     # of the mean h²: every item that matters can be drawn
+
+Form = Literal["known-totals", "corrected", "printed"]
+
+
+@dataclass(frozen=True, slots=True)
+class BernoulliSample(NeymanSample):
+    """Each item by its own guessed pull."""
+
+    form: Form = "known-totals"
+    trust: Share = TRUST       # λ; of the other two forms
+
+    name: ClassVar[str] = "bernoulli"
+    says: ClassVar[str] = "Each item with a chance by its expected influence."
+    interval: ClassVar[str] = "weighted"
+    single_draws: ClassVar[bool] = False
+    least: ClassVar[float] = np.inf
+
+    def as_set(self) -> "BernoulliSample":
+        """See OutcomeMethod. Raises BadInput for settings that would change nothing."""
+        if self.form == "known-totals":
+            if self.trust != TRUST:
+                raise BadInput(
+                    f"method {self.written!r}: trust is for tags with form=corrected or form=printed; "
+                    "without them probabilities are believed as they are"
+                )
+            return self
+        if self.one_at_a_time:
+            raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
+                           "one-at-a-time, or form")
+        return PublishedBernoulli(form=self.form, trust=self.trust)
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Fine cells of items with alike pull."""
+        found = profile(pool)
+        return cut(pool, found, OfPull(found), FINE).cells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CoinState(SampleState):
+    """With the chance of every item so far."""
+
+    chance: Floats       # (R, C) b
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedBernoulli(BernoulliSample):
+    """Appendix D."""
+
+    says: ClassVar[str] = "Each item with a chance by its expected part in the error, as published."
+    kinds: ClassVar[tuple[str, ...]] = ("tags",)
+    interval: ClassVar[str] = "beta"
+    interval_note: ClassVar[str] = (
+        "The paper's beta interval, as wide as what no label has shown may reach. At a nominal 95% it "
+        "covered micro F1 and macro F1 of means in 94% or more of 200 runs at 100 to 300 labels, on each of "
+        "two pools with common errors and three with rare ones (docs/measured/tags.md)."
+    )
+
+    def as_set(self) -> Self:
+        """Itself."""
+        return self
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Fine cells of items with alike h.
+
+        Raises BadInput as OutcomeMethod.cells, and for measures that appendix D has nothing for.
+        """
+        stack, sizes = pool.stack, pool.stack.known_sizes(pool.none)
+        self._check(stack, pool.none)
+        found = profile(pool)
+        risk: Floats = np.sum(list(pool.measured(_Believed(self.trust))), axis=0) / len(pool)
+        slopes = np.concatenate([
+            stack.slopes(risk, sizes), slopes_of_known(stack, list(sizes), risk[None])[0]
+        ], axis=1)
+        squares = Deviations(
+            trust=self.trust, slopes=slopes, centre=slopes @ risk, printed=self.form == "printed",
+            likely=found.likely,
+        )
+        least = LEAST * sum(pool.measured(squares.total)) / len(pool)
+        made = cut(pool, found, _ByDeviation(found, squares, least), FINE, squares.by_cell)
+        cells, mean = made.cells, made.further.sum(axis=0) / len(pool)
+        spread = np.maximum(made.further / cells.size[:, None], LEAST * mean)
+        return replace(cells, spread=np.maximum(spread, 1e-30))
+
+    def _check(self, stack: Stack, none: Items) -> None:
+        for measure in stack.measures:
+            if not np.isfinite(measure.bounds).all():
+                raise BadInput(f"method {self.written!r}: its beta interval is of measures with a least and "
+                               f"a largest value, and {measure.name!r} has none; leave out form")
+            by_tag = all(loss.pull(none, np.zeros(loss.size)) is not None for loss in measure.losses)
+            if self.form == "printed" and not (_is_ratio(measure) or by_tag):
+                raise BadInput(f"method {self.written!r}: equation 109 is of measures by tag, and "
+                               f"{measure.name!r} is none; use form=corrected")
+
+    def start(
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+    ) -> CoinState:
+        """Nobody was drawn."""
+        plain = first_sample(stack, cells, repeats, table)
+        return CoinState(
+            **{f.name: getattr(plain, f.name) for f in fields(plain)}, chance=np.zeros(plain.labelled.shape)
+        )
+
+    def propose(self, state: SampleState, size: int) -> Design:
+        """As far along μ h as so many labels go."""
+        chance, left = cast(CoinState, state).chance, state.left
+        sizes = np.full(len(left), size)
+        return Design(
+            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, sizes),
+            census=np.zeros(len(left), np.bool_),
+        )
+
+    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+        """Systematic, over cells in random order."""
+        return systematic(design.left, design.unlabelled, rng)
+
+    def observe(
+        self, state: SampleState, design: Design, item: Ints, cell: Ints,
+        table: LossTable | None = None, asked: Ints | None = None,
+    ) -> CoinState:
+        """b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
+        after = cast(CoinState, state.plus(item, cell, table))
+        raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
+        return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
+
+    def weights(self, state: SampleState) -> ItemWeights:
+        """1/b."""
+        b = _chances(cast(CoinState, state))[0]
+        return ItemWeights(weight=1 / b, factor=(1 - b) / b**2, group=np.full(len(b), -1))
+
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The weighted estimate, with the beta interval of V̂ and what no label has shown."""
+        exact = np.asarray(~state.wanted.any(axis=1))
+        if not state.n or state.table is None:
+            return nothing_yet(state.stack, exact)
+        stack, known, b = state.stack, state.cells.known_sizes.tolist(), _chances(cast(CoinState, state))
+        loss = np.concatenate([state.table.loss[state.item], state.table.known[state.item]], axis=2)
+        idle, idle_items = _idle(state)
+        items = (1 / b).sum(axis=1) + idle_items
+        risk = (np.einsum("rn,rnd->rd", 1 / b, loss) + idle) / items[:, None]
+        slopes = stack.slopes(risk, known)
+        whole = np.concatenate([slopes, slopes_of_known(stack, known, risk)], axis=2)
+        pull = np.einsum("rnd,rqd->rnq", loss - risk[:, None], whole)
+        size = np.einsum("rnd,rqd->rnq", loss + np.abs(risk[:, None]), np.abs(whole))
+        parts = np.where(is_nothing(pull, size), 0.0, pull) * (np.sqrt(1 - b) / b / items[:, None])[..., None]
+        variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
+        error = with_clusters(
+            Errors(variance=variance, df=np.full(variance.shape, np.inf), skew=np.zeros(variance.shape),
+                   parts=parts, unknown=~exact[:, None] & ~enough(state)),
+            between(state, 1 / b, items, risk, slopes),
+        )
+        left, chance = state.wanted.astype(np.float64), np.minimum(cast(CoinState, state).chance, 1 - 1e-12)
+        reading = replace(
+            read(state, self.meant(state, state.n), False, self.least), given=left * chance / (1 - chance)
+        )
+        hidden = unseen_errors(state, reading, risk, slopes, error.variance)
+        value, bounds = value_of(stack, risk, known), bounds_of(stack)
+        told = np.isfinite(value) & (error.variance > 0) & ~error.unknown
+
+        def ends(level: Floats) -> tuple[Floats, Floats]:
+            """At these confidences (R, Q)."""
+            made = [
+                beta_fit(np.nan_to_num(value[:, q]), error.variance[:, q], told[:, q], level[:, q],
+                         (float(bounds[0][q]), float(bounds[1][q])))
+                for q in range(value.shape[1])
+            ]
+            lower, upper = np.stack([one.lower for one in made], 1), np.stack([one.upper for one in made], 1)
+            lower, upper = hidden.widened(value, lower, upper, level)
+            closed = exact[:, None] & (error.variance == 0)
+            return (np.where(closed, value, np.maximum(lower, bounds[0])),
+                    np.where(closed, value, np.minimum(upper, bounds[1])))
+
+        lower, upper = ends(np.full(value.shape, confidence))
+        return OutcomeEstimates(
+            value=value, lower=lower, upper=upper, variance=error.variance, exact=exact, ends=ends
+        )
+
+
+def _chances(state: CoinState) -> Floats:
+    """b (R, n) of the labelled items."""
+    return np.take_along_axis(state.chance, state.cell, axis=1)
+
+
+def _idle(state: SampleState) -> tuple[Floats, int]:
+    """Σ of the losses (D + D_k,) of items whose label changes nothing, and how many they are."""
+    cells = state.cells
+    idle = ~cells.relevant
+    guess = np.einsum("b,bd->d", cells.first, cells.guess[idle].sum(axis=0))
+    return np.concatenate([guess, cells.told[idle].sum(axis=0)]), int(cells.size[idle].sum())
+
+
+# Before any label: p_a, the risk it expects, and h².
+
+def believed(stack: Stack, items: Items, trust: float) -> Floats:
+    """p_a (n, K): the supplied probabilities, or the first system's tags, drawn to one half."""
+    if items.probability is not None:
+        p = items.probability
+    elif items.systems:
+        p = stack.kind.phi(items.prediction[:, 0])
+    else:
+        p = np.full((len(items), stack.kind.width), 0.5)
+    return np.asarray(trust * p + (1 - trust) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Believed:
+    trust: float
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(D + D_k,) sums of the losses that p_a expects, and of the known ones."""
+        total: Floats = np.zeros(stack.size + sum(stack.known_sizes(items)))
+        for _, piece in items.chunks():
+            expected = stack.of(piece, believed(stack, piece, self.trust))
+            total += np.concatenate([expected, stack.known(piece)], axis=1).sum(axis=0)
+        return total
+
+
+def _is_ratio(measure: OutcomeMeasure) -> bool:
+    """Whether the measure is Σ f / Σ g: such a one has a margin."""
+    return measure.margin is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Deviations:
+    """h² of items, under p_a."""
+
+    trust: float
+    slopes: Floats        # (Q, D + D_k)
+    centre: Floats        # (Q,) slopes·R
+    printed: bool         # equation 109 where a measure is no ratio
+    likely: Likely | None = None
+
+    def of(self, stack: Stack, items: Items) -> Floats:
+        """(n, Q)."""
+        p = believed(stack, items, self.trust)
+        inner = self.slopes[:, : stack.size]
+        mean = stack.of(items, p) @ inner.T + stack.known(items) @ self.slopes[:, stack.size :].T
+        squares = stack.spread(items, p, inner, self.likely) + (mean - self.centre) ** 2
+        for q, (m, _) in enumerate(stack.parts) if self.printed else ():
+            if not _is_ratio(stack.measures[m]):
+                squares[:, q] = self._by_tag(stack, stack.measures[m], items, p, self.slopes[q])
+        return np.asarray(squares)
+
+    @staticmethod
+    def _by_tag(
+        stack: Stack, measure: OutcomeMeasure, items: Items, p: Floats, slope: Floats
+    ) -> Floats:
+        """Σ_k ⟨ψ_k²⟩ (n,): equation 109."""
+        sizes = stack.known_sizes(items)
+        there, absent = np.zeros(p.shape), np.zeros(p.shape)
+        at, after = 0, stack.size
+        for loss, length in zip(stack.losses, sizes, strict=True):
+            if loss in measure.losses:
+                told = loss.known(items) * slope[after : after + length]
+                pull = loss.pull(items, slope[at : at + loss.size])
+                there, absent = there + (0.0 if pull is None else pull) + told, absent + told
+            at, after = at + loss.size, after + length
+        return np.asarray((p * there**2 + (1 - p) * absent**2).sum(axis=1))
+
+    def driving(self, stack: Stack, items: Items) -> Floats:
+        """(n,) added up as the measures drive the sampling."""
+        found = np.empty(len(items))
+        for where, piece in items.chunks():
+            found[where] = self.of(stack, piece) @ stack.weight
+        return found
+
+    def total(self, stack: Stack, items: Items) -> float:
+        """Σ over the items of a shard."""
+        return float(self.driving(stack, items).sum())
+
+    def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, Q) sums over the cells."""
+        sums = np.zeros((n_cells, len(self.centre)))
+        for where, piece in items.chunks():
+            np.add.at(sums, cell[where], self.of(stack, piece))
+        return sums
+
+
+@dataclass(frozen=True, slots=True)
+class _ByDeviation:
+    found: By
+    squares: Deviations
+    least: float
+
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
+        h = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
+        return replace(self.found(stack, items), pull=h, group=np.zeros(len(items), np.int64), score=h)

@@ -1,0 +1,104 @@
+"""Segments of pools whose items come in clusters, for every kind of labels: intervals are over clusters there
+too."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles.outcomes import spec_of, write_grades, write_numbers, write_pairs, write_tags
+from doubles.specs import within_reach
+from doubles.stream import after
+from doubles.stream_of_kinds import stream_of, with_groups
+from doubles.systems import spec_of_systems, write_models
+
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.report import render_report
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
+
+WRITERS = {"number": write_numbers, "tags": write_tags, "grades": write_grades, "preference": write_pairs}
+MEASURE = {"number": "mae", "tags": "hamming", "grades": "mae", "preference": "win_rate"}
+
+
+def clustered(kind, folder, **changes):
+    """160 items in clusters of four, 40 on the left and 120 on the right."""
+    if kind.startswith("two classes"):
+        write_models(folder, 160)
+        alone = {} if kind == "two classes compared" else {"pool_systems": None, "pool_prediction": "p1"}
+        data = spec_of_systems(folder, **{"measure": ["accuracy"], **alone}, **changes)
+    else:
+        WRITERS[kind](folder)
+        data = spec_of(kind, folder, **{"measure": [MEASURE[kind]], **changes})
+    pool = pd.read_csv(folder / "pool.csv", dtype=str, keep_default_na=False)
+    four = np.arange(len(pool)) // 4
+    pool.assign(four=four, side=np.where(four % 4, "right", "left")).to_csv(folder / "pool.csv", index=False)
+    data["pool"] |= {"cluster": "four", "segments": ["side"]}
+    return within_reach(data)
+
+
+def run(data):
+    spec, store = Spec.from_json(data), MemoryStore()
+    begin(store, spec)
+    advance(store, spec.name)
+    opened = open_evaluation(store, spec.name)
+    return store, report_data(opened, current_standing(opened))
+
+
+@pytest.mark.parametrize("kind", ["two classes", "two classes compared", *WRITERS])
+@pytest.mark.parametrize("method", ["auto", "whole-clusters"])
+def test_segments_are_estimated_over_clusters(tmp_path, kind, method):
+    store, data = run(clustered(kind, tmp_path, method=method, budget={"labels": 100}, batch_size=25))
+    rows = [row for row in data.estimates if row.segment and row.value is not None]
+    assert "side=right" in {row.segment for row in rows}
+    for row in rows:
+        assert row.interval == "weighted, over clusters"
+        assert row.lower < row.upper
+        assert row.lower <= row.value <= row.upper
+    assert verify(store, data.evaluation).verified
+    assert "side=right" in render_report(data)["report.html"].decode()
+
+
+@pytest.mark.parametrize("kind", ["two classes", *WRITERS])
+def test_with_every_label_the_value_is_exact_and_the_interval_open(tmp_path, kind):
+    _, data = run(clustered(kind, tmp_path, budget={"labels": 160}, batch_size=160))
+    whole, *sides = data.estimates
+    assert {row.segment for row in sides} == {"side=left", "side=right"}
+    for row in sides:
+        assert row.lower < row.value < row.upper
+    left, right = (next(row.value for row in sides if row.segment == f"side={side}")
+                   for side in ("left", "right"))
+    assert (40 * left + 120 * right) / 160 == pytest.approx(whole.value)
+
+
+def test_too_few_clusters_say_so(tmp_path):
+    data = clustered("number", tmp_path, budget={"labels": 100}, batch_size=25)
+    pool = pd.read_csv(tmp_path / "pool.csv", dtype=str)
+    pool.loc[pool["side"] == "left", "four"] = "one"
+    pool.to_csv(tmp_path / "pool.csv", index=False)
+    _, report = run(data)
+    left = next(row for row in report.estimates if row.segment == "side=left")
+    assert left.value is None
+    assert "are of too few clusters" in left.undefined_reason
+
+
+@pytest.mark.parametrize("kind", ["two classes", "classes", "number"])
+def test_in_a_monitor_too(tmp_path, kind):
+    data = stream_of(kind, tmp_path, 2)
+    with_groups(tmp_path)
+    data["pool"] |= {"cluster": "four", "segments": ["side"]}
+    spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
+    register(store, spec)
+    assert not tick(store, spec.name, now=after(2)).failed
+    for row in read_monitor_history(store, spec.name).rows:
+        assert [place.segment for place in row.segments] == ["side=left", "side=right"]
+        assert all(place.source == "draws" for place in row.segments if place.measured.value is not None)
+    assert verify_monitor(store, spec.name).differences == ()

@@ -1,0 +1,143 @@
+"""Warm starts beyond two classes: from the labels of an earlier evaluation to the estimate, verified."""
+
+import csv
+
+import numpy as np
+import pytest
+from doubles.classes import NAMES, spec_of_classes, write_pool
+from doubles.outcomes import spec_of, write_pairs
+from doubles.stream import after
+from doubles.stream_of_classes import a_monitor_of_classes, write_classes
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.any_outcome.base import StartsWarm
+from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.flows.evaluation.advance import Patience, drive
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
+from assay.flows.record.opened import open_evaluation
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.testing import MemoryStore
+
+AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
+WARM = [name for name, one in METHODS.items() if isinstance(one, StartsWarm)]
+OWLS = [{"name": "f1", "class": "owl"}]
+BEFORE = {"evaluation": "before", "discount": 0.5}
+
+
+def run(store, data):
+    begin_evaluation(store, spec := Spec.from_json(data))
+    standing = drive(store, spec.name, patience=AT_ONCE)
+    assert verify(store, spec.name).differences == ()
+    return standing, open_evaluation(store, spec.name).question.evidence
+
+
+def test_the_methods_that_start_warm_are_these():
+    assert WARM == ["recalibrated", "dirichlet-tree"]
+
+
+@pytest.mark.parametrize("columns", [
+    {}, {"pool_probability": None}, {"pool_probability": "sure"}, {"pool_judge": "predicted"},
+    {"pool_cluster": "text"},
+])
+@pytest.mark.parametrize("method", WARM)
+def test_labels_of_an_earlier_evaluation_are_pseudo_labels(tmp_path, method, columns):
+    write_pool(tmp_path)
+    store = MemoryStore()
+    run(store, spec_of_classes(tmp_path, name="before", method="passive", seed=1, **columns))
+    warm, evidence = run(store, spec_of_classes(
+        tmp_path, method=method, measure=OWLS, warm_start=BEFORE, **columns
+    ))
+    assert warm.labels == 40 + warm.known_before
+    assert warm.known_before > 0, "an item that was labelled before, and shows the same, is not asked again"
+    assert evidence.sum() == 40 * 0.5
+    of_owls = evidence[:, 1].sum() if method == "recalibrated" else evidence[:, NAMES.index("owl")].sum()
+    assert 0 < of_owls < evidence.sum()
+
+
+@pytest.mark.parametrize("measure", [["macro_f1", "accuracy"], ["accuracy"], ["confusion_matrix"]])
+def test_a_tree_takes_labels_of_every_class(tmp_path, measure):
+    write_pool(tmp_path)
+    store = MemoryStore()
+    run(store, spec_of_classes(tmp_path, name="before", method="passive"))
+    tree = {"method": "dirichlet-tree", "measure": measure, "warm_start": BEFORE}
+    _, evidence = run(store, spec_of_classes(tmp_path, **tree))
+    assert (evidence.sum(axis=0) > 0).sum() > 2
+
+
+def test_what_was_inherited_is_handed_on_and_worth_less(tmp_path):
+    write_pool(tmp_path)
+    store, taken = MemoryStore(), []
+    run(store, spec_of_classes(tmp_path, name="one", measure=OWLS))
+    for name, before in (("two", "one"), ("three", "two")):
+        start = {"evaluation": before, "discount": 0.5}
+        run(store, spec_of_classes(tmp_path, name=name, measure=OWLS, warm_start=start))
+        taken.append(open_evaluation(store, name).evidence)
+    assert taken[0] == 40 < taken[1]
+
+
+def test_two_classes_and_preferences(tmp_path):
+    write_pairs(tmp_path)
+    store = MemoryStore()
+    run(store, spec_of("preference", tmp_path, name="before"))
+    _, evidence = run(store, spec_of("preference", tmp_path, method="dirichlet-tree", warm_start=BEFORE))
+    assert evidence.shape[1] == 3
+
+
+def test_labels_given_elsewhere_steer_a_tree(tmp_path):
+    truth = write_pool(tmp_path)
+    with (tmp_path / "known.csv").open("w", newline="", encoding="utf-8") as opened:
+        rows = csv.writer(opened)
+        rows.writerow(["item_id", "label"])
+        rows.writerows(list(truth.items())[:60])
+    given = {"source": str(tmp_path / "known.csv"), "discount": 0.3}
+    data = spec_of_classes(tmp_path, method="dirichlet-tree", warm_start=given)
+    standing, evidence = run(MemoryStore(), data)
+    assert standing.known_before == 0, "nobody knows how they were chosen: an item that is drawn is asked"
+    counted = np.array([sum(label == name for label in list(truth.values())[:60]) for name in NAMES])
+    np.testing.assert_allclose(evidence.sum(axis=0), 0.3 * counted)
+    with pytest.raises(BadInput, match="the estimates of this method would rest on them; use dirichlet-tree"):
+        Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=given))
+
+
+def test_windows_of_a_monitor_start_from_the_one_before(tmp_path):
+    write_classes(tmp_path, 3)
+    spec, store = a_monitor_of_classes(tmp_path, measure=[{"name": "recall", "class": "owl"}]), MemoryStore()
+    register(store, spec)
+    assert not tick(store, spec.name, now=after(3)).failed
+    assert [row.overall.source for row in read_monitor_history(store, spec.name).rows] == ["draws"] * 3
+    taken = [open_evaluation(store, f"animals-2026-11-0{day}").evidence for day in (1, 2, 3)]
+    assert taken == [0, 100, 200]
+    assert verify_monitor(store, "animals").differences == ()
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"method": "passive"}, "a label of another pool has no chance here; use recalibrated or dirichlet-tree"),
+    ({"method": "guesses"}, "a label of another pool has no chance here"),
+    ({"measure": ["macro_f1"]}, "Name the class, as in {name: f1, class: ...}, or leave it out; or use"),
+    ({"pool_systems": {n: {"prediction": "predicted"} for n in "ab"}, "pool_prediction": None,
+      "pool_probability": None, "measure": OWLS}, "several are compared"),
+    ({"labels": {"number": {}}, "measure": "mae", "pool_probability": None}, "teaches a model of classes"),
+    ({"measure": OWLS, "name": "before"}, "names the evaluation itself"),
+])
+def test_what_is_refused_with_the_reason(tmp_path, changes, said):
+    with pytest.raises(BadInput) as caught:
+        Spec.from_json(spec_of_classes(tmp_path, **{"warm_start": BEFORE, **changes}))
+    assert said in str(caught.value)
+
+
+def test_of_a_pool_that_says_less_and_of_labels_of_one_class_nothing_is_taken(tmp_path):
+    write_pool(tmp_path)
+    store = MemoryStore()
+    run(store, spec_of_classes(tmp_path, name="before", pool_probability=None))
+    with pytest.raises(BadInput, match="does not say what this one is cut by"):
+        begin_evaluation(store, Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=BEFORE)))
+    run(store, spec_of_classes(tmp_path, name="owls", measure=OWLS, method="oasis"))
+    with pytest.raises(BadInput, match="say whether an item is 'owl', and this evaluation asks more"):
+        begin_evaluation(store, Spec.from_json(spec_of_classes(
+            tmp_path, measure=OWLS, warm_start={"evaluation": "owls", "discount": 0.5},
+        )))
