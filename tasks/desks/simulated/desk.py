@@ -67,7 +67,7 @@ class SimulatedPeople:
     alike: SimulatedErrors                     # everybody's errors, unless people have errors of their own
     each: Sequence[SimulatedErrors] | None     # those; None: there are as many people as are asked
     delay: float                               # seconds between posting and the answers
-    varies: bool = False                       # who is asked again in a later round errs anew
+    varies: bool                               # errors are fixed by the round too
 
 
 class SimulatedDesk:
@@ -85,8 +85,8 @@ class SimulatedDesk:
             partial(says, labelling.answers, one) for one in people.each
         ]
         self._everybody: Says = partial(says, labelling.answers, people.alike)
-        self._delay, self._seed, self._clock = people.delay, labelling.seed, resources.clock
-        self._varies = people.varies
+        self._delay, self._varies = people.delay, people.varies
+        self._seed, self._clock = labelling.seed, resources.clock
 
     def prepare(self) -> None:
         """Read the labels file once and check it. BadInput names the file, the column and the first value."""
