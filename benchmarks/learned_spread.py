@@ -169,8 +169,8 @@ FAMILIES: Mapping[str, Family] = {
     "ceiling": Family(says="numbers 1 to 5, many of them 5, one judge", measures=("mean",), draw=_ceiling),
     "mostly exact": Family(says="most predictions exact, some off by an exponential error",
                            measures=("mae", "bias"), draw=_mostly_exact),
-    "fives": Family(says="numbers 1 to 5, most of them 5, predicted so", measures=("mae", "mse", "bias", "mean"),
-                    draw=_fives),
+    "fives": Family(says="numbers 1 to 5, most of them 5, predicted so", draw=_fives,
+                    measures=("mae", "mse", "bias", "mean")),
     "fives as grades": Family(says="the same as grades", measures=("mae", "bias"), draw=_fives_as_grades),
     "grades": Family(says="grades 1 to 5 with predictions",
                      measures=("mae", "mse", "bias", "accuracy", "macro_f1"), draw=_classes),
@@ -301,9 +301,9 @@ def page(repeats: int) -> Iterator[str]:
     """The lines of the page."""
     yield "# Where labels tell how far errors spread\n"
     yield "Made by `python -m benchmarks.learned_spread`; do not edit.\n"
-    yield (f"Nominal 95%, batches of 25. Each cell: root mean squared error over that of `passive` · coverage "
-           f"· mean half-width. {repeats} evaluations of each pool; the Monte Carlo standard error of a ratio "
-           f"of errors is about {1 / np.sqrt(repeats):.2f} on one pool, of a coverage of 0.95 "
+    yield ("Nominal 95%, batches of 25. Each cell: root mean squared error over that of `passive` · coverage "
+           f"· mean half-width. {repeats} evaluations of each row; the Monte Carlo standard error of a ratio "
+           f"of errors is about {1 / np.sqrt(repeats):.2f} of a coverage of 0.95 "
            f"{np.sqrt(0.0475 / repeats):.3f}. The target is the half-width of `passive` at {AIM_AT} labels. "
            "`before` takes errors to spread as was guessed: of numbers alike everywhere. `bernoulli` and "
            "`static-is` draw numbers evenly, and `stratified` as `stratified-neyman` does.")

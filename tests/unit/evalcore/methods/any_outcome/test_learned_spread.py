@@ -35,8 +35,8 @@ def test_before_any_label_all_cells_of_numbers_are_alike():
 
 
 def test_spread_that_differs_is_found_and_an_even_share_stays():
-    # Spread is 4 above 5 and 1 below: draws there and here are as 3 * 4 + 2.5 and 3 * 1 + 2.5, so 14.5 to 5.5,
-    # with the mean spread 2.5 and a quarter of the draws even: 2.64 times as many
+    # Spread is 4 above 5 and 1 below: draws are as 3 * 4 + 2.5 and 3 * 1 + 2.5, with
+    # the mean spread 2.5 and a quarter of the draws even: 2.64 times as many
     error = np.random.default_rng(1).normal(0, np.where(np.linspace(0, 10, 20_000) > 5, 4.0, 1.0))
     share = Guesses().share(_labelled(error, 6_000, repeats=4)[1])
     half = share.shape[1] // 2
