@@ -203,6 +203,11 @@ class OutcomeKind(ABC):
         return None
 
     @property
+    def spread_is_learned(self) -> bool:
+        """Whether labels tell where outcomes spread how far: of those with values."""
+        return False
+
+    @property
     def counted(self) -> str | None:
         """The class that a measure of one class means where none is named; None where all stand equal."""
         return None

@@ -55,6 +55,11 @@ class Classes(OutcomeKind):
         return self.values
 
     @property
+    def spread_is_learned(self) -> bool:
+        """Of grades."""
+        return self.values is not None
+
+    @property
     def counted(self) -> str | None:
         """The positive class, where there is one."""
         return self.positive
@@ -175,6 +180,11 @@ class Preferences(Classes):
     """Two or three classes: the first wins, the second wins, a tie. Their values are 1, 0 and 1/2."""
 
     name: ClassVar[str] = "preference"
+
+    @property
+    def spread_is_learned(self) -> bool:
+        """No: a win or a loss spreads as its chance says."""
+        return False
 
 
 def preferences(first: str, second: str, tie: str | None) -> Preferences:

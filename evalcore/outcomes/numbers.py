@@ -52,6 +52,11 @@ class Numbers(OutcomeKind):
         """The bounds, where there are two."""
         return {f"{end:g}": end for end in self.value_range} if np.isfinite(self.value_range).all() else {}
 
+    @property
+    def spread_is_learned(self) -> bool:
+        """True."""
+        return True
+
     def between(self, low: float, high: float) -> "Numbers":
         return Numbers(max(self.low, low), min(self.high, high))
 
@@ -98,7 +103,7 @@ class Numbers(OutcomeKind):
         return np.array([*[1 / n] * n, 0.0]) if n else np.array([1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
-        """Nothing says how far numbers spread: as if by 1."""
+        """Nothing says beforehand how far numbers spread: as if by 1."""
         return np.asarray(pull[:, 0] ** 2)
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:

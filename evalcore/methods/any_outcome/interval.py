@@ -96,14 +96,15 @@ def skewness(signed: Floats) -> Floats:
 
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     """σ_g² (R, G, Q): the guessed variances, scaled to what was found; total (R, Q): Σ of squares found."""
-    guess = state.cells.spread
+    guess = np.broadcast_to(reading.spread, (len(state.labelled), *state.cells.spread.shape))
     left = state.wanted.astype(np.float64)
     g = reading.open.shape[1]
     weight = (left + 1e-9)[..., None]
     size = sums(reading.group_of, weight, g)
     mean = sums(reading.group_of, weight * guess, g) / np.maximum(size, 1e-12)
-    expected = guess[state.cell].sum(axis=1)                       # (R, Q) over the labelled items
-    average = np.maximum(guess.mean(axis=0), 1e-300)
+    # (R, Q) over the labelled items
+    expected = np.take_along_axis(guess, state.cell[..., None], axis=1).sum(axis=1)
+    average = np.maximum(state.cells.spread.mean(axis=0), 1e-300)
     # where nothing is guessed of the spread (numbers), the labels alone say
     doubt = DOUBT * average if state.stack.kind.label_model.shared else 1e-12 * average
     scale = (total + doubt) / (expected + doubt)

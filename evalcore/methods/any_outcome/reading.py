@@ -28,6 +28,7 @@ class Reading:
     effective: Floats    # (R, G) 1/Σ share²: how many labels the mean rests on; 1 for a group without labels
     items: Floats        # (R,) N, without undecided items
     given: Floats        # (R, C) a, the labels that each cell was given
+    spread: Floats       # (C, Q), or (R, C, Q) where labels tell of it: how far pulls are guessed to spread
 
     @property
     def stands(self) -> Floats:
@@ -99,6 +100,7 @@ def read(state: SampleState, meant: Floats, modelled: bool, least: float = LEAST
         effective=1 / np.where(squares > 0, squares, 1.0),
         items=items,
         given=given,
+        spread=state.cells.spread,
     )
 
 

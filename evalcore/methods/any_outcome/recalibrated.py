@@ -13,7 +13,9 @@ from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.learned_spread import learned_spread
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.reading import read
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
@@ -51,11 +53,20 @@ class Guesses(Sampled):
         return cut(pool, found, found, CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
-        """Root of the guessed spread of an item's pull, and a part even."""
-        root = np.sqrt(state.cells.spread @ state.stack.weight)
+        """Root of the spread of an item's pull, and a part even."""
+        root = np.sqrt(self.pull_spread(state) @ state.stack.weight)
         wanted = state.cells.size * state.cells.relevant
-        mean, even = (root * wanted).sum() / max(int(wanted.sum()), 1), state.stack.kind.even_share
+        even = state.stack.kind.even_share
+        mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
         return np.broadcast_to((1 - even) * root + even * mean, state.labelled.shape)
+
+    def pull_spread(self, state: SampleState) -> Floats:
+        """As the labels so far say, of numbers and grades; else as guessed beforehand."""
+        if not state.n or not state.stack.kind.spread_is_learned:
+            return state.cells.spread
+        reading = read(state, state.labelled.astype(np.float64), self.modelled, self.least)
+        risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
+        return learned_spread(state, reading, state.stack.slopes(risk, known))
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.

@@ -63,6 +63,10 @@ class Sampled(OutcomeMethod):
         steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
         return np.minimum(np.diff(steps, axis=1, prepend=0.0).astype(np.int64), design.left)
 
+    def pull_spread(self, state: SampleState) -> Floats:
+        """(C, Q) the guessed variances of pulls; (R, C, Q) where labels tell of them."""
+        return state.cells.spread
+
     def weights(self, state: SampleState) -> ItemWeights:
         """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
         reading = read(state, self.meant(state, state.n), False, self.least)
@@ -104,6 +108,7 @@ class Sampled(OutcomeMethod):
         reading = read(state, self.meant(state, state.n), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
+        reading = replace(reading, spread=self.pull_spread(state))
         error = errors(state, reading, risk, slopes, exact)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         alike = (hidden.unknown & ~exact)[:, None]
