@@ -280,8 +280,6 @@ def _write_labels(
 
 # Which round is to be closed early, when somebody asks for it.
 
-
-
 class NoRoundToClose(BadInput):
     """A round was to be closed early, and none is open."""
 

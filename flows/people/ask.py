@@ -193,8 +193,6 @@ def _post(people: People, batch: Batch, items: Sequence[Item], attempt: int) -> 
 # 4. A round that was posted more than once is read again when the next one closes: a late import may have
 #    made copies since, and copies nobody has answered are removed before they cost somebody's time.
 
-
-
 def collect(
     people: People, batch: Batch, rule: Rule, *, gold: Collection[str] = (), labelled: Collection[str] = ()
 ) -> Asking:
