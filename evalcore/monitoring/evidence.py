@@ -107,7 +107,6 @@ class WatchedMeasure(WatchedNumber):
 
     @property
     def full_name(self) -> str:
-        """See WatchedNumber."""
         return self.measure.name if self.of_class is None else f"{self.measure.name}({self.of_class})"
 
     @property

@@ -80,7 +80,7 @@ class BernoulliSample(NeymanSample):
     least: ClassVar[float] = np.inf
 
     def as_set(self) -> "BernoulliSample":
-        """See OutcomeMethod. Raises BadInput for settings that would change nothing."""
+        """Itself.  Raises BadInput for settings that would change nothing."""
         if self.form == "known-totals":
             if self.trust != TRUST:
                 raise BadInput(

@@ -274,7 +274,7 @@ class ClassTree(TreeOfClasses):
     def first_state(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
     ) -> ClassTreeState:
-        """See OutcomeMethod; evidence (C, K): pseudo-labels on top of the prior."""
+        """Evidence (C, K): pseudo-labels on top of the prior."""
         return self.start(measures, cells, repeats, evidence=evidence)
 
     def pseudo_labels(

@@ -116,7 +116,7 @@ class RecalibratedSample(Sampled):
     def first_state(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
     ) -> SampleState:
-        """See OutcomeMethod. Raises BadInput for evidence where nothing lies along a score."""
+        """The state before any label.  Raises BadInput for evidence where nothing lies along a score."""
         if evidence is None or cells.axis is None:
             return Sampled.first_state(self, cells, measures, repeats, evidence)
         return self._scored.start(measures, cells, repeats, evidence=evidence)

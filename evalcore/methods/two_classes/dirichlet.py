@@ -346,7 +346,6 @@ class StochasticState(TreeState):
 
     @property
     def told(self) -> Floats:
-        """See MethodState."""
         return np.where(self.queries[:, None, None] > 0, self.weight, self.labelled)
 
     @property
@@ -439,7 +438,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         return replace(found, new=np.zeros_like(found.new), answers=None) if self.asks_anew else found
 
     def with_known(self, state: MethodState, known: Mapping[tuple[int, int], float]) -> MethodState:
-        """See Method; of items asked anew nothing is known but which were set aside."""
+        """Of items asked anew nothing is known but which were set aside."""
         after = AdaptiveTree.with_known(self, state, known)
         return replace(after, labelled=np.zeros_like(after.labelled)) if self.asks_anew else after
 

@@ -18,7 +18,7 @@ from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
 
 
 class OneClassPredictions(TwoClassPredictions):
-    """See the top of this module."""
+    """The prediction, score and probability of one class against the rest."""
 
     @property
     def source_columns(self) -> Sequence[str]:
@@ -39,7 +39,6 @@ class OneClassPredictions(TwoClassPredictions):
 
     @property
     def no_class(self) -> tuple[str, str]:
-        """See Predictions.no_class."""
         return no_class_among(self._spec.labels.answers.choices)
 
     @property

@@ -278,7 +278,6 @@ class ScoredPredictions(TwoClassPredictions):
         return cut_items(self._spec, method, pool, scored=True)
 
     def watching(self) -> Watching:
-        """See Predictions.watching."""
         return WatchedProbabilities(self._spec)
 
     def tallying(self) -> Tallying | None:
@@ -303,7 +302,6 @@ class WatchedProbabilities(Watching):
         self._score: list[Array] = []
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """See Watching.add."""
         super().add(rows)
         both = np.frombuffer(packed_bytes(rows.column(PROBABILITIES)), "<f4").reshape(-1, 2)
         self._prediction.append(numbers_of(rows.column("prediction")).astype(np.float64))
@@ -314,7 +312,6 @@ class WatchedProbabilities(Watching):
         )
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
-        """See Watching.profile."""
         items = Items(
             prediction=np.concatenate(self._prediction)[:, None],
             probability=np.concatenate(self._probability),
