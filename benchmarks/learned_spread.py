@@ -28,7 +28,7 @@ from assay.evalcore.replay.run import BudgetSummary, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
-from benchmarks.outcomes import _path
+from benchmarks.outcomes import pool_path
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "learned-spread.md"
 BUDGETS = (50, 100, 150, 200, 300, 500)
@@ -182,7 +182,7 @@ FAMILIES: Mapping[str, Family] = {
 # Real pools.
 
 def _summeval(dimension: str) -> Iterator[tuple[str, OutcomePool, tuple[str, ...]]]:
-    table = read_outcome_pool(_path("summeval"), OutcomeColumns(
+    table = read_outcome_pool(pool_path("summeval"), OutcomeColumns(
         outcome="number", label=f"human_{dimension}", predictions=(), judges=tuple(
             f"judge_{dimension}_{name}" for name in (
                 "gpt-3.5-turbo_mcq", "gpt-3.5-turbo_rts", "gpt-4_rts", "llama-2-13b_rts",
@@ -206,7 +206,7 @@ def _summeval(dimension: str) -> Iterator[tuple[str, OutcomePool, tuple[str, ...
 
 def real_pools() -> Iterator[tuple[str, OutcomePool, tuple[str, ...]]]:
     """Title, pool and measures."""
-    pool = read_outcome_pool(_path("governors-regression"), OutcomeColumns(outcome="number"))
+    pool = read_outcome_pool(pool_path("governors-regression"), OutcomeColumns(outcome="number"))
     yield "governors-regression", pool, ("mae", "rmse", "bias")
     for dimension in ("coherence", "consistency"):
         yield from _summeval(dimension)

@@ -232,7 +232,9 @@ def asked_anew(
     outcomes: Outcomes | None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of what would answer an item once and for all, where it is asked anew."""
-    if labels.outcome is not None or not method(method_name).asks_anew:
+    if labels.outcome is not None or (method_name in OUTCOME_METHODS and method_name not in METHODS):
+        return []
+    if not method(method_name).asks_anew:
         return []
     why = f"and method {method_name!r}, which takes every answer for another draw: "
     given = (

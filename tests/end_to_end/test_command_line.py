@@ -12,6 +12,7 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.cli import main
 from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import Patience
 from assay.tasks.ledger import open_store
 
 COMMANDS = sorted(main.COMMANDS)
@@ -141,9 +142,7 @@ def test_run_says_what_the_spec_of_a_monitor_is(desk):
 
 def test_interrupted_runs_say_how_to_resume(desk, monkeypatch):
     desk.spec(desk={"kind": "folder", "path": "labelling"})
-    monkeypatch.setattr("assay.flows.evaluation.advance.drive.__kwdefaults__", {
-        **_defaults(), "sleep": _interrupt,
-    })
+    monkeypatch.setitem(Patience.__init__.__kwdefaults__, "sleep", _interrupt)
     code, out, err = desk.assay("run", "small.yaml")
     assert code == 130
     assert "to resume: assay run small.yaml" in err
@@ -152,12 +151,6 @@ def test_interrupted_runs_say_how_to_resume(desk, monkeypatch):
 
 def _interrupt(_seconds):
     raise KeyboardInterrupt
-
-
-def _defaults():
-    from assay.flows.evaluation.advance import drive
-
-    return dict(drive.__kwdefaults__)
 
 
 def _write(name, *lines):

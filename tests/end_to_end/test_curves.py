@@ -121,7 +121,6 @@ def test_intervals_over_clusters_stay_open_when_all_is_labelled(tmp_path):
     ({"measure": ["f1"], "drive": []}, {}, "is an empty list"),
     ({"measure": ["pr_curve"]}, {}, "needs `at`"),
     ({"measure": [{"name": "f1", "at": [0.5]}]}, {}, "takes no `at`"),
-    ({"measure": [CURVE]}, {"segments": ["region"]}, "cannot be used with curves or clusters"),
     ({"measure": ["roc_auc"], "labels": {"classes": ["match", "no match"]}}, {"score": None},
      "is of one class: name it"),
 ])

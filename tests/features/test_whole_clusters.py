@@ -125,7 +125,6 @@ def test_the_command_line_reports_and_exports_them(tmp_path, capsys):
     ({"pool_cluster": None}, "$.pool.cluster is needed by method 'whole-clusters'"),
     ({"pool_cluster": None, "labels": {"positive": "good", "negative": "bad"}, "measure": "f1",
       "pool_score": "s"}, "$.method is 'whole-clusters', which draws whole clusters; name their column"),
-    ({"pool_segments": ["region"]}, "$.pool.segments cannot be used with curves or clusters so far"),
 ])
 def test_what_is_refused(tmp_path, changes, message):
     with pytest.raises(BadInput) as caught:
