@@ -21,8 +21,8 @@ Where a whole prediction was asked and gave no answer nothing can stand for it: 
 
 The unanswered items go back to their cells: unlabelled, and free to be asked again.
 
-Methods for any outcome join neighbouring cells by themselves wherever labels are few (`outcome_methods.
-reading`), so their designs stay as they are: only the answered items have rows.
+Methods for any outcome join neighbouring cells by themselves wherever labels are few
+(`any_outcome.reading`), so their designs stay as they are: only the answered items have rows.
 """
 
 from dataclasses import dataclass, replace

@@ -11,7 +11,7 @@ distance d from the limit:
     in breach          beyond the limit an interval that keeps off it confirms the breach: as within it
 
 What is missing includes the price of the horizon, log(1 + ρ H) with the e-detector: the evidence of a place
-has it taken off.  A new window begins with what the test carries on (`lifetime.carried`), which after quiet
+has it taken off.  A new window begins with what the test carries on (`verdicts.carried`), which after quiet
 windows is far below 0.  Limits that share an error rate then begin lower still, by the logarithm of their
 share; that is left out.
 

@@ -54,7 +54,7 @@ class Outlooks:
         """The value, the interval and what is said beside it; (R,) each.
 
         With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide
-        one until positives were found among the predicted negatives (`interval.guard`).
+        one until positives were found among the predicted negatives (`recalibration.interval`).
         """
         e, estimand, counts = self.evidence, self.estimand, self.counts
         z, labels = float(ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)

@@ -215,7 +215,7 @@ class Amendment:
     new_model: bool              # whether reference, evidence and label model all begin anew
     reason: str                  # as the person said; "" where nothing was said
     at: datetime                 # when it was made
-    versions: Mapping[str, str]  # of what made it: see `recorded_spec.versions`
+    versions: Mapping[str, str]  # of what made it: `tasks.ledger.beginning.versions`
 
 
 def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:

@@ -32,7 +32,7 @@ class Ledger:
     """The keys of one owner in a store. It may be empty: making one reads and writes nothing."""
 
     store: Store
-    name: str     # of an evaluation, or of a monitor as `layout.monitor` spells it
+    name: str     # of an evaluation, or of a monitor as `layout.monitor_ledger` spells it
 
     def get(self, key: str) -> bytes:
         """Keys are in full, here and below."""

@@ -99,7 +99,7 @@ def _added(found: Tally) -> Tally:
 #
 # A group is cut where the cumulative weight of its items rises by equal steps, in the order of their scores.
 # Items of one score stay together, in the step in which the first of them lies
-# (`outcome_methods.cut.numbered` is the same of items in memory).  Three passes over the pool find the same
+# (`cells_by_number` is the same of items in memory).  Three passes over the pool find the same
 # edges:
 #
 #     summary     every shard tells every k-th of its pairs of a group and a score, and the last of each group
@@ -223,13 +223,13 @@ class _Gather:
 #
 #     s_i² = Σ_q Var(J_q·ℓ(x_i, y))/target_q²        over the numbers that drive the sampling,
 #
-# under the first weights of the guesses (`cutting.profile`).  Items are sorted by group
+# under the first weights of the guesses (`measured_pool`).  Items are sorted by group
 # (`OutcomeKind.places`: the predicted class) and by s inside it, and every group is cut where the cumulative
 # sum of s rises by equal steps: many items of little influence make one cell, few of great influence another.
 # Items of one s stay together, in the step in which the first of them lies: five different s, of many items
 # each, make five cells.
-# Where the pool has more than one shard, nobody sorts all items: `cutting.edges` finds where groups are cut,
-# and the cell of an item follows from its own group and s.
+# Where the pool has more than one shard, nobody sorts all items: the first part of this chapter finds where
+# groups are cut, and the cell of an item follows from its own group and s.
 
 PASSIVE_SIZE = 0.3      # weight of an item beside its spread when a group is cut
 _LEAST = 1e-12          # weight that every item has
@@ -262,7 +262,7 @@ def cut(
 
 
 def cells_by_number(found: ItemProfile, n_cells: int) -> Ints:
-    """The cell (N,) of each item of a pool in memory; `cutting.edges` finds the same by shard."""
+    """The cell (N,) of each item of a pool in memory; the same is found by shard above."""
     groups = np.unique(_groups(found), return_inverse=True)[1].ravel()
     score = found.score
     order = np.lexsort((np.arange(len(score)), score, groups))

@@ -51,7 +51,7 @@ class ClassTreeState(SampleState):
 
     tree: DirichletTree
     by_class: csr_array   # (C·K, D') the mean loss of the items of each cell, if they were of each class
-    lump: Ints            # (K,) classes of one number are one to the tree (`dirichlet.leaves`)
+    lump: Ints            # (K,) classes of one number are one to the tree (`dirichlet_leaves`)
     part: Floats          # (C, K) of the chance of its lump that a class has
     touched: Bools        # (C, K) the label can pull at a number that drives
     joint: Floats         # (R, lumps, slots) p(lump, leaf)
@@ -87,7 +87,7 @@ class ClassTreeState(SampleState):
 
 
 def leaves_of(cells: OutcomeCells, n_leaves: int) -> tuple[Leaves, Floats]:
-    """The cells of `dirichlet.leaves` as leaves of a tree, and the part (C, K) of the chance of its lump that
+    """The cells of `dirichlet_leaves` as leaves of a tree, and the part (C, K) of the chance of its lump that
     each class is supplied with: of classes that are one to the tree, each keeps its part."""
     if cells.slot is None or cells.chance is None or cells.lump is None:
         raise ValueError("these cells are not the leaves of a tree")

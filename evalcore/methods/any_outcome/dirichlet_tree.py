@@ -2,10 +2,10 @@
 
 Marchant & Rubinstein (2021), Algorithm 1 and section 4: leaves as in `leaves`, the tree and its prior as with
 two classes (`label_models.dirichlet_tree`), proposal and estimate as in `importance`.  With two classes, or
-one asked for of several, leaves, prior, label model and proposal are those of `evalcore.methods.dirichlet`;
+one asked for of several, leaves, prior, label model and proposal are those of `two_classes.dirichlet`;
 the estimate differs by what is said there.
 
-The interval is Student's, with the skew and degrees of freedom of `outcome_methods.interval`, about the
+The interval is Student's, with the skew and degrees of freedom of `any_outcome.interval`, about the
 estimate, and reaches towards what the label model expects.  The estimate of a measure that is no mean is
 biased while whole classes are unseen, by as much as its standard error.  There the two are apart, and neither
 is to be believed more than the other.  Of two classes the label model counts for DOUBT of the labels that the

@@ -58,7 +58,7 @@ class OutcomeCells:
     said: Floats        # (C, S, w) what each system predicts of the items (`OutcomeKind.said`)
     known_sizes: Ints   # the length of each loss's part of `known`
     first: Floats       # (B,) the weights of the guesses before any label
-    # of methods with a Dirichlet tree (`outcome_methods.dirichlet.leaves`); None for the others
+    # of methods with a Dirichlet tree (`dirichlet_leaves`); None for the others
     chance: Floats | None = None      # (C, K) the mean supplied probability of each class
     by_class: Floats | None = None    # (3, n) losses by class
     axis: Floats | None = None        # (7, C) of cells along a score: `Axis`

@@ -1,4 +1,4 @@
-"""What no label has shown, for any measure: how far it could take each number (`estimators.rare`).
+"""What no label has shown, for any measure: how far it could take each number (`estimators.intervals`).
 
 An unlabelled item of cell c differs from what the labels make one expect by at most
 

@@ -1,4 +1,4 @@
-"""What no label has shown, in the intervals of design-based methods for two classes (`estimators.rare`).
+"""What no label has shown, in the intervals of design-based methods for two classes (`estimators.intervals`).
 
 The unlabelled items of a cell may have another label than the labels of their prediction make one expect,
 without any of them having been drawn.  How far that takes a measure is told by the measure itself: items are
