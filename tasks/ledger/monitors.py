@@ -18,7 +18,7 @@ changed. Nothing is deleted. The state of a monitor is a fold over these keys an
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.earlier_windows import RecentMean
@@ -97,10 +97,20 @@ def create_opening(ledger: Ledger, opening: Opening) -> Opening:
 
 def read_openings(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[Opening]]:
     """Window -> its openings in order, for every window that has one; keys: where they are listed already."""
-    found: dict[str, list[Opening]] = {}
-    folder = layout.monitor_windows(ledger.name)
-    for opening in read_records(ledger, folder, layout.monitor_opening, Opening, keys):
-        found.setdefault(opening.window, []).append(opening)
+    return _by_window(ledger, layout.monitor_opening, Opening, keys)
+
+
+_OfWindow = TypeVar("_OfWindow", Opening, "WindowState")
+
+
+def _by_window(
+    ledger: Ledger, pattern: layout.KeyPattern[str, str, int], kind: type[_OfWindow],
+    keys: Iterable[str] | None,
+) -> dict[str, list[_OfWindow]]:
+    """Window -> its records of a kind, in the order of their keys."""
+    found: dict[str, list[_OfWindow]] = {}
+    for one in read_records(ledger, layout.monitor_windows(ledger.name), pattern, kind, keys):
+        found.setdefault(one.window, []).append(one)
     return found
 
 
@@ -264,11 +274,7 @@ def create_state(ledger: Ledger, state: WindowState) -> WindowState:
 
 def read_states(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[WindowState]]:
     """Window -> its states in order, for every window that has one; keys: where they are listed already."""
-    found: dict[str, list[WindowState]] = {}
-    folder = layout.monitor_windows(ledger.name)
-    for state in read_records(ledger, folder, layout.window_state, WindowState, keys):
-        found.setdefault(state.window, []).append(state)
-    return found
+    return _by_window(ledger, layout.window_state, WindowState, keys)
 
 
 def standing_state(states: list[WindowState]) -> WindowState | None:

@@ -1,5 +1,6 @@
 """Methods without a label model: the ones that others are measured against, and `static-is`."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -150,9 +151,9 @@ class StaticSample(NeymanSample):
         """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool."""
         found = profile(pool)
         total = sum(pool.measured(_Expected(found)))
-        squares = _Squares(found, np.asarray(found.slopes @ (total / len(pool))))
+        squares = _Squares(found=found, centre=np.asarray(found.slopes @ (total / len(pool))))
         mean = sum(pool.measured(squares.total)) / len(pool)
-        made = cut(pool, found, _Expectation(found, squares, FLOOR * mean), FINE, squares.by_cell)
+        made = cut(pool, found, ByRoot(found, squares, FLOOR * mean), FINE, squares.by_cell)
         sums, cells = made.further, made.cells
         spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
         return replace(cells, spread=np.maximum(spread, 1e-30))
@@ -170,19 +171,15 @@ class _Expected:
         return total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Squares:
-    """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SquaredPulls(ABC):
+    """Expected squares of items' pulls, and what a cut of the pool adds up of them."""
 
-    found: Expecting
-    centre: Floats     # (Q,) J·R
+    centre: Floats     # (Q,) J·R, from which the pulls are counted
 
+    @abstractmethod
     def of(self, stack: Stack, items: Items) -> Floats:
         """(n, Q)."""
-        found, (phi, loss) = self.found, guessed(stack, items)
-        spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
-        expected = np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T
-        return np.asarray(spread + (expected - self.centre) ** 2)
 
     def driving(self, stack: Stack, items: Items) -> Floats:
         """(n,) of the items of a shard, added up as they drive the sampling."""
@@ -204,13 +201,27 @@ class _Squares:
 
 
 @dataclass(frozen=True, slots=True)
-class _Expectation:
+class ByRoot:
+    """What is found of items, in the order of the root of their squares, in one group."""
+
     found: By
-    squares: _Squares
-    least: float     # the guesses may be sure of an item and wrong
+    squares: SquaredPulls
+    least: float     # of a square: the guesses may be sure of an item and wrong
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        score = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
-        return replace(
-            self.found(stack, items), pull=score, group=np.zeros(len(items), np.int64), score=score
-        )
+        root = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
+        return replace(self.found(stack, items), pull=root, group=np.zeros(len(items), np.int64), score=root)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Squares(SquaredPulls):
+    """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
+
+    found: Expecting
+
+    def of(self, stack: Stack, items: Items) -> Floats:
+        """(n, Q)."""
+        found, (phi, loss) = self.found, guessed(stack, items)
+        spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
+        expected = np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T
+        return np.asarray(spread + (expected - self.centre) ** 2)

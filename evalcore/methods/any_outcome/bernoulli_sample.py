@@ -31,7 +31,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.baselines import FINE, NeymanSample, OfPull
+from assay.evalcore.methods.any_outcome.baselines import FINE, ByRoot, NeymanSample, OfPull, SquaredPulls
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
@@ -43,7 +43,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     value_of,
     with_clusters,
 )
-from assay.evalcore.methods.any_outcome.measured_pool import By, ItemProfile, MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
 from assay.evalcore.methods.any_outcome.reading import read
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
@@ -140,7 +140,7 @@ class PublishedBernoulli(BernoulliSample):
             likely=found.likely,
         )
         least = LEAST * sum(pool.measured(squares.total)) / len(pool)
-        made = cut(pool, found, _ByDeviation(found, squares, least), FINE, squares.by_cell)
+        made = cut(pool, found, ByRoot(found, squares, least), FINE, squares.by_cell)
         cells, mean = made.cells, made.further.sum(axis=0) / len(pool)
         spread = np.maximum(made.further / cells.size[:, None], LEAST * mean)
         return replace(cells, spread=np.maximum(spread, 1e-30))
@@ -284,12 +284,11 @@ def _is_ratio(measure: OutcomeMeasure) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Deviations:
+class Deviations(SquaredPulls):
     """h² of items, under p_a."""
 
     trust: float
     slopes: Floats        # (Q, D + D_k)
-    centre: Floats        # (Q,) slopes·R
     printed: bool         # equation 109 where a measure is no ratio
     likely: Likely | None = None
 
@@ -319,32 +318,3 @@ class Deviations:
                 there, absent = there + (0.0 if pull is None else pull) + told, absent + told
             at, after = at + loss.size, after + length
         return np.asarray((p * there**2 + (1 - p) * absent**2).sum(axis=1))
-
-    def driving(self, stack: Stack, items: Items) -> Floats:
-        """(n,) added up as the measures drive the sampling."""
-        found = np.empty(len(items))
-        for where, piece in items.chunks():
-            found[where] = self.of(stack, piece) @ stack.weight
-        return found
-
-    def total(self, stack: Stack, items: Items) -> float:
-        """Σ over the items of a shard."""
-        return float(self.driving(stack, items).sum())
-
-    def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
-        """(C, Q) sums over the cells."""
-        sums = np.zeros((n_cells, len(self.centre)))
-        for where, piece in items.chunks():
-            np.add.at(sums, cell[where], self.of(stack, piece))
-        return sums
-
-
-@dataclass(frozen=True, slots=True)
-class _ByDeviation:
-    found: By
-    squares: Deviations
-    least: float
-
-    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        h = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
-        return replace(self.found(stack, items), pull=h, group=np.zeros(len(items), np.int64), score=h)
