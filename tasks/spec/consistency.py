@@ -31,6 +31,8 @@ class WholeSpec(SpecParts, Protocol):
     def rule(self) -> RuleName: ...
     @property
     def drive(self) -> Sequence[str] | None: ...
+    @property
+    def outcomes(self) -> Outcomes | None: ...
 
 
 def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
@@ -54,6 +56,8 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
         found += [("desk." + key, f"{what} needs labels: {{positive: ..., negative: ...}}; leave it out")
                   for key, what in desk.two_classes_only() if len(labels.answers.choices) > 2]
+        if method(method_name).asks_anew:
+            found += _of_asking_anew(method_name, desk, spec.warm_start, spec.outcomes)
         if drive is not None and not method(method_name).capabilities.serves_several:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
@@ -227,15 +231,10 @@ def _of_method(
     return found
 
 
-def asked_anew(
-    method_name: str, labels: LabelsForm, desk: DeskChoice, warm_start: WarmStart | None,
-    outcomes: Outcomes | None,
+def _of_asking_anew(
+    method_name: str, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of what would answer an item once and for all, where it is asked anew."""
-    if labels.outcome is not None or (method_name in OUTCOME_METHODS and method_name not in METHODS):
-        return []
-    if not method(method_name).asks_anew:
-        return []
     why = f"and method {method_name!r}, which takes every answer for another draw: "
     given = (
         ("desk.annotators_per_item", desk.annotators_per_item > 1, "one person answers a draw; leave it out"),

@@ -37,7 +37,6 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.consistency import (
-    asked_anew,
     contradictions,
     contradictions_of_outcomes,
     idle,
@@ -210,7 +209,6 @@ class Spec(Part):
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
-        problems += asked_anew(self.method, self.labels, self.desk, self.warm_start, self.outcomes)
         problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
