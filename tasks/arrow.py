@@ -48,6 +48,12 @@ def column_of(values: Array, type: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(type, len(held), [None, pa.py_buffer(held.view(np.uint8))])
 
 
+def mask_of(values: Bools) -> pa.BooleanArray:
+    """A column of yes and no (n,); none is missing."""
+    bits = np.packbits(values, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
+
+
 def texts_of(values: Sequence[str | None]) -> pa.StringArray:
     """A column of texts; None is missing."""
     written = [b"" if value is None else value.encode() for value in values]

@@ -231,15 +231,21 @@ class RowChecker:
 
     def codes(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Array:
         """A column (n,) of class names or tags as codes. Raises BadInput."""
-        self._one_kind(batch, name, given[name])
-        text = self._text(batch, name, given)
-        encoded = text.dictionary_encode()                     # few distinct values: look each up once
-        codes = np.array([self._code(value) for value in encoded.dictionary.to_pylist()] or [-1], np.int64)
-        missing = missing_of(text)
+        values = given[name]
+        self._one_kind(batch, name, values)
+        # few distinct values: each is made a text, and looked up, once
+        encodable = not (pa.types.is_nested(values.type) or pa.types.is_null(values.type))
+        encoded = (values if encodable else self._text(batch, name, given)).dictionary_encode()
+        texts = self._text(batch, name, {name: encoded.dictionary}).to_pylist()
+        of_missing = self._predictions.missing_code
+        codes = np.array([of_missing if t is None else self._code(t) for t in texts] or [-1], np.int64)
+        missing = missing_of(encoded.indices)
         indices = encoded.indices.fill_null(0) if missing.any() else encoded.indices
         result: Array = codes[numbers_of(indices)]
-        result[missing] = self._predictions.missing_code
-        self.refuse(batch, name, text, result < 0, *self._predictions.no_class)
+        result[missing] = of_missing
+        if (result < 0).any():
+            text = self._text(batch, name, given)
+            self.refuse(batch, name, text, result < 0, *self._predictions.no_class)
         return result
 
     def _code(self, value: str) -> int:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.arrow import column_of
+from assay.tasks.arrow import column_of, texts_of
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.csv_rows import csv_batches, dialect, header
 from assay.tasks.sources.files.listing import file_at, list_files
@@ -184,13 +184,18 @@ def _rows(
         return
     read = [name for name in columns if name not in told] or own[:1]
     for first, batch in readers[format](file, read, wanted):
-        rows = range(first + 1, first + 1 + batch.num_rows)
+        rows = batch.num_rows
         arrays = [
             batch.column(name) if name not in told
-            else pa.array(map(str, rows) if name == ROW_NUMBER else [told[name]] * len(rows), pa.string())
+            else _row_numbers(first, rows) if name == ROW_NUMBER
+            else pa.repeat(texts_of([told[name]])[0], rows)
             for name in columns
         ]
         yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _row_numbers(first: int, rows: int) -> pa.StringArray:
+    return column_of(np.arange(first + 1, first + 1 + rows), pa.int64()).cast(pa.string())
 
 
 def _from(mark: Mark) -> dict[Format, _Batches]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Bools, Floats
-from assay.tasks.arrow import missing_of, numbers_of, texts_of
+from assay.tasks.arrow import mask_of, missing_of, numbers_of, texts_of
 
 # what programs write where there is no value; whoever names a class so means the class
 NO_VALUE = frozenset((
@@ -54,8 +54,7 @@ def as_text(values: pa.Array) -> pa.StringArray:
     if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
         raise BadInput("holds bytes, which cannot be shown or compared; store text or a URL instead")
     if pa.types.is_floating(type):
-        # NaN is how pandas writes "missing" into a column of floats
-        return pa.array([None if v is None or v != v else str(v) for v in _floats(values)], pa.string())
+        return _float_texts(values.cast(type))
     if pa.types.is_nested(type):
         return pa.array([None if v is None else _json(v) for v in values.to_pylist()], pa.string())
     try:
@@ -107,14 +106,67 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _floats(values: pa.Array) -> list[Any]:
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    numbers: list[float | None] = values.cast(pa.float64()).to_pylist()
-    if pa.types.is_float64(values.type):
-        return numbers
-    # 0.1 stored in 32 bits is 0.1 to whoever wrote it, not 0.10000000149011612
-    return [v if v is None else np.float32(v) for v in numbers]
+# Numbers as `repr` of Python writes them: the shortest digits that give the number again, with a decimal
+# point, or with an exponent below 1e-4 and from 1e16 on. Arrow finds the same digits,
+# but writes 17 without a point, 1e-7 with one digit less, and an exponent below 1e-6 and from 1e10 on. Those
+# are put right, each kind in all its rows at once.
+
+_LARGE, _HUGE, _SMALL = 10, 16, 1e-4      # exponents of ten from which, and to which, one is to be taken away
+_ZEROS = (4, 5)                           # behind the point, where Arrow writes them and Python an exponent
+_EMPTY, _MINUS, _POINT, _ONE_DIGIT, _MISSING = texts_of(["", "-", ".", ".0", None])
+
+
+def _float_texts(values: pa.FloatingPointArray) -> pa.StringArray:
+    """A column of floats as text; NaN is missing, as pandas writes it. 32 bits have the digits they need."""
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    numbers = numbers_of(values.fill_null(np.nan) if values.null_count else values)
+    missing = np.isnan(numbers)
+    texts = values.cast(pa.string())
+    size = np.abs(numbers)
+    with np.errstate(invalid="ignore"):       # of what is not a number
+        whole = (size < 10.0**_LARGE) & (numbers == np.floor(numbers))
+    large = (size >= 10.0**_LARGE) & (size < 10.0**_HUGE)
+    small = (size > 0) & (size < _SMALL)
+    if whole.any():
+        texts = _put(texts, whole, _joined(texts.filter(mask_of(whole)), _ONE_DIGIT))
+    if large.any():
+        texts = _put(texts, large, _without_exponent(texts.filter(mask_of(large))))
+    if small.any():
+        texts = _put(texts, small, _with_exponent(texts.filter(mask_of(small))))
+    return pc.if_else(mask_of(missing), _MISSING, texts) if missing.any() else texts
+
+
+def _without_exponent(texts: pa.StringArray) -> pa.StringArray:
+    """1.5e+10 as 15000000000.0."""
+    for exponent in range(_LARGE, _HUGE):
+        here = pc.ends_with(texts, f"e+{exponent}")
+        if not here.true_count:
+            continue
+        digits = pc.replace_substring_regex(texts.filter(here), r"\.|e\+[0-9]+$", "")
+        signed = pc.starts_with(digits, "-")
+        digits = pc.utf8_rpad(pc.utf8_ltrim(digits, "-"), exponent + 2, "0")
+        whole, rest = (pc.utf8_slice_codeunits(digits, *cut) for cut in ((0, exponent + 1), (exponent + 1,)))
+        sign = pc.if_else(signed, _MINUS, _EMPTY)
+        texts = pc.replace_with_mask(texts, here, _joined(sign, whole, _POINT, rest))
+    return texts
+
+
+def _with_exponent(texts: pa.StringArray) -> pa.StringArray:
+    """0.000015 as 1.5e-05, and 1.5e-7 as 1.5e-07."""
+    for zeros in _ZEROS:
+        digits = rf"^(-?)0\.0{{{zeros}}}([1-9])([0-9]*)$"
+        texts = pc.replace_substring_regex(texts, digits, rf"\1\2.\3e-0{zeros + 1}")
+    texts = pc.replace_substring(texts, ".e-", "e-")
+    return pc.replace_substring_regex(texts, r"e-([0-9])$", r"e-0\1")
+
+
+def _joined(*texts: pa.StringArray | pa.StringScalar) -> pa.StringArray:
+    return pc.binary_join_element_wise(*texts, _EMPTY)
+
+
+def _put(texts: pa.StringArray, where: Bools, those: pa.StringArray) -> pa.StringArray:
+    return pc.replace_with_mask(texts, mask_of(where), those)
 
 
 def _parsed(text: pa.Array) -> pa.Array:

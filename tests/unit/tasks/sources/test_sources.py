@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -194,6 +195,26 @@ def test_text_does_not_depend_on_how_a_value_was_stored():
     assert as_text(pa.array([17, None])).to_pylist() == ["17", None]
     assert as_text(pa.array([True])).to_pylist() == ["true"]
     assert as_text(pa.array([[1, 2]])).to_pylist() == ["[1,2]"]
+
+
+def test_numbers_are_written_as_python_writes_them():
+    rng = np.random.default_rng(32)
+    sign = rng.choice([-1.0, 1.0], 20_000)
+    for values in (
+        rng.random(20_000),
+        sign * 10.0 ** rng.uniform(-9, 20, 20_000),         # with a point, and with an exponent
+        sign * rng.integers(1, 100, 20_000) * 10.0 ** rng.integers(-9, 20, 20_000),
+        np.round(10.0 ** rng.uniform(0, 20, 20_000)),
+        rng.integers(0, 1 << 63, 20_000).view(np.float64),                 # any bits
+        np.array([0.0, -0.0, 1e-4, 1e16, 1e10, 9999999999.5, np.inf, -np.inf, np.nan, 5e-324]),
+    ):
+        written = [None if value != value else str(value) for value in values.tolist()]
+        assert as_text(pa.array(values)).to_pylist() == written
+        with np.errstate(over="ignore", invalid="ignore"):
+            short = values.astype(np.float32)
+        short = short[abs(short) != np.float32(1e-4)]   # with an exponent by NumPy, without in 64 bits
+        written = [None if value != value else str(value) for value in short]
+        assert as_text(pa.array(short)).to_pylist() == written
 
 
 @pytest.mark.parametrize("values", [pa.array([b"x"]), pa.array([b"x"]).dictionary_encode()])
