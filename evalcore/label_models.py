@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.cells import Cells
@@ -313,12 +314,12 @@ def isotonic_rates(labelled: Ints, prior_rate: Floats, prior_labels: Floats) -> 
     labelled (R, C, 2): counts by cell and label, cells in order of score; prior_rate (C,) or (R, C);
     prior_labels (R, C): how many fractional labels the prior is worth in each cell.
     """
-    from scipy.optimize import isotonic_regression  # a second to import, and few methods need it
 
     prior = np.maximum(prior_labels, _A_TRACE)
     weight = labelled.sum(axis=2) + prior
     mean = (labelled[:, :, 1] + prior * prior_rate) / weight
-    return np.stack([isotonic_regression(y, weights=w).x for y, w in zip(mean, weight, strict=True)])
+    rising = scipy.optimize.isotonic_regression
+    return np.stack([rising(y, weights=w).x for y, w in zip(mean, weight, strict=True)])
 
 
 def isotonic_curve(score: Floats, labelled: Ints) -> Floats:
@@ -327,12 +328,11 @@ def isotonic_curve(score: Floats, labelled: Ints) -> Floats:
     labelled (C, 2): items by label.  Between two labelled scores the curve is a straight line, and beyond the
     outermost it is level.  Without any label the rate is ½ everywhere.
     """
-    from scipy.optimize import isotonic_regression
 
     n = labelled.sum(axis=1)
     at = np.flatnonzero(n > 0)
     if not len(at):
         return np.full(len(score), 0.5)
     at = at[np.argsort(score[at], kind="stable")]
-    fitted = isotonic_regression(labelled[at, 1] / n[at], weights=n[at].astype(np.float64)).x
+    fitted = scipy.optimize.isotonic_regression(labelled[at, 1] / n[at], weights=n[at].astype(np.float64)).x
     return np.asarray(np.interp(score, score[at], fitted))

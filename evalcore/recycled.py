@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.cells import Cells
@@ -105,7 +105,7 @@ def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, ra
     (Cochran 1977, sec. 4.4). Raises BadInput for a margin, confidence or rate outside (0, 1)."""
     if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
         raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
-    wanted = ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
+    wanted = scipy.special.ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
     return min(n_items, int(np.ceil(wanted / (1 + (wanted - 1) / n_items)))) if n_items else 0
 
 
@@ -204,7 +204,7 @@ def _rate(value: float, variance: float, n: int, census: bool, confidence: float
     if census:
         return RateEstimate(value=value, lower=value, upper=value, variance=0.0, labels=n)
     effective = value * (1 - value) / variance if variance > 0 else float(n)
-    z2 = ndtri(0.5 + confidence / 2) ** 2
+    z2 = scipy.special.ndtri(0.5 + confidence / 2) ** 2
     centre = (value + z2 / (2 * effective)) / (1 + z2 / effective)
     half = np.sqrt(z2 * (value * (1 - value) / effective + z2 / (4 * effective**2))) / (1 + z2 / effective)
     return RateEstimate(
@@ -266,7 +266,7 @@ def recalls(
         else:
             spread = n_s**2 * estimate.variance + recall**2 * (var_top + var_missed)
         variance = float(spread / total**2)
-        half = float(ndtri(0.5 + confidence / 2) * np.sqrt(variance))
+        half = float(scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(variance))
         sure = variance == 0 and _is_exact(estimate) and _is_exact(top) and _is_exact(omission)
         found.append(
             RateEstimate(

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.annotators.adjudication import Votes
 from assay.evalcore.types import Floats, Ints
@@ -263,7 +263,7 @@ def _with_large_sample(found: Agreement, variance: float, confidence: float) -> 
     """With the normal interval, unless the variance is 0: that nobody ever differed is no certainty."""
     if found.value is None or variance <= 1e-15:
         return found
-    half = float(ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance))
+    half = float(scipy.special.ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance))
     return replace(
         found, lower=max(found.value - half, -1.0), upper=min(found.value + half, 1.0),
         interval="large-sample",

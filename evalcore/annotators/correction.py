@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures.two_classes import Measure
@@ -175,7 +175,7 @@ def _joined(
     slope = whole.gradient(labels.reshape(4)).reshape(2, 2)
     per_label = slope[:, 1] - slope[:, 0]
     noise = (true * centre * (1 - centre)).sum(axis=1) @ np.nan_to_num(per_label) ** 2 / n_items
-    answers = float(ndtri(0.5 + confidence / 2) * np.sqrt(max(noise, 0.0)))
+    answers = float(scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(max(noise, 0.0)))
 
     down, up = (float(np.sqrt(sampling[i] ** 2 + rates[i] ** 2 + answers**2)) for i in (0, 1))
     return Corrected(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from assay.evalcore.annotators.adjudication import UNKNOWN, Votes
 from assay.evalcore.reproducible import OFF_TIES
@@ -255,7 +255,8 @@ def _whatever_the_truth(
 def _below_guessing(wrong: Floats, right: Floats, most: float, rng: np.random.Generator) -> Floats:
     """Draws (J,) of error rates below `most`, from how many answers were wrong and right."""
     a, b = _PRIOR + wrong, _PRIOR + right
-    return np.asarray(betaincinv(a, b, rng.random(len(wrong)) * betainc(a, b, most)))
+    below = scipy.special.betainc(a, b, most)
+    return np.asarray(scipy.special.betaincinv(a, b, rng.random(len(wrong)) * below))
 
 
 def _all_voted(votes: Votes) -> bool:
@@ -285,12 +286,11 @@ MOST_PEOPLE = 10   # sets of more people than this are decided by majority here:
 
 def majority_error(e: Floats, k: int) -> Floats:
     """Chance (...) that a majority of k is wrong, each answer wrong with chance e (...)."""
-    from scipy.stats import binom  # most of a second to import, and few evaluations need it
 
-    more = binom.sf(k // 2, k, e)
+    more = scipy.stats.binom.sf(k // 2, k, e)
     if k % 2:
         return np.asarray(more)
-    return np.asarray(more + binom.pmf(k // 2, k, e) * e)
+    return np.asarray(more + scipy.stats.binom.pmf(k // 2, k, e) * e)
 
 
 def again_error(e: Floats, surprising: Bools) -> Floats:

@@ -12,7 +12,7 @@ each method's `interval_note`.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, gammaln, ndtri, stdtrit
+import scipy
 
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
@@ -30,7 +30,7 @@ def normal(
     value: Floats, variance: Floats, told: Bools, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
     """value ± z √variance; z the normal quantile of the confidence."""
-    return _symmetric(value, variance, told, float(ndtri(0.5 + confidence / 2)), bounds)
+    return _symmetric(value, variance, told, float(scipy.special.ndtri(0.5 + confidence / 2)), bounds)
 
 
 def student(
@@ -43,7 +43,7 @@ def student(
 ) -> Interval:
     """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010); draws (R,)."""
     freedom = np.maximum(draws - 1, 1)
-    quantile = np.asarray(stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
+    quantile = np.asarray(scipy.special.stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
     return _symmetric(value, variance, told, quantile, bounds)
 
 
@@ -78,8 +78,8 @@ def beta_fit(
     strength = np.where(fits, most / np.where(fits, spread, 1.0) - 1, 1.0)
     safe = np.where(fits, mean, 0.5)
     tail = (1 - confidence) / 2
-    low = betaincinv(safe * strength, (1 - safe) * strength, tail)
-    high = betaincinv(safe * strength, (1 - safe) * strength, 1 - tail)
+    low = scipy.special.betaincinv(safe * strength, (1 - safe) * strength, tail)
+    high = scipy.special.betaincinv(safe * strength, (1 - safe) * strength, 1 - tail)
     # parameters far below 1 pile all mass on the edges and the quantile function may give up there
     low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
     return Interval(
@@ -113,8 +113,9 @@ def effective_number(value: Floats, variance: Floats, labels: Floats, confidence
     half = 0.5 / np.maximum(labels, 1.0)
     p = np.clip(value, half, 1 - half)
     tail = 0.5 + confidence / 2
-    student = np.asarray(stdtrit(np.maximum(labels - 1, 1.0), tail), dtype=np.float64)
-    return np.asarray(p * (1 - p) / np.maximum(variance, 1e-30) * (float(ndtri(tail)) / student) ** 2)
+    student = np.asarray(scipy.special.stdtrit(np.maximum(labels - 1, 1.0), tail), dtype=np.float64)
+    normal = float(scipy.special.ndtri(tail))
+    return np.asarray(p * (1 - p) / np.maximum(variance, 1e-30) * (normal / student) ** 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -157,8 +158,8 @@ def clopper_pearson(value: Floats, number: Floats, confidence: float) -> Interva
     """The exact interval of a proportion (R,) among so many labels (R,), which need not be whole numbers."""
     tail = (1 - confidence) / 2
     yes, no = np.maximum(value * number, 0.0), np.maximum((1 - value) * number, 0.0)
-    low = betaincinv(np.maximum(yes, 1e-9), no + 1, tail)
-    high = betaincinv(yes + 1, np.maximum(no, 1e-9), 1 - tail)
+    low = scipy.special.betaincinv(np.maximum(yes, 1e-9), no + 1, tail)
+    high = scipy.special.betaincinv(yes + 1, np.maximum(no, 1e-9), 1 - tail)
     return Interval(
         lower=np.where(yes > 1e-9, np.nan_to_num(low, nan=0.0), 0.0),
         upper=np.where(no > 1e-9, np.nan_to_num(high, nan=1.0), 1.0),
@@ -217,7 +218,8 @@ def depths(tail: Floats) -> Floats:
 
 def furthest(moved: Floats, error: Floats, tail: Floats) -> Floats:
     """(R,) max over t of G(t) + s z(1 - tail e^t); moved (R, T): G at `depths`, error (R,): s, tail (R,)."""
-    rest = np.maximum(ndtri(1 - np.minimum(tail[:, None] * np.exp(depths(tail)), 1.0)), -FURTHEST)
+    beyond = np.minimum(tail[:, None] * np.exp(depths(tail)), 1.0)
+    rest = np.maximum(scipy.special.ndtri(1 - beyond), -FURTHEST)
     return np.asarray((moved + error[:, None] * rest).max(axis=1))
 
 
@@ -275,4 +277,5 @@ def _at_most(hits: Floats, labels: Floats, items: Floats, there: Floats) -> Floa
 
 def _choose(n: Floats, k: Floats) -> Floats:
     """The logarithm of n over k."""
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    log_factorial = scipy.special.gammaln
+    return np.asarray(log_factorial(n + 1) - log_factorial(k + 1) - log_factorial(n - k + 1))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import chdtri, fdtri
+import scipy
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.importance import WeightSums, risk_of_draws
@@ -180,7 +180,7 @@ def _radius_squared(quantile: Quantile, rank: int, draws: int, confidence: float
     if not rank:
         return 0.0
     if quantile == "chi-squared":
-        return float(chdtri(rank, 1 - confidence))
+        return float(scipy.special.chdtri(rank, 1 - confidence))
     if draws <= rank:
         raise NoRegion(f"a joint region of F needs more than {rank} draws, got {draws}")
-    return float((draws - 1) * rank / (draws - rank) * fdtri(rank, draws - rank, confidence))
+    return float((draws - 1) * rank / (draws - rank) * scipy.special.fdtri(rank, draws - rank, confidence))

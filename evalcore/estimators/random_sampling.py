@@ -20,7 +20,7 @@ from itertools import combinations
 from math import ceil, exp, isfinite, lgamma, sqrt
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.two_classes import Measure
@@ -65,7 +65,7 @@ def random_sampling_equivalent(
         raise BadInput(f"confidence must lie between 0 and 1, got {confidence}")
     if half_width is not None and not (isfinite(half_width) and half_width > 0):
         raise BadInput(f"half_width must be positive, got {half_width}")
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(scipy.special.ndtri(0.5 + confidence / 2))
     variance = unit_variance(measure, shares, pool_size)
     std_error = sqrt(max(0.0, 1 - labels / pool_size) * variance / labels)
     needed = None

@@ -24,7 +24,7 @@ from math import ceil, floor, isfinite, log
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.design.round import CountedDesign, EstimateArrays
 from assay.evalcore.errors import plural
@@ -162,7 +162,7 @@ def random_labels(
         return None, "there is no interval to match"
     if not isfinite(variance) or variance <= 0:
         return None, _NOTHING
-    z2 = float(ndtri(0.5 + confidence / 2)) ** 2 * variance
+    z2 = float(scipy.special.ndtri(0.5 + confidence / 2)) ** 2 * variance
     return min(ceil(n_items * z2 / (n_items * half_width**2 + z2)), n_items), None
 
 

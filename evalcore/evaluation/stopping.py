@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Literal
 
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
@@ -107,7 +107,7 @@ def _meets(rule: StoppingRule, look: Look) -> bool:
         return 0 < half_width <= rule.half_width
     if rule.variance is None or not 0 < e.variance <= rule.variance:
         return False
-    return half_width <= MUCH_WIDER * float(ndtri(0.5 + e.confidence / 2)) * sqrt(rule.variance)
+    return half_width <= MUCH_WIDER * float(scipy.special.ndtri(0.5 + e.confidence / 2)) * sqrt(rule.variance)
 
 
 def verdict(estimate: MeasureEstimate, minimum: float | None, maximum: float | None = None) -> Verdict | None:
@@ -190,4 +190,4 @@ def confidence_after(confidence: float, extensions: int) -> float:
 def widening(confidence: float, extensions: int) -> float:
     """How many times wider an interval of normal estimates is after one more extension, with equal labels."""
     now, then = (confidence_after(confidence, k) for k in (extensions, extensions + 1))
-    return float(ndtri(0.5 + then / 2) / ndtri(0.5 + now / 2))
+    return float(scipy.special.ndtri(0.5 + then / 2) / scipy.special.ndtri(0.5 + now / 2))

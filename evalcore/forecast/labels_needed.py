@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtrik, chdtri, ndtri, stdtrit
+import scipy
 
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS, StoppingRule
@@ -179,8 +179,8 @@ def luck(ordered: Floats) -> Luck:
     (David and Nagaraja 2003, Order Statistics, section 7.1).  The share has the interval of Wilson (1927).
     """
     worlds = len(ordered)
-    rank = max(int(np.ceil(bdtrik((1 - CONFIDENCE) / 2, worlds, 0.5))), 1)      # 1 is the lowest
-    z = float(ndtri(0.5 + CONFIDENCE / 2))
+    rank = max(int(np.ceil(scipy.special.bdtrik((1 - CONFIDENCE) / 2, worlds, 0.5))), 1)   # 1 is the lowest
+    z = float(scipy.special.ndtri(0.5 + CONFIDENCE / 2))
     met = float(np.isfinite(ordered).mean())
     share = z * np.sqrt(met * (1 - met) / worlds + z**2 / (4 * worlds**2)) / (1 + z**2 / worlds)
     return Luck(lower=float(ordered[rank - 1]), upper=float(ordered[worlds - rank]), share=float(share))
@@ -228,14 +228,14 @@ def half_widths(question: Question, state: State, labels: Floats) -> tuple[Float
     measures = question.measures.measures
     q = sum(len(one.parts) for one, first in zip(measures, leading(measures), strict=True) if first)
     ahead = np.stack([_shape(question, state, n)[:q] for n in labels.tolist()])
-    t = stdtrit(np.maximum(labels - 1, 3.0), 0.5 + question.confidence / 2)[:, None]
+    t = scipy.special.stdtrit(np.maximum(labels - 1, 3.0), 0.5 + question.confidence / 2)[:, None]
     if not state.labels:
         return WIDER * t * np.sqrt(ahead), ahead
     now = _shape(question, state, float(state.labels))[:q]
     found = question.method.estimate(state.inner, question.confidence)
     half = (found.upper - found.lower)[0, :q] / 2
     ratio = ahead / np.maximum(now, 1e-300)
-    t_now = float(stdtrit(max(state.labels - 1, 3.0), 0.5 + question.confidence / 2))
+    t_now = float(scipy.special.stdtrit(max(state.labels - 1, 3.0), 0.5 + question.confidence / 2))
     return half * np.sqrt(ratio) * t / t_now, found.variance[0, :q] * ratio
 
 
@@ -258,7 +258,7 @@ def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_s
     half, variance = half_widths(question, state, labels)
     share = (np.arange(WORLDS) + 0.5) / WORLDS
     df = DOUBT + _OWN * state.labels
-    scale = np.asarray(df / chdtri(df, share), np.float64)                                          # (W,)
+    scale = np.asarray(df / scipy.special.chdtri(df, share), np.float64)     # (W,)
     met = _met(question, state, goal, half, variance, scale)                # (L, W)
     first = np.where(met[-1], np.argmax(np.logical_and.accumulate(met[::-1], axis=0)[::-1], axis=0), -1)
     more = batch_size if goal.threshold is None else 0
@@ -284,7 +284,7 @@ def _met(
         return np.asarray(largest <= goal.variance)
     found = question.method.estimate(state.inner, question.confidence)
     # a world's value: worlds of large and of small variance alike see both sides
-    at = ndtri(((np.arange(len(scale)) * 17) % len(scale) + 0.5) / len(scale))
+    at = scipy.special.ndtri(((np.arange(len(scale)) * 17) % len(scale) + 0.5) / len(scale))
     value = found.value[0, 0] + np.sqrt(found.variance[0, 0]) * at
     low, high = goal.threshold or (None, None)
     ends = [np.abs(value - end) for end in (low, high) if end is not None]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import digamma
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.by_class import quotient
@@ -193,7 +193,7 @@ _NOTHING = Grid(edges=(), tied=(1.0,))
 
 def _harmonic(low: Floats, high: Floats) -> Floats:
     """Σ 1/r for r from low + 1 to high, for any real numbers 0 ≤ low ≤ high."""
-    return np.asarray(digamma(high + 1) - digamma(low + 1))
+    return np.asarray(scipy.special.digamma(high + 1) - scipy.special.digamma(low + 1))
 
 
 def _area(asked: AskedMeasure, name: str) -> tuple[str | None, Grid, Bands]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+import scipy
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -83,6 +83,6 @@ def against_the_rest(part: int, predicted: Array, probability: Floats | None) ->
     prediction = (predicted == part).astype(np.int64)
     if probability is None:
         alone = np.asarray(prediction - 0.5, np.float64)
-        return AgainstTheRest(alone, np.asarray(expit(alone)), prediction)
-    score = np.asarray(logit(np.clip(probability, _SURE, 1 - _SURE)))
+        return AgainstTheRest(alone, np.asarray(scipy.special.expit(alone)), prediction)
+    score = np.asarray(scipy.special.logit(np.clip(probability, _SURE, 1 - _SURE)))
     return AgainstTheRest(score, np.asarray(probability, np.float64), prediction)

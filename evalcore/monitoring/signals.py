@@ -24,7 +24,7 @@ from functools import partial
 from itertools import islice
 
 import numpy as np
-from scipy.special import chdtri, ndtri, stdtrit
+import scipy
 
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.types import Floats, Ints
@@ -115,7 +115,7 @@ def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
                    for p in sequence)]
     of_scores = [
         _Distance(name="psi", of=partial(_binned, stability, None), unit=float,
-                  chance=lambda rate: float(chdtri(GROUPS - 1, rate))),
+                  chance=lambda rate: float(scipy.special.chdtri(GROUPS - 1, rate))),
         _Distance(name="ks", of=partial(_binned, largest_gap, None), unit=_root, chance=_smirnov),
     ]
     of_classes = _Distance(name="classes", of=_other_classes, unit=_root,
@@ -245,7 +245,7 @@ def _smirnov(rate: float) -> float:
 
 def _pearson(values: int, rate: float) -> float:
     """By Cauchy and Schwarz from Pearson's statistic, which is χ² with one degree less than values."""
-    return float(np.sqrt(chdtri(max(values - 1, 1), rate)) / 2)
+    return float(np.sqrt(scipy.special.chdtri(max(values - 1, 1), rate)) / 2)
 
 
 def _binomial(share_of: Callable[[Profile], float], now: Profile, before: Sequence[Profile]) -> float:
@@ -351,12 +351,12 @@ def level_bound(past: Sequence[float], compared: int, rate: float) -> float:
     """
     recent = np.asarray(past[-MOST:])
     spread = float(np.sqrt((recent**2).mean() * (1 + 1 / compared)))
-    return float(stdtrit(len(recent), 1 - rate / 2)) * spread
+    return float(scipy.special.stdtrit(len(recent), 1 - rate / 2)) * spread
 
 
 def normal_bound(spread: float, rate: float) -> float:
     """How far from its mean a normal number of this standard deviation stays, but for a share `rate`."""
-    return float(ndtri(1 - rate / 2)) * spread
+    return float(scipy.special.ndtri(1 - rate / 2)) * spread
 
 
 def distance_bound(past: Sequence[float], rate: float) -> float:
@@ -367,4 +367,4 @@ def distance_bound(past: Sequence[float], rate: float) -> float:
     """
     logs = np.log(np.maximum(past[-MOST:], _LEAST))
     scale = float(logs.std(ddof=1) * np.sqrt(1 + 1 / len(logs)))
-    return float(np.exp(logs.mean() + float(stdtrit(len(logs) - 1, 1 - rate)) * scale))
+    return float(np.exp(logs.mean() + float(scipy.special.stdtrit(len(logs) - 1, 1 - rate)) * scale))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.monitoring.earlier_windows import recent_mean
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, Promise, WatchedLimit, carried
@@ -111,14 +111,14 @@ def fixed_limits(limits: Sequence[WatchedLimit]) -> list[WatchedLimit]:
 def _decides(value: float, limit: WatchedLimit, spread: float, newest: PlaceVerdict, promise: Promise) -> int:
     distance = value - limit.value if limit.side == "below" else limit.value - value
     if distance > 0 or newest.verdict == "breach":
-        z = float(ndtri(0.5 + newest.measured.confidence / 2) + ndtri(POWER))
+        z = float(scipy.special.ndtri(0.5 + newest.measured.confidence / 2) + scipy.special.ndtri(POWER))
         return _square(z * spread, abs(distance))
     evidence = newest.evidence[newest.limits.index(limit)]
     return _to_alarm(-distance, spread, newest.needed - carried(promise, evidence))
 
 
 def _to_alarm(distance: float, spread: float, missing: float) -> int:
-    z = float(ndtri(POWER))
+    z = float(scipy.special.ndtri(POWER))
     return _square((z + float(np.sqrt(z**2 + 2 * max(missing, 0.0)))) * spread, distance)
 
 
@@ -131,4 +131,4 @@ def _spread(measured: Measured) -> float:
     if measured.lower is None or measured.upper is None or measured.exact:
         return 0.0
     half = (measured.upper - measured.lower) / 2
-    return half * float(np.sqrt(measured.labels) / ndtri(0.5 + measured.confidence / 2))
+    return half * float(np.sqrt(measured.labels) / scipy.special.ndtri(0.5 + measured.confidence / 2))

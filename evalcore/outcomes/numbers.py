@@ -6,7 +6,7 @@ from math import inf
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import LARGEST, GuessModel, Likely, OutcomeKind, Regression
@@ -14,7 +14,7 @@ from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places
 from assay.evalcore.types import Floats
 
 MOST_GUESSES = 4    # systems that are guesses of the outcome: each costs the label model a label
-NODES = np.asarray(stdtrit(3.0, (np.arange(40) + 0.5) / 40))   # outcomes about what systems predict
+NODES = 40          # outcomes about what systems predict
 LEAST_APART = 0.2   # of the spread of predictions: systems that nearly agree may be wrong together
 
 
@@ -119,7 +119,7 @@ class Numbers(OutcomeKind):
         return -said[:, 1], said[:, 0]
 
     def likely(self, pool: ItemPool) -> Likely | None:
-        """NODES about the mean of what several systems predict.
+        """Nodes about the mean of what several systems predict.
 
         Their unit is how far the systems are apart over the whole pool, and on the item: systems that err
         independently are apart by as much as they err.
@@ -161,8 +161,9 @@ class _LikelyNumbers:
     high: float
 
     def __call__(self, items: Items, phi: Floats) -> Floats:
+        nodes = scipy.special.stdtrit(3.0, (np.arange(NODES) + 0.5) / NODES)
         unit = np.sqrt(self.apart + items.prediction.var(axis=1))
-        around = items.prediction.mean(axis=1)[:, None] + unit[:, None] * NODES
+        around = items.prediction.mean(axis=1)[:, None] + unit[:, None] * nodes
         return np.asarray(np.clip(around, self.low, self.high))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import scipy
 
 from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.pool.cells import Cells, CellSums, keys_of
@@ -197,8 +198,9 @@ def _equal_steps(ordered: Floats, branching: int) -> Floats:
 
 def _ward_groups(centres: Floats, branching: int) -> Ints:
     """Group (n,) of each centre: Ward's dendrogram cut where it has `branching` branches."""
-    from scipy.cluster.hierarchy import fcluster, ward
 
     if len(centres) <= branching:
         return np.arange(len(centres), dtype=np.int64)
-    return np.asarray(fcluster(ward(centres), branching, criterion="maxclust") - 1, dtype=np.int64)
+    joined = scipy.cluster.hierarchy.ward(centres)
+    cluster = scipy.cluster.hierarchy.fcluster(joined, branching, criterion="maxclust")
+    return np.asarray(cluster - 1, dtype=np.int64)

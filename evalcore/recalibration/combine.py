@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
+import scipy
 
 from assay.evalcore.recalibration.posterior import Posterior
 from assay.evalcore.recalibration.quantities import CellGroups, Estimand
@@ -84,7 +84,8 @@ def logit_interval(
     scaled = np.minimum(std_error / (high - low), 1e6)
     ratio = scaled / (unit * (1 - unit))
     half = z * np.minimum(ratio, 1.0)
-    lower, upper = expit(logit(unit) - half), expit(logit(unit) + half)
+    middle = scipy.special.logit(unit)
+    lower, upper = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
     coarse = ratio > 1
     lower = np.where(coarse, np.minimum(lower, np.maximum(unit - z * scaled, 0.0)), lower)
     upper = np.where(coarse, np.maximum(upper, np.minimum(unit + z * scaled, 1.0)), upper)
@@ -101,11 +102,11 @@ def stretched(
     low, high = bounds
 
     def scale(x: Floats) -> Floats:
-        return logit(np.clip((x - low) / (high - low), LEAST_SHARE, 1 - LEAST_SHARE))
+        return scipy.special.logit(np.clip((x - low) / (high - low), LEAST_SHARE, 1 - LEAST_SHARE))
 
     middle = scale(centre)
     lower, upper = (middle + factor * (scale(end) - middle) for end in ends)
-    return low + (high - low) * expit(lower), low + (high - low) * expit(upper)
+    return low + (high - low) * scipy.special.expit(lower), low + (high - low) * scipy.special.expit(upper)
 
 
 def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) -> tuple[Floats, Floats]:

@@ -5,7 +5,7 @@ from math import exp, log, pi, sqrt
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from assay.evalcore.recalibration.combine import (
     ByDesign,
@@ -224,12 +224,11 @@ LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
 
 def standard_errors(labels: Floats, confidence: float) -> Floats:
     """z(n) for n = labels (R,)."""
-    from scipy.optimize import brentq  # half a second to import, and few evaluations need it
 
     def excess(z: float) -> float:
         return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)
 
-    constant = brentq(excess, 1.0, LARGEST_Z) if excess(1.0) > 0 else 1.0
+    constant = scipy.optimize.brentq(excess, 1.0, LARGEST_Z) if excess(1.0) > 0 else 1.0
     doublings = np.log2(np.maximum(labels / HORIZON, 1.0))
     return np.asarray(np.sqrt(constant**2 + 4 * np.log1p(doublings)))
 
@@ -248,12 +247,12 @@ def anytime_ends(
     heavier: draws of the measure with the heavier tail and their weight, (R, S) each; labels (R,).
     """
     z = standard_errors(labels, confidence)
-    one_sided = max(float(ndtri(confidence)), 0.0)
+    one_sided = max(float(scipy.special.ndtri(confidence)), 0.0)
     reach = one_sided * np.sqrt(np.where(design.usable, design.empirical, np.nan))
     return hull(
         [
             logit_interval(combined.value, np.sqrt(posterior.variance), z, estimand.bounds),
-            tail_quantiles(*heavier, ndtr(-z)),
+            tail_quantiles(*heavier, scipy.special.ndtr(-z)),
             (design.value - reach, design.value + reach),
         ],
         estimand.bounds,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from assay.evalcore.recalibration.prior import Configuration, PoolShape, prior, rough_modes
 from assay.evalcore.remembered import remembered
@@ -156,7 +156,7 @@ def _newton(
     log_odds (R, H, A) at beta; n, k (R, 1, A); basis (H, A, m), and the same with its axes swapped, `rising`.
     """
     n_basis = basis.shape[2]
-    p = expit(log_odds)
+    p = scipy.special.expit(log_odds)
     hessian = np.matmul(rising * (n * p * (1 - p))[:, :, None, :], basis)
     hessian[..., np.arange(n_basis), np.arange(n_basis)] += 1.0
     slope = np.matmul(rising, (k - n * p)[..., None])[..., 0] - beta

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+import scipy
 
 from assay.evalcore.recalibration.label_model import Fit, LabelModel
 from assay.evalcore.recalibration.prior import PoolShape
@@ -153,7 +153,7 @@ def _laplace(model: LabelModel, fitted: Fit, given: Noise) -> tuple[Ints, Floats
         at = np.cumsum(counts[r]) - counts[r]
         for h in np.flatnonzero(counts[r]):
             own = slice(at[h], at[h] + counts[r, h])
-            shift, _ = dtrtrs(fitted.root[r, h].T, given.normal[own].T)            # L⁻ᵀe
+            shift, _ = scipy.linalg.lapack.dtrtrs(fitted.root[r, h].T, given.normal[own].T)            # L⁻ᵀe
             beta[r, own] = fitted.coefficients[r, h] + shift.T
             f[r, own] = model.mean[h] + beta[r, own] @ model.basis[h].T
     return whose, beta, f, counts.astype(np.float64)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -224,7 +224,7 @@ def _level(shape: PoolShape, f: Floats) -> float:
     low, high = -60.0 - float(f.max()), 60.0 - float(f.min())
     for _ in range(80):
         a = (low + high) / 2
-        low, high = (low, a) if (shape.size * expit(f + a)).sum() > target else (a, high)
+        low, high = (low, a) if (shape.size * scipy.special.expit(f + a)).sum() > target else (a, high)
     return (low + high) / 2
 
 
@@ -239,7 +239,7 @@ def anchored_slope(shape: PoolShape, offset: Floats) -> float:
     low, high = 1e-6, 1e6
     for _ in range(80):
         b = float(np.sqrt(low * high))
-        total = (shape.size * expit(np.clip(b * shape.score + offset, LOWEST, -LOWEST))).sum()
+        total = (shape.size * scipy.special.expit(np.clip(b * shape.score + offset, LOWEST, -LOWEST))).sum()
         low, high = (b, high) if total > target else (low, b)
     if shape.positives > 0.1 * shape.n_items:
         centre = np.average(shape.score, weights=shape.size)

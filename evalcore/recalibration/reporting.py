@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.random_sampling import unit_variance
@@ -57,7 +57,7 @@ class Outlooks:
         one until positives were found among the predicted negatives (`recalibration.interval`).
         """
         e, estimand, counts = self.evidence, self.estimand, self.counts
-        z, labels = float(ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
+        z, labels = float(scipy.special.ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
         main, narrow, hidden = (
             quantiles(v, post.weight, labels, confidence)
             for v, post in zip(self.values, self.posts, strict=True)
@@ -252,7 +252,7 @@ def random_sample_size(
     positives, items (R, 2) by prediction.  NaN where the measure or the half-width does not exist, and for
     what is no measure of predictions.
     """
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(scipy.special.ndtri(0.5 + confidence / 2))
     result = np.full(len(positives), np.nan)
     if not isinstance(estimand.quantity, OfConfusion):
         return result

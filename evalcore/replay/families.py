@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy
 
 from assay.evalcore.methods.two_classes.choice import BALANCED, BROKEN, CALIBRATED, WORKING
 from assay.evalcore.outcomes.classes import Classes
@@ -36,7 +36,7 @@ def _pool(
 ) -> LabelledPool:
     return LabelledPool(
         score=score,
-        probability=expit(score) if probability is None else probability,
+        probability=scipy.special.expit(score) if probability is None else probability,
         prediction=(score > 0).astype(np.int64) if prediction is None else prediction.astype(np.int64),
         label=np.asarray(label).astype(np.int64),
     )
@@ -45,7 +45,7 @@ def _pool(
 def _log_odds(rng: np.random.Generator, n: int = 50_000) -> tuple[Floats, Array]:
     """Log odds whose tail is heavy enough for rare positives, and labels drawn from them: about 1 in 250."""
     x = -9.0 + 2.2 * rng.standard_t(8, n)
-    return x, rng.random(n) < expit(x)
+    return x, rng.random(n) < scipy.special.expit(x)
 
 
 def _two_normals(
@@ -62,7 +62,7 @@ def _calibrated(rng: np.random.Generator) -> LabelledPool:
 
 def _over_confident(rng: np.random.Generator) -> LabelledPool:
     s, y = _two_normals(rng, 50_000, 80, (1.0, 1.8), (-5.0, 1.4))
-    return _pool(s, y, probability=expit(0.5 * s + 0.5))
+    return _pool(s, y, probability=scipy.special.expit(0.5 * s + 0.5))
 
 
 def _under_confident(rng: np.random.Generator) -> LabelledPool:
@@ -231,9 +231,9 @@ def _classes(
 ) -> OutcomePool:
     """Scores: log share of the class, geometric by `skew`, plus `sharp` times normal noise."""
     z = -skew * np.arange(k) + sharp * rng.standard_normal((n, k))
-    p = softmax(z, axis=1)
+    p = scipy.special.softmax(z, axis=1)
     label = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    told = softmax(z * temperature, axis=1)
+    told = scipy.special.softmax(z * temperature, axis=1)
     if supplied == "shuffled":
         told = told[rng.permutation(n)]
     if supplied == "wrong":
@@ -249,9 +249,10 @@ def _noisy(rng: np.random.Generator) -> OutcomePool:
     """A classifier that sees the scores through noise of its own, and is too sure: 25 classes."""
     n, k = 5_000, 25
     z = -0.12 * np.arange(k) + 2.0 * rng.standard_normal((n, k))
-    p = softmax(z, axis=1)
+    p = scipy.special.softmax(z, axis=1)
     label = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
-    told = softmax(1.2 * (z + 0.8 * rng.standard_normal((n, k)) + 0.4 * rng.standard_normal(k)), axis=1)
+    noise, lean = 0.8 * rng.standard_normal((n, k)), 0.4 * rng.standard_normal(k)
+    told = scipy.special.softmax(1.2 * (z + noise + lean), axis=1)
     return OutcomePool(
         kind=_kind(k),
         items=Items(prediction=told.argmax(axis=1).astype(np.float64)[:, None], probability=told),
@@ -293,8 +294,8 @@ def _tags(rng: np.random.Generator) -> OutcomePool:
     """12 tags, from 30% to 1%, with log odds seen through noise."""
     n, k = 5_000, 12
     odds = np.linspace(-1.2, -6.5, k) + 2.0 * rng.standard_normal((n, k))
-    bits = rng.random((n, k)) < expit(odds)
-    told = expit(1.2 * (odds + 0.7 * rng.standard_normal((n, k))))
+    bits = rng.random((n, k)) < scipy.special.expit(odds)
+    told = scipy.special.expit(1.2 * (odds + 0.7 * rng.standard_normal((n, k))))
     kind = Tags(tuple(f"tag {i}" for i in range(k)))
     powers = 2.0 ** np.arange(k)
     return OutcomePool(
@@ -307,13 +308,15 @@ def _two_systems(rng: np.random.Generator) -> OutcomePool:
     """Two systems that agree on most items."""
     n, k = 5_000, 4
     z = 1.5 * rng.standard_normal((n, k))
-    label = (softmax(2 * z, axis=1).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    label = (scipy.special.softmax(2 * z, axis=1).cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     shared = z + 0.5 * rng.standard_normal((n, k))
     answers = [(shared + s * rng.standard_normal((n, k))).argmax(axis=1) for s in (0.3, 0.5)]
     systems = np.stack(answers, axis=1)
     return OutcomePool(
         kind=_kind(k), codes=label.astype(np.float64),
-        items=Items(prediction=systems.astype(np.float64), probability=softmax(1.5 * shared, axis=1)),
+        items=Items(
+            prediction=systems.astype(np.float64), probability=scipy.special.softmax(1.5 * shared, axis=1),
+        ),
     )
 
 

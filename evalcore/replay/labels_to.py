@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from scipy.special import bdtr, ndtri
+import scipy
 
 from assay.evalcore.design.inclusion import predicted_error, waterfill
 from assay.evalcore.errors import BadInput
@@ -73,7 +73,7 @@ class Oracle:
 
     def half_width(self, labels: int) -> float:
         """z SE under the best allocation of so many labels."""
-        z = float(ndtri(0.5 + self.confidence / 2))
+        z = float(scipy.special.ndtri(0.5 + self.confidence / 2))
         return z * self.standard_error(self.allocation(labels))
 
     def labels_to(self, half_width: float) -> int:
@@ -197,4 +197,4 @@ def labels_to(
 
 def falls_short(coverage: float, repeats: int, least: float) -> bool:
     """Whether so few covers would come up less often than `FALSE_ALARM` if the coverage were `least`."""
-    return bool(bdtr(round(coverage * repeats), repeats, least) < FALSE_ALARM)
+    return bool(scipy.special.bdtr(round(coverage * repeats), repeats, least) < FALSE_ALARM)

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
@@ -270,7 +270,7 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
     share = np.clip((value - low) / span, 0.0, 1.0)
     p = np.clip(share, 0.5 / max(n, 1), 1 - 0.5 / max(n, 1))
     tail = 0.5 + confidence / 2
-    worth = (ndtri(tail) / stdtrit(found.df, tail)) ** 2
+    worth = (scipy.special.ndtri(tail) / scipy.special.stdtrit(found.df, tail)) ** 2
     number = np.minimum(p * (1 - p) * span**2 / variance * worth, found.most)
     few = (n < FEWEST) | (number < FEWEST_EFFECTIVE) | found.few_clusters
     ends = clopper_pearson(share, np.where(few, 1.0, number), confidence)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import PoolColumns
@@ -176,8 +176,9 @@ def usable_rows(found: Scan, roles: Roles) -> UsableRows:
         prediction = above.astype(np.int64)
     if not usable.any():
         raise BadInput("no row has everything that is needed")
-    chance = found.probability if roles.probability is not None else expit(scale)
-    score = scale if alone or roles.score is not None else logit(np.clip(scale, _EDGE, 1 - _EDGE))
+    chance = found.probability if roles.probability is not None else scipy.special.expit(scale)
+    is_score = alone or roles.score is not None
+    score = scale if is_score else scipy.special.logit(np.clip(scale, _EDGE, 1 - _EDGE))
     label = None
     if roles.label is not None and not found.missing_labels and found.label_names:
         label = _as_codes(found, classes.labelled)

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.special import expit, logit
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool
@@ -64,7 +64,7 @@ def read_labelled_pool(
     spoken = {name: columns[name] for name in ("prediction", "label", *systems) if name in columns}
     classes = as_classes(path, spoken, None if scored is None else scored[0], positive)
     alone = np.asarray(classes["prediction"] - 0.5, np.float64)
-    score, probability = scored or (alone, np.asarray(expit(alone)))
+    score, probability = scored or (alone, np.asarray(scipy.special.expit(alone)))
     chance = None
     if "label" not in columns:
         chance = probability_column(path, "label_probability", columns["label_probability"])
@@ -117,11 +117,11 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
         return None
     if "probability" not in columns:
         score = numbers(path, "score", columns["score"])
-        return score, np.asarray(expit(score))
+        return score, np.asarray(scipy.special.expit(score))
     probability = probability_column(path, "probability", columns["probability"])
     if "score" in columns:
         return numbers(path, "score", columns["score"]), probability
-    return np.asarray(logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
+    return np.asarray(scipy.special.logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
 
 
 # Predictions and labels of a labelled pool as 0 and 1, whatever words they are written in.

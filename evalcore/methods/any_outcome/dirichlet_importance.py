@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from assay.evalcore.label_models import DirichletTree, Leaves
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import lumped
@@ -50,7 +50,7 @@ class ClassTreeState(SampleState):
     """The label model, and with what chance every label was drawn."""
 
     tree: DirichletTree
-    by_class: csr_array   # (C·K, D') the mean loss of the items of each cell, if they were of each class
+    by_class: "scipy.sparse.csr_array"   # (C·K, D') mean loss of a cell's items, if they were of a class
     lump: Ints            # (K,) classes of one number are one to the tree (`dirichlet_leaves`)
     part: Floats          # (C, K) of the chance of its lump that a class has
     touched: Bools        # (C, K) the label can pull at a number that drives
@@ -97,11 +97,11 @@ def leaves_of(cells: OutcomeCells, n_leaves: int) -> tuple[Leaves, Floats]:
     return leaves, chance / whole[:, cells.lump]
 
 
-def losses_by_class(cells: OutcomeCells, classes: int, width: int) -> csr_array:
+def losses_by_class(cells: OutcomeCells, classes: int, width: int) -> "scipy.sparse.csr_array":
     """(C·K, D') from the cells; width: D'."""
     row, column, value = np.zeros((3, 0)) if cells.by_class is None else cells.by_class
     at = (row.astype(np.int64), column.astype(np.int64))
-    return csr_array((value, at), shape=(cells.n_cells * classes, width))
+    return scipy.sparse.csr_array((value, at), shape=(cells.n_cells * classes, width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -30,9 +30,7 @@ Of each cell is kept (`OutcomeCells`)
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-from scipy.sparse import csr_array
-from scipy.spatial.distance import squareform
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
@@ -246,7 +244,7 @@ class _Line:
         chance = np.zeros((n_cells, stack.kind.width))
         for where, piece in items.chunks():
             n = len(piece)
-            member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
+            member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
             chance += np.asarray(member @ expected_phi(stack.kind, piece, self.found.first))
         return chance
 
@@ -294,11 +292,13 @@ def _chained(totals: Floats) -> tuple[Ints, Ints]:
         root = np.sqrt(mean[seen])
         apart = np.round(np.maximum(1 - root @ root.T, 0.0), 10)   # Hellinger
         np.fill_diagonal(apart, 0.0)
-        tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-        order = np.asarray(leaves_list(tree), np.int64)
+        tree = scipy.cluster.hierarchy.linkage(
+            scipy.spatial.distance.squareform(apart, checks=False), "average", optimal_ordering=True
+        )
+        order = np.asarray(scipy.cluster.hierarchy.leaves_list(tree), np.int64)
         order = order if order[0] < order[-1] else order[::-1]
         seen = seen[order]
-        same = np.asarray(fcluster(tree, SAME, "distance"), np.int64)[order]
+        same = np.asarray(scipy.cluster.hierarchy.fcluster(tree, SAME, "distance"), np.int64)[order]
         if same.max() > 1:
             group = np.cumsum(np.diff(same, prepend=same[0]) != 0)
     place, rank = np.empty(len(n), np.int64), np.empty(len(n), np.int64)
@@ -375,12 +375,12 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
     of = np.concatenate([cell for cell, _ in picked])
     order = np.argsort(of, kind="stable")   # by cell, then by row
     sample, of = joined_items([items for _, items in picked]).at(order), of[order]
-    mean = csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
+    mean = scipy.sparse.csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
     told, parts = stack.known(sample), []
     for y in range(k):
         phi = np.zeros((len(of), k))
         phi[:, y] = 1.0
         loss = np.concatenate([stack.of(sample, phi) - stack.perfect, told], axis=1)
-        found = (mean @ csr_array(loss)).tocoo()
+        found = (mean @ scipy.sparse.csr_array(loss)).tocoo()
         parts.append(np.stack([found.coords[0] * k + y, found.coords[1], found.data]))
     return np.asarray(np.concatenate(parts, axis=1), np.float64)

@@ -5,7 +5,7 @@ inside the bounds.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
+import scipy
 
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
@@ -116,7 +116,7 @@ def interval_ends(
     bounds: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
     """Lower and upper (R, Q), inside the bounds (Q,); confidence: one for all, or (R, Q)."""
-    t = stdtrit(df, 0.5 + confidence / 2)
+    t = scipy.special.stdtrit(df, 0.5 + confidence / 2)
     half = WIDER * t * np.sqrt(variance)
     tail = (1 + 2 * t**2) / (6 * t) * skew
     below, above = half * (1 + np.maximum(-tail, 0)), half * (1 + np.maximum(tail, 0))
@@ -362,7 +362,7 @@ def joint_confidence(parts: Floats, confidence: float) -> Floats:
     normal = stream(0, "simultaneous", q, "draws").standard_normal((DRAWS, q))
     largest = np.stack([np.abs(normal @ one.T).max(axis=1) for one in root])
     most = np.quantile(largest, confidence, axis=1)
-    return np.asarray(np.clip(2 * ndtr(most) - 1, confidence, 1 - (1 - confidence) / q))
+    return np.asarray(np.clip(2 * scipy.special.ndtr(most) - 1, confidence, 1 - (1 - confidence) / q))
 
 
 # From an estimate and its error to what is reported: ends inside the bounds, and bands of curves.

@@ -20,7 +20,7 @@ exact its weight made intervals a quarter to a half wider.
 """
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
 from assay.evalcore.methods.any_outcome.state import SampleState
@@ -35,7 +35,7 @@ def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floa
     """v (R, C, Q), at least one label; slopes (R, Q, D)."""
     cells = state.cells
     size = np.maximum(cells.size * cells.relevant, 1e-9)
-    score = ndtri((np.cumsum(size) - size / 2) / size.sum())
+    score = scipy.special.ndtri((np.cumsum(size) - size / 2) / size.sum())
     kernel = np.exp(-0.5 * ((score[:, None] - score) / BAND) ** 2)
     square = off_centre(reading, slopes) ** 2 * _freed(reading) / cells.spread[state.cell]
     stands = reading.stands[..., None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
@@ -333,7 +333,7 @@ class _AddUp:
                 guesses = stack.kind.guesses(few)
                 expect(stack, few, guesses, loss[at])
                 spreads[at] = guessed_spread(stack, few, guesses, found)[0]
-            member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
+            member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
             guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
             spread += np.asarray(member @ spreads[:n])
             told += np.asarray(member @ stack.known(piece))

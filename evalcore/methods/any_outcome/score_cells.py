@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.special import expit, logit
+import scipy
 
 from assay.evalcore.errors import UnknownName
 from assay.evalcore.measures.curves import Bands
@@ -107,7 +106,7 @@ def _score(kind: OutcomeKind, items: Items, part: int) -> Floats:
         score = items.score[:, 0]
         return np.asarray(score if part == kind.width - 1 else -score, np.float64)
     if items.probability is not None:
-        return np.asarray(logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE)))
+        return np.asarray(scipy.special.logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE)))
     others = _others(items) == part
     mine = _says(kind, items, part)
     return np.asarray((2.0 * mine + others.sum(axis=1)) / (2 + others.shape[1]) - 0.5)
@@ -116,14 +115,14 @@ def _score(kind: OutcomeKind, items: Items, part: int) -> Floats:
 def _probability(kind: OutcomeKind, items: Items, part: int) -> Floats:
     """(n,) as supplied; by the score where it is not."""
     if items.probability is None:
-        return np.asarray(expit(_score(kind, items, part)))
+        return np.asarray(scipy.special.expit(_score(kind, items, part)))
     return np.asarray(items.probability[:, part] / items.probability.sum(axis=1), np.float64)
 
 
 def place_on_score(kind: OutcomeKind, items: Items, part: int) -> tuple[Floats, Ints]:
     """Where items of any pool lie along the score of a class: the log-odds (n,) of the probability that they
     are supplied with, or that follows from their score, and whether the class is predicted (n,)."""
-    odds = logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE))
+    odds = scipy.special.logit(np.clip(_probability(kind, items, part), _SURE, 1 - _SURE))
     return np.asarray(odds), _says(kind, items, part).astype(np.int64)
 
 
@@ -135,7 +134,7 @@ def evidence_along(axis: Axis, odds: Floats, predicted: Ints, label: Ints, weigh
     nothing is predicted so, to the nearest of all.
     """
     found = np.zeros((len(axis.score), 2))
-    middle = logit(np.clip(axis.probability, _SURE, 1 - _SURE))
+    middle = scipy.special.logit(np.clip(axis.probability, _SURE, 1 - _SURE))
     for f in (0, 1):
         here, cells = np.flatnonzero(predicted == f), np.flatnonzero(axis.prediction == f)
         cells = cells if len(cells) else np.arange(len(middle))
@@ -198,7 +197,7 @@ class _AlongAxis:
             votes = others.mean(axis=1) if others.shape[1] else np.zeros(n)
             columns = [self.score(stack, piece), _probability(stack.kind, piece, self.part), votes]
             losses = [stack.of(piece, phi) for phi in self._outcomes(stack, n)]
-            member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
+            member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
             total += np.asarray(member @ np.column_stack([*columns, *losses]))
         return total
 

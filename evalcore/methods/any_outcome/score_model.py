@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar, cast
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
@@ -362,5 +362,5 @@ def _together(stack: Stack, outlooks: list[Outlooks], level: Floats) -> Floats:
             largest = np.maximum(largest, np.abs(off) / deviation if deviation > 0 else 0.0)
         most = weighted_quantiles(largest, weight, [float(level[0, curve.start])])[:, 0]
         alone = level[:, curve]
-        after[:, curve] = np.clip(2 * ndtr(most) - 1, alone, 1 - (1 - alone) / len(points))
+        after[:, curve] = np.clip(2 * scipy.special.ndtr(most) - 1, alone, 1 - (1 - alone) / len(points))
     return after

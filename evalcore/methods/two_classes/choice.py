@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import bdtr
+import scipy
 
 BINARY = "binary"                 # two classes, as a spec's `task` names them
 POOLS_OF_RECORD = {BINARY: ("abt-buy", "restaurant")}
@@ -39,7 +39,7 @@ class Certified:
             said = "cannot be told" if self.ratio is None else f"is {self.ratio:.2f}"
             found.append(f"squared error over the best published method's {said}, at most {most} wanted")
         covered = round(self.coverage * self.repeats)
-        if bdtr(covered, self.repeats, LEAST_COVERAGE) < FALSE_ALARM:
+        if scipy.special.bdtr(covered, self.repeats, LEAST_COVERAGE) < FALSE_ALARM:
             found.append(f"coverage is {self.coverage:.3f} at its lowest, {LEAST_COVERAGE} wanted")
         return found
 

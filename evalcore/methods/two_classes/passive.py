@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
@@ -128,7 +128,7 @@ def _estimate(
     spread = np.maximum(second - mean**2, 0.0) * n / np.maximum(n - 1, 1)
     variance = (1 - n / n_items) * spread / np.maximum(n, 1)
     told = (n >= 2) & (variance > 1e-14)
-    half = ndtri(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
+    half = scipy.special.ndtri(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
     lowest, highest = measure.bounds
     return EstimateArrays(
         value=value,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import expit
+import scipy
 
 from assay.evalcore.outcomes.classes import CONFIDENCE
 from assay.evalcore.types import Array, Floats
@@ -121,7 +121,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
         if isinstance(system.probability, str):
             positive = probability_in(rows, system.probability)
         elif system.score is not None:
-            positive = expit(rows.numbers(system.score) - (system.threshold or 0.0))
+            positive = scipy.special.expit(rows.numbers(system.score) - (system.threshold or 0.0))
         else:
             return table_of_confidence(np.full(len(code), CONFIDENCE), code, k)
         return np.stack([1 - positive, positive], axis=1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import expit, logit
+import scipy
 
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.two_classes.registry import method as find
@@ -168,13 +168,13 @@ class TwoClassPredictions(Predictions):
         pool = self._spec.pool
         if pool.score is None and pool.probability is None:
             alone = rows.codes(str(pool.prediction)) - 0.5
-            return alone, expit(alone)
+            return alone, scipy.special.expit(alone)
         if pool.score is None:
             probability = self._probability(rows)
-            return logit(np.clip(probability, _SURE, 1 - _SURE)), probability
+            return scipy.special.logit(np.clip(probability, _SURE, 1 - _SURE)), probability
         score = rows.numbers(pool.score)
         if pool.probability is None:
-            return score, expit(score - (pool.threshold or 0.0))
+            return score, scipy.special.expit(score - (pool.threshold or 0.0))
         return score, self._probability(rows)
 
     def _probability(self, rows: PredictionReader) -> Floats:
@@ -308,7 +308,7 @@ class WatchedProbabilities(Watching):
         self._probability.append(both.copy())
         self._score.append(
             numbers_of(rows.column("score")).copy() if self._spec.pool.score
-            else logit(np.clip(both[:, 1].astype(np.float64), _SURE, 1 - _SURE))
+            else scipy.special.logit(np.clip(both[:, 1].astype(np.float64), _SURE, 1 - _SURE))
         )
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
