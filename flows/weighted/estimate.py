@@ -9,7 +9,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
-from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_grid, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
@@ -23,7 +23,15 @@ from assay.tasks.report.data import EstimateRow
 from assay.tasks.spec.measures import named_measure
 from assay.tasks.spec.strict_yaml import shortened
 from assay.tasks.weighted.columns import column_as_texts, files_written_since, predictions_of_column
-from assay.tasks.weighted.items import above, equal_to, judges_of_pool, of_system, with_predictions
+from assay.tasks.weighted.items import (
+    above,
+    equal_to,
+    grid_of_pool,
+    judges_of_pool,
+    of_system,
+    with_predictions,
+    with_scores_and_clusters,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +60,11 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     """
     if asked.threshold is not None and asked.system is not None:
         raise BadInput("--threshold makes predictions of the pool's score, --system has its own: give one")
-    if opened.spec.pool.cluster is not None:
-        raise BadInput("new questions to old labels have no intervals over clusters so far, and this "
-                       "evaluation has clusters; `assay export` gives its labels with their weights")
+    curves = [written for written in asked.measures if of_scores(named_measure(written)[0])]
+    if curves and (asked.threshold is not None or asked.system is not None):
+        given = "--threshold" if asked.threshold is not None else "--system"
+        raise BadInput(f"{curves[0]!r} is made of the scores of the pool, and {given} makes other "
+                       "predictions; leave one of them out")
     measures = [measure_of(opened, found.kind, *named_measure(written)) for written in asked.measures]
     of = Labelled(items=_items(opened, found, asked), among=equal_to(
         *_segment(opened, found, asked.segment), n=len(found.rows)
@@ -67,7 +77,12 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
         several = weighted_estimates(
             found.kind, [measure], found.sample, of, opened.confidence
         )
-        rows += [_row(found, system, asked, e if reason is None else _withheld(e, reason)) for e in several]
+        for part, e in enumerate(several):
+            row = _row(found, system, asked, e if reason is None else _withheld(e, reason))
+            point = measure.points[part] if measure.points else None
+            rows.append(row if point is None else replace(
+                row, measure=point.measure, at=point.at, curve=measure.name,
+            ))
     return NewAnswer(rows=rows, notes=_notes(opened, found, asked))
 
 
@@ -90,16 +105,21 @@ def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> N
 def measure_of(
     opened: Opened, kind: OutcomeKind, name: str, options: Mapping[str, Setting]
 ) -> OutcomeMeasure:
-    """A measure of the pool; of two classes those that have one number a class are the positive one's."""
-    if of_scores(name):
-        raise BadInput(f"{name!r} is made of all scores of the pool, and old labels do not answer for it so "
-                       "far; `--measure precision,recall --threshold T` is the curve at one threshold")
+    """A measure of the pool; of two classes those that have one number a class are the positive one's.
+
+    Of an area under a curve all scores of the frozen pool are read.
+    """
     _refuse_of_all_classes(opened, kind, name)
     family, positive = MEASURES_BY_KIND.get((kind.name, name)), opened.spec.labels.positive_name
     of_class: dict[str, Setting] = {}
     if positive is not None and family and "class" in family.options:
         of_class = {"class": positive}
-    return outcome_measure(name, kind, opened.manifest.rows, options={**of_class, **options})
+    given = {**of_class, **options}
+    grids = {}
+    if needs_grid(kind, name) and given.get("class") in kind.parts:
+        part = kind.parts.index(str(given["class"]))
+        grids = {part: grid_of_pool(opened.spec, opened.ledger.store, opened.manifest, part)}
+    return outcome_measure(name, kind, opened.manifest.rows, options=given, grids=grids)
 
 
 def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:
@@ -111,6 +131,12 @@ def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None
 
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
+    """The labelled items as they are asked about, with their scores and clusters."""
+    items = _predicted(opened, found, asked)
+    return with_scores_and_clusters(items, found.rows, scored=opened.spec.pool.score is not None)
+
+
+def _predicted(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
     pool = opened.spec.pool
     if pool.compares and asked.system in (None, *pool.compared):
         number = list(pool.compared).index(asked.system) if asked.system else 0
@@ -154,6 +180,10 @@ def _cannot_be_drawn(
     items = unreached(opened.cut.cells.size, found.sample)
     if not items:
         return None
+    reason = (f"it depends on {plural(items, 'item')} that the measures of the evaluation never look at, and "
+              "none could be drawn")
+    if of_scores(measure.name):     # every label moves a curve
+        return reason
     frozen = opened.spec.pool.threshold
     as_frozen = asked.system is None and (
         asked.threshold is None or (frozen is not None and asked.threshold >= frozen)
@@ -163,8 +193,7 @@ def _cannot_be_drawn(
     )
     if not depends_on(found.kind, measure, found.sample, of, predictions):
         return None
-    return (f"it depends on {plural(items, 'item')} that the measures of the evaluation never look at, and "
-            "none could be drawn")
+    return reason
 
 
 def _withheld(e: MeasureEstimate, reason: str) -> MeasureEstimate:

@@ -56,8 +56,10 @@ def read_sample(opened: Opened) -> PoolSample:
     index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
     rows = index.rows(sample.cell, sample.rank)
     binary, supplied = opened.spec.labels.positive_name is not None, opened.spec.pool.probability
+    # beside curves and clusters the probabilities of both classes are kept
+    of_positive = binary and supplied is not None and rows[0].probabilities is None
     return PoolSample(
-        sample=sample, rows=rows, items=items_of(rows, of_positive=binary and supplied is not None),
+        sample=sample, rows=rows, items=items_of(rows, of_positive=of_positive),
         kind=opened.statistics.kind, folded=folded, revision=0 if newest is None else newest.number,
     )
 

@@ -5,12 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import Items, OneShard
+from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.judges import Judge
+from assay.tasks.arrow import numbers_of
+from assay.tasks.ledger.manifest import PROBABILITIES, Manifest
+from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.frozen import (
     FrozenRow,
+    clusters_of,
+    frozen_parts,
     predictions_by_system,
     probabilities_by_system,
 )
@@ -34,6 +41,20 @@ def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
     )
 
 
+def with_scores_and_clusters(items: Items, rows: Sequence[FrozenRow], *, scored: bool) -> Items:
+    """The same items with what curves and intervals over clusters are made of; scored: the pool has a score.
+
+    Clusters are numbered among these items alone.
+    """
+    clusters = clusters_of(rows)
+    if scored:
+        items = replace(items, score=np.array([[row.score] for row in rows], np.float64))
+    if clusters is None:
+        return items
+    _, number = np.unique(clusters, return_inverse=True)
+    return replace(items, cluster=number.astype(np.float64)[:, None])
+
+
 def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> list[int]:
     """1 where the score is above the threshold, or the probability at it or above; else 0."""
     return [int(row.score > threshold if by_score else row.probability >= threshold) for row in rows]
@@ -42,6 +63,30 @@ def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> lis
 def equal_to(values: Sequence[str] | None, value: str, *, n: int) -> Bools:
     """(n,) whether each item has this value; all of them where there are no values."""
     return np.ones(n, np.bool_) if values is None else np.array([one == value for one in values], np.bool_)
+
+
+def grid_of_pool(spec: Spec, store: Store, manifest: Manifest, part: int) -> Grid:
+    """The scores of a class, of all items of a frozen pool, in bands: its parts are read, one at a time.
+
+    Raises BadInput where the pool has neither a score nor probabilities.
+    """
+    pool, classes = spec.pool, len(spec.labels.names)
+    kept = spec.labels.outcome is not None       # probabilities of all classes, in one column
+    if pool.score is None and pool.probability is None:
+        raise BadInput("curves need a score of each item, or a probability of each class")
+    column = "score" if pool.score is not None else PROBABILITIES if kept else "probability"
+    found = []
+    for table in frozen_parts(store, manifest.part_keys, [column]):
+        rows = table.column(column)
+        if column == PROBABILITIES:
+            packed = b"".join(rows.to_pylist())
+            found.append(np.frombuffer(packed, "<f4").reshape(-1, classes)[:, part].copy())
+        else:
+            numbers = numbers_of(rows)
+            # as the labelled items have them: probabilities in 32 bits
+            found.append(numbers.copy() if column == "score" else numbers.astype(np.float32))
+    score = np.concatenate(found)[:, None]
+    return grid(OneShard(Items(prediction=np.zeros((len(score), 0)), score=score)), part)
 
 
 # The judges of an evaluation: the columns of its pool that guess what people will say.
