@@ -19,11 +19,11 @@ from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.stopping import Verdict
+from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
 from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
 from assay.flows.record.reported import Moment, moments, read_reissues
 from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
-from assay.flows.report.gather import extend_command, more_labels
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows

@@ -23,6 +23,7 @@ from assay.flows.cli.output import (
     working,
 )
 from assay.flows.cli.standing import ProgressDisplay, before_it_starts, print_standing, with_outlook
+from assay.flows.record.ahead import extend_command, more_labels, read_outlook
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
@@ -219,12 +220,10 @@ def _login() -> str:
 
 def _outlook(opened: Opened, progress: ProgressDisplay) -> Outlook | None:
     """The forecast from where it stands; None once it is finished."""
-    from assay.flows.report.gather import read_outlook
-
-    if current_standing(opened).state == "finished":
-        return None
-    progress.say("forecasting")
-    return read_outlook(opened, progress.worlds)
+    standing = current_standing(opened)
+    if standing.state != "finished":
+        progress.say("forecasting")
+    return read_outlook(opened, standing, progress.worlds)
 
 
 def _say(
@@ -234,8 +233,6 @@ def _say(
     if as_json:
         print_json(standing.to_json())
         return standing.exit_code
-    from assay.flows.report.gather import extend_command, more_labels
-
     more = more_labels(opened, standing)
     here = store_flag(opened.ledger.store.url)
     command = extend_command(opened, standing, more)

@@ -17,6 +17,7 @@ from assay.flows.cli.output import (
     working,
 )
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
+from assay.flows.record.ahead import extend_command, kept_outlook, more_labels, read_outlook
 from assay.flows.record.finished import standings as all_standings
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
@@ -37,7 +38,7 @@ _EXIT_CODES = {
 @click.command()
 @click.argument("name", required=False)
 @click.option("--forecast", is_flag=True,
-              help="With a NAME: also simulate how many labels are still to come, which takes seconds.")
+              help="With a NAME: simulate how many labels are still to come, if no forecast is kept.")
 @store_option
 @json_option
 def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -> int:
@@ -63,17 +64,15 @@ def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -
         return _monitor(store, name.removeprefix(layout.MONITORS_PREFIX), as_json)
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
-    if forecast and standing.state != "finished":
-        from assay.flows.report.gather import read_outlook
-
+    if forecast:
         with working("forecasting") as tell:
-            ahead = read_outlook(opened, lambda done, most: tell("simulating worlds", done, most))
-        standing = with_outlook(standing, ahead)
+            ahead = read_outlook(opened, standing, lambda done, most: tell("simulating worlds", done, most))
+    else:
+        ahead = kept_outlook(opened, standing)
+    standing = with_outlook(standing, ahead)
     if as_json:
         print_json(standing.to_json())
     else:
-        from assay.flows.report.gather import extend_command, more_labels
-
         more = more_labels(opened, standing)
         command = extend_command(opened, standing, more)
         command = command and command + store_flag(store.url)

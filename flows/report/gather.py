@@ -1,6 +1,4 @@
-"""A report's data, gathered from the ledger; with it how many labels an evaluation is likely to take, and
-what an audit would cost.
-"""
+"""A report's data, gathered from the ledger; with it what an audit would cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,9 +7,8 @@ from datetime import datetime
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
-from assay.evalcore.forecast.labels_needed import Outlook, Played, outlook
+from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
@@ -29,13 +26,11 @@ from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.beginning import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
-from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.revisions import last_revision, read_revised_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_annotators
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems
-from assay.tasks.settings import Settings
 
 
 class NothingToReport(BadInput):
@@ -174,32 +169,6 @@ def _round(known: RoundEstimate) -> RoundRow:
     )
 
 
-def more_labels(opened: Opened, standing: Standing) -> int | None:
-    """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
-    limit, known = opened.spec.limit, standing.known
-    if standing.verdict != "inconclusive" or limit is None or known is None:
-        return None
-    first = known.estimates[0]
-    return labels_to_decide(
-        first.value, first.lower, first.upper,
-        edges=[edge for edge in (limit.min, limit.max) if edge is not None],
-        labels=known.labels, pool=opened.manifest.rows,
-        widening=1.0 if standing.state != "finished" or opened.question.method.holds_at_every_look
-        else widening(opened.spec.target.confidence, len(opened.extensions)),
-    )
-
-
-def extend_command(opened: Opened, standing: Standing, more: int | None) -> str | None:
-    """What a finished evaluation is given so many more labels with; None where that cannot be done."""
-    known = standing.known
-    if more is None or known is None or standing.state != "finished" or standing.stopped_by == "pool":
-        return None
-    asked = known.labels - standing.known_before + known.undecided + known.unanswered
-    if asked + more > opened.manifest.rows or window_of(opened.ledger.store, opened.name) is not None:
-        return None
-    return f"assay extend {opened.name} --labels {asked + more}"
-
-
 def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:
     """How the people did up to a round, or by the newest revision, under names of the report's own."""
     ledger = opened.ledger
@@ -214,18 +183,7 @@ def _text(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-# How many labels an evaluation is likely to take from where its ledger stands, and the price of an audit.
-
-def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None:
-    """The forecast; None where there is nothing to wait for.  played: told of simulated worlds."""
-    folded = retried(fold)(opened.ledger, opened.statistics)
-    limit = opened.spec.limit
-    limits = None if limit is None else (limit.min, limit.max)
-    return outlook(
-        opened.question, folded.state, opened.rule, opened.spec.batch_size, limits, played,
-        Settings().forecast_worlds,
-    )
-
+# The price of an audit.
 
 def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:
     """What more labels spread evenly would do to the wide interval; None where none is announced.

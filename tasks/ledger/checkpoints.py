@@ -95,7 +95,7 @@ def write_checkpoint(
     ledger: Ledger, checkpoint: Checkpoint, runs: Mapping[str, bytes], listed: Collection[str]
 ) -> None:
     """Put a checkpoint and new runs of it, and remove those that were listed and that it replaces."""
-    anchor = layout.digest(ledger.get(_anchor(ledger.name, checkpoint.round)))
+    anchor = layout.digest(ledger.get(anchor_key(ledger.name, checkpoint.round)))
     records = zlib.compress(b"".join(checkpoint.records.values()))
     head = {
         "versions": reading_versions(), "anchor": anchor, "compressed": len(records),
@@ -145,9 +145,9 @@ def anchor_of(ledger: Ledger, key: str, head: Mapping[str, Any]) -> bytes:
 def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint | None:
     try:
         head, rest = read_head(key, blob)
-        anchor = anchor_of(ledger, _anchor(ledger.name, number), head)
+        anchor = anchor_of(ledger, anchor_key(ledger.name, number), head)
         joined, start = zlib.decompress(rest[: head["compressed"]]), 0
-        records = {_anchor(ledger.name, number): anchor}
+        records = {anchor_key(ledger.name, number): anchor}
         for record, length in head["records"].items():
             records[record] = joined[start : start + length]
             start += length
@@ -156,7 +156,8 @@ def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint 
         return None
 
 
-def _anchor(name: str, number: int) -> str:
+def anchor_key(name: str, number: int) -> str:
+    """What is derived from so many closed rounds rests on this: the last seal, or the manifest."""
     return layout.seal(name, number) if number else layout.manifest(name)
 
 

@@ -43,9 +43,13 @@ def enter_index(ledger: Ledger) -> None:
 
 
 def leave_index(ledger: Ledger) -> None:
-    """Take it out, with its checkpoints: nothing is due any more. The entry goes last: it brings sweeps."""
+    """Take it out, with its checkpoints and its forecast: nothing is due any more.
+
+    The entry goes last: it brings sweeps.
+    """
     entry = layout.open_index(ledger.name)
-    for key in [*(set(ledger.keys(layout.index_of_open(ledger.name))) - {entry}), entry]:
+    forecasts = ledger.keys(layout.index_of_forecasts(ledger.name))
+    for key in [*forecasts, *(set(ledger.keys(layout.index_of_open(ledger.name))) - {entry}), entry]:
         ledger.store.discard(key)
 
 

@@ -7,8 +7,10 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
+from assay.evalcore.forecast.labels_needed import outlook
 from assay.evalcore.methods.two_classes.registry import auto
 from assay.flows.cli.main import run_command_line
+from assay.flows.record import ahead
 
 AUTO = "auto:depth=8"   # settings of the tree, whose forecasts are quick
 MEANT = auto(AUTO)
@@ -46,7 +48,7 @@ def test_begin_says_which_method_and_why_and_what_the_target_will_take(folder, c
     # the same again, and by status: nothing was asked in between
     assert told(capsys, "begin", "spec.yaml")[1]["forecast"] == began["forecast"]
     assert told(capsys, "status", "small", "--forecast")[1]["forecast"] == began["forecast"]
-    assert told(capsys, "status", "small")[1]["forecast"] is None      # it is there at once
+    assert told(capsys, "status", "small")[1]["forecast"] == began["forecast"]    # it is kept
     assert run_command_line(["begin", "spec.yaml"]) == 0
     text = capsys.readouterr().out
     assert "forecast: ± 0.1 takes about" in text
@@ -76,6 +78,22 @@ def test_advance_and_status_update_the_forecast_and_a_finished_one_has_none(fold
     assert told(capsys, "status", "quick")[1] == ran
     assert all(e["random_labels"] is None or e["random_labels"] > 0 for e in ran["estimates"])
     assert ran["estimates"][0]["not_excluded"]["no_positive_found"] is False
+
+
+def test_a_forecast_is_simulated_once_and_made_again_when_it_is_damaged(folder, capsys, monkeypatch):
+    simulated = []
+    monkeypatch.setattr(ahead, "outlook", lambda *told: simulated.append(told) or outlook(*told))
+    began = told(capsys, "begin", "spec.yaml")[1]["forecast"]
+    for command in ("begin", "spec.yaml"), ("status", "small", "--forecast"), ("status", "small"):
+        assert told(capsys, *command)[1]["forecast"] == began
+    assert len(simulated) == 1
+    (kept,) = Path("assay-ledger/index/forecasts/small").iterdir()
+    kept.chmod(0o644)
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert told(capsys, "status", "small")[1]["forecast"] is None
+    assert told(capsys, "begin", "spec.yaml")[1]["forecast"] == began
+    assert told(capsys, "status", "small")[1]["forecast"] == began
+    assert len(simulated) == 2
 
 
 def test_how_many_worlds_a_forecast_plays_can_be_set(folder, capsys, monkeypatch):

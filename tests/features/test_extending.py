@@ -14,10 +14,11 @@ from assay.evalcore.evaluation.stopping import confidence_after
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.finish import CannotExtend, extend
+from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import standings
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
-from assay.flows.report.gather import extend_command, more_labels, report_data
+from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger import record as codec

@@ -8,6 +8,8 @@ from importlib import import_module
 
 import click
 import pytest
+import yaml
+from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.cli.entry import main
 from assay.flows.cli.main import COMMANDS, FILE, all_outlines, assay, outline_of, run_command_line
@@ -55,6 +57,46 @@ def test_help_and_version_import_no_library_that_takes_long(option):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
+
+
+# What takes long to import, and which of it a command may import: a name more makes people wait.
+SLOW = {
+    "boto3", "dask", "fastapi", "httpx", "jinja2", "numpy", "obstore", "pandas", "prefect", "pyarrow",
+    "pydantic", "ray", "rich", "scipy.cluster", "scipy.linalg", "scipy.optimize", "scipy.sparse",
+    "scipy.spatial", "scipy.special", "scipy.stats", "sklearn", "uvicorn",
+}
+READS_A_LEDGER = {"numpy", "pyarrow", "pydantic"}
+IMPORTS = {
+    "status": READS_A_LEDGER,
+    "status small": READS_A_LEDGER,
+    "advance small": READS_A_LEDGER | {"rich", "scipy.special"},
+    "alerts": READS_A_LEDGER,
+}
+
+
+def test_a_command_imports_only_what_it_uses(tmp_path):
+    def imported(command):
+        script = (
+            "import sys; from assay.flows.cli.main import run_command_line; "
+            f"code = run_command_line({command.split()!r}); "
+            f"print('imports', *sorted({SLOW!r} & set(sys.modules)), file=sys.stderr); "
+            "sys.exit(code)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode in (0, 5), done.stderr
+        return set(done.stderr.split()[done.stderr.split().index("imports") + 1:])
+
+    write_small_pool(tmp_path)
+    spec = spec_json(tmp_path / "predictions.csv", tmp_path / "labels.csv", budget={"labels": 200})
+    spec["desk"] = {"kind": "folder", "path": "desk"}
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+    imported("begin spec.yaml")
+    imported("advance small")
+    assert {command: imported(command) - allowed for command, allowed in IMPORTS.items()} == {
+        command: set() for command in IMPORTS
+    }
 
 
 @pytest.mark.parametrize(("typed", "offered"), [

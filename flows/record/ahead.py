@@ -1,0 +1,121 @@
+"""What is still to come of an evaluation: how many labels it is likely to take, and how many would decide.
+
+A forecast plays dozens of simulated evaluations, which takes seconds.  So it is kept:
+`index/forecasts/<evaluation>/<round>-<digest>` holds the forecast from where a round closed.  It is derived,
+and no evidence: one that is missing, damaged, of other versions, or that was asked of another budget, is made
+again.  `verify` never reads it.
+"""
+
+import json
+import logging
+from typing import Any
+
+from assay.evalcore.evaluation.stopping import labels_to_decide, widening
+from assay.evalcore.forecast.labels_needed import Outlook, Played, outlook
+from assay.flows.record.fold import fold
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import Standing
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.checkpoint_values import UNREADABLE
+from assay.tasks.ledger.checkpoints import anchor_key, anchor_of, put_derived, read_head, reading_versions
+from assay.tasks.ledger.monitors import window_of
+from assay.tasks.ledger.record import Ledger, find_bytes
+from assay.tasks.ledger.stores.protocol import StoreError
+from assay.tasks.settings import Settings
+
+_log = logging.getLogger("assay.status")
+
+
+def kept_outlook(opened: Opened, standing: Standing) -> Outlook | None:
+    """The forecast that was made where the evaluation stands, if one is kept; nothing is simulated."""
+    if standing.state == "finished":
+        return None
+    found = _find(opened.ledger, standing.rounds, _asked(opened))
+    return found[0] if found else None
+
+
+def read_outlook(opened: Opened, standing: Standing, played: Played | None = None) -> Outlook | None:
+    """The forecast from where it stands, read if it is kept, else made and kept; None once it is finished.
+
+    played: told of simulated worlds.
+    """
+    if standing.state == "finished":
+        return None
+    asked = _asked(opened)
+    found = _find(opened.ledger, standing.rounds, asked)
+    if found:
+        return found[0]
+    folded = retried(fold)(opened.ledger, opened.statistics)
+    limit = opened.spec.limit
+    ahead = outlook(
+        opened.question, folded.state, opened.rule, opened.spec.batch_size,
+        None if limit is None else (limit.min, limit.max), played, asked["worlds"],
+    )
+    try:
+        _keep(opened.ledger, folded.state.round, asked, ahead)
+    except StoreError as error:   # a copy that may not be written to can be looked at all the same
+        _log.debug("%s: the forecast is not kept: %s", opened.name, error)
+    return ahead
+
+
+def _asked(opened: Opened) -> dict[str, Any]:
+    """What a forecast depends on beside the closed rounds and the spec."""
+    return {"budget": opened.rule.budget, "worlds": Settings().forecast_worlds}
+
+
+def _find(ledger: Ledger, closed: int, asked: dict[str, Any]) -> tuple[Outlook | None] | None:
+    """What is kept of this many closed rounds, which may be that nothing can be said; None without any."""
+    for key in ledger.keys(layout.index_of_forecasts(ledger.name)):
+        match = layout.forecast.match(key)
+        blob = find_bytes(ledger, key) if match is not None and match[1] == closed else None
+        if blob is None:
+            continue
+        try:
+            head, rest = read_head(key, blob)
+            anchor_of(ledger, anchor_key(ledger.name, closed), head)
+            if head["asked"] == asked:
+                return (None if rest == b"null" else record.decode(Outlook, rest, key),)
+        except (*UNREADABLE, record.DamagedRecord):
+            continue
+    return None
+
+
+def _keep(ledger: Ledger, closed: int, asked: dict[str, Any], ahead: Outlook | None) -> None:
+    """Keep it in place of what was kept before."""
+    rests_on = layout.digest(ledger.get(anchor_key(ledger.name, closed)))
+    head = {"versions": reading_versions(), "anchor": rests_on, "asked": asked}
+    blob = json.dumps(head).encode() + b"\n" + (b"null" if ahead is None else record.encode(ahead))
+    key = layout.forecast(ledger.name, closed, layout.digest(blob)[:32])
+    listed = frozenset(ledger.keys(layout.index_of_forecasts(ledger.name)))
+    put_derived(ledger, key, blob, ())   # one of this name may be there, and damaged
+    for other in listed - {key}:
+        ledger.store.discard(other)
+
+
+# What would decide a verdict that is inconclusive.
+
+def more_labels(opened: Opened, standing: Standing) -> int | None:
+    """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
+    limit, known = opened.spec.limit, standing.known
+    if standing.verdict != "inconclusive" or limit is None or known is None:
+        return None
+    first = known.estimates[0]
+    return labels_to_decide(
+        first.value, first.lower, first.upper,
+        edges=[edge for edge in (limit.min, limit.max) if edge is not None],
+        labels=known.labels, pool=opened.manifest.rows,
+        widening=1.0 if standing.state != "finished" or opened.question.method.holds_at_every_look
+        else widening(opened.spec.target.confidence, len(opened.extensions)),
+    )
+
+
+def extend_command(opened: Opened, standing: Standing, more: int | None) -> str | None:
+    """What a finished evaluation is given so many more labels with; None where that cannot be done."""
+    known = standing.known
+    if more is None or known is None or standing.state != "finished" or standing.stopped_by == "pool":
+        return None
+    asked = known.labels - standing.known_before + known.undecided + known.unanswered
+    if asked + more > opened.manifest.rows or window_of(opened.ledger.store, opened.name) is not None:
+        return None
+    return f"assay extend {opened.name} --labels {asked + more}"
