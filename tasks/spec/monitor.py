@@ -177,16 +177,17 @@ class MonitorSpec(Spec):
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
         if self.pool.compares:
-            problems += unwatched_systems(self.pool.compared, drops=self.monitor.drop is not None)
+            problems += unwatched_systems(self.pool.compared)
         link = self.alerts.report_url if self.alerts else None
         if link is not None and ("{window}" not in link or "{evaluation}" in link):
             problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "
                              "a monitor's alert links to the page of its window, which has its verdict; the "
                              "report of an {evaluation} has none"))
         problems += self._idle()
-        if self.monitor.drop is not None and self.monitor.drop.by >= 1 and self.labels.shares:
+        most = 2 if self.pool.compares else 1      # how far shares, and their differences, can fall
+        if self.monitor.drop is not None and self.monitor.drop.by >= most and self.labels.shares:
             problems.append(("monitor.drop.by", f"is {self.monitor.drop.by:g}, and such a measure cannot "
-                             "fall so far; give less than 1"))
+                             f"fall so far; give less than {most}"))
         problems += self._wrong_windows()
         try:
             self._single_draws()

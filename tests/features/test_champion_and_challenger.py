@@ -47,13 +47,27 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
     assert NAME.encode() in history_parquet(history)
 
 
+def test_a_drop_is_told_of_the_difference(tmp_path):
+    write_systems(tmp_path, 4, worse_from=2)
+    store = LocalStore(tmp_path / "ledger")
+    register(store, a_monitor_of_systems(tmp_path, threshold=None, monitor_drop={"by": 0.1}))
+    assert not tick(store, "models", now=after(4)).failed
+    first, *_, last = (row.verdict.overall for row in read_monitor_history(store, "models").rows)
+    (limit,) = last.limits
+    assert limit.name == "reference" and first.limits == ()
+    assert limit.value == pytest.approx(first.sure - 0.1), "from what the difference was at least"
+    assert first.sure <= first.measured.value
+    assert last.verdict == "breach" and last.measured.upper < limit.value
+    assert verify_monitor(store, "models").differences == ()
+
+
 @pytest.mark.parametrize(("changes", "said"), [
     ({"measure": {"name": "f1", "class": "cat"}},
      r"a difference of f1\(cat\) cannot be watched.*put one first: accuracy, brier$"),
     ({"pool": {"systems": {name: {"prediction": name} for name in ("v1", "v2", "v3")}},
       "threshold": None, "monitor_drop": {"by": 0.1}},
      "pool.systems has 3, and a monitor watches one difference"),
-    ({"threshold": None, "monitor_drop": {"by": 0.1}}, "monitor.drop is told of one system so far"),
+    ({"threshold": None, "monitor_drop": {"by": 2.0}}, "monitor.drop.by is 2, .* give less than 2"),
 ])
 def test_what_cannot_be_watched_of_two_systems_is_refused_with_what_can_be(tmp_path, changes, said):
     with pytest.raises(BadInput, match=said):

@@ -289,16 +289,12 @@ _NO_CURVE = "cannot be watched: an area is about pairs of items and a curve abou
             "so no mean over items decides whether it is beyond a limit"
 
 
-def unwatched_systems(compared: Collection[str], *, drops: bool) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong with it) of systems that a monitor compares; drops: it has a `drop`."""
+def unwatched_systems(compared: Collection[str]) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of systems that a monitor compares."""
     if len(compared) > 2:
         yield "pool.systems", (
             f"has {len(compared)}, and a monitor watches one difference; keep two, or watch the others in a "
             "monitor of their own"
-        )
-    if drops:
-        yield "monitor.drop", (
-            "is told of one system so far; leave it out: limit: {min: -0.02} is a limit on the difference"
         )
 
 
