@@ -148,10 +148,9 @@ def contradictions_of_outcomes(
     if outcomes is None:
         return []
     kind = labels.outcome
-    if kind is not None and (of_monitor or not kind.one_of_parts or len(kind.parts) > MOST_KNOWN):
-        needed = "labels: {positive: ..., negative: ...}" if of_monitor else \
-            f"labels that are one of several classes, at most {MOST_KNOWN}"
-        return [("outcomes", f"need {needed} so far; leave them out")]
+    if kind is not None and (not kind.one_of_parts or len(kind.parts) > MOST_KNOWN):
+        return [("outcomes", f"need labels that are one of several classes, at most {MOST_KNOWN} so far; "
+                             "leave them out")]
     found = []
     if outcomes.otherwise not in (None, *labels.answers.choices):
         found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "

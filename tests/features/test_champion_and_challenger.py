@@ -54,10 +54,12 @@ def test_a_drop_is_told_of_the_difference(tmp_path):
     assert not tick(store, "models", now=after(4)).failed
     first, *_, last = (row.verdict.overall for row in read_monitor_history(store, "models").rows)
     (limit,) = last.limits
-    assert limit.name == "reference" and first.limits == ()
+    assert limit.name == "reference"
+    assert first.limits == ()
     assert limit.value == pytest.approx(first.sure - 0.1), "from what the difference was at least"
     assert first.sure <= first.measured.value
-    assert last.verdict == "breach" and last.measured.upper < limit.value
+    assert last.verdict == "breach"
+    assert last.measured.upper < limit.value
     assert verify_monitor(store, "models").differences == ()
 
 

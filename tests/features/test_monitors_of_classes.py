@@ -1,9 +1,10 @@
 """Monitors of several classes, from the stream to the verdict, its record and its page."""
 
 import json
+from datetime import timedelta
 
 import pytest
-from doubles.stream import after
+from doubles.stream import FIRST, after
 from doubles.stream_of_classes import a_monitor_of_classes, classes_data, write_classes
 
 from assay.evalcore.errors import BadInput
@@ -22,6 +23,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report import render_report
+from assay.tasks.spec.monitor import MonitorSpec
 
 
 def watched(spec, days, store=None):
@@ -117,3 +119,35 @@ def test_predictions_alone_are_watched_with_fewer_signals(tmp_path):
 def test_what_cannot_be_watched_is_refused_with_what_can_be(tmp_path, changes, said):
     with pytest.raises(BadInput, match=said):
         a_monitor_of_classes(tmp_path, **changes)
+
+
+def _came(folder, days, share):
+    """The outcomes of so large a part of each day's items."""
+    for day in (FIRST + timedelta(days=d) for d in range(days)):
+        rows = (folder / f"labels-{day}.csv").read_text().splitlines()
+        (folder / f"came-{day}.csv").write_text("\n".join(rows[: 1 + round(share * (len(rows) - 1))]) + "\n")
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"pool_cluster": "region"}, {"measure": ["accuracy", {"name": "roc_auc", "class": "cat"}]},
+], ids=["classes", "clusters", "a curve"])
+def test_outcomes_that_come_by_themselves_ask_nobody_and_then_settle_a_window(tmp_path, changes):
+    write_classes(tmp_path, 3)
+    data = classes_data(tmp_path, **{k: v for k, v in changes.items() if not k.startswith("pool_")})
+    data["pool"] |= {k.removeprefix("pool_"): v for k, v in changes.items() if k.startswith("pool_")}
+    data["outcomes"] = {"source": f"{tmp_path}/came-{{date}}.csv", "complete_after_days": 3}
+    _came(tmp_path, 3, 0.5)
+    spec = MonitorSpec.from_data(data, origin="monitor.yaml")
+    store, history = watched(spec, 3)
+    # two clusters say too little of others
+    assert {row.state for row in history.rows} == {"inconclusive" if "pool_cluster" in changes else "ok"}
+    opened = open_evaluation(store, f"animals-{FIRST}")
+    assert opened.n_outcomes == 150
+    assert current_standing(opened).labels > 100, "known items that are drawn cost nothing"
+    _came(tmp_path, 3, 1.0)
+    assert not tick(store, "animals", now=after(7)).failed
+    for row in read_monitor_history(store, "animals").rows[:3]:
+        assert row.verdict.overall.source == "exact"
+        assert row.verdict.overall.measured.labels == 300
+    assert verify_monitor(store, "animals").differences == ()
+    assert verify(store, f"animals-{FIRST}-r1").verified
