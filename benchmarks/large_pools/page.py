@@ -70,7 +70,7 @@ def _rounds(rounds: Sequence[tuple[int, bool, Rounds]]) -> str:
     lines = [
         f"Rounds of {LABELS} labels on the frozen pool on disk, in a new process. A round: collect and close "
         "it, estimate, plan and post the next. Medians; calls and bytes are those of the ledger. With two "
-        "texts, what people see is read from the source again.", "",
+        "texts, what people see is read as well.", "",
         "| rows | columns | open, plan and post round 1, s | a round, s | of the processor, s | calls | "
         "KiB read | nothing due, s | round against the smallest pool |",
         "|---|---|---|---|---|---|---|---|---|",

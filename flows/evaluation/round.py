@@ -43,17 +43,14 @@ def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedR
 
 @retried
 def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Annotating) -> PlannedRound:
-    """Look up the items of a round that was drawn.
-
-    Raises BadInput where the source no longer shows what it showed when the pool was frozen.
-    """
+    """Look up the items of a round that was drawn, and what people see of them."""
     index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
     rows = index.rows(draws.cell, draws.rank)
     asked = [t for t, ask in enumerate(draws.ask) if ask]
-    inherited = {t: opened.label_beforehand(rows[t].item_id, rows[t].shown_hash) for t in asked}
-    # where all outcomes are known nobody is shown anything, and the source is not read again
+    # where all outcomes are known nobody is shown anything
     to_show = [] if opened.all_known else asked
     shown = dict(zip(to_show, index.shown(opened.spec, [rows[t] for t in to_show]), strict=True))
+    inherited = {t: opened.label_beforehand(rows[t].item_id, shown.get(t)) for t in asked}
     known = known_labels(folded.state)
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
     item_id = [row.item_id for row in rows]

@@ -63,6 +63,7 @@ from assay.tasks.pool.inherited import InheritedLabel, as_arrays, as_items, read
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.gathered import stack_of_spec
 from assay.tasks.pool.predictions.protocol import FrozenCut
+from assay.tasks.pool.shown import shown_hash
 from assay.tasks.spec.evaluation import Spec
 
 AsIf: TypeAlias = tuple[State, ...] | None
@@ -336,12 +337,14 @@ class Opened:
         """Whether every item's outcome is known: there is nothing to sample, and nobody to ask."""
         return 0 < self.manifest.rows == len(self.outcomes)
 
-    def label_beforehand(self, item_id: str, shown_hash: str | None) -> int | None:
+    def label_beforehand(self, item_id: str, shown: Mapping[str, str] | None) -> int | None:
         """The label of a drawn item that nobody needs to be asked about; None for the others.
 
         Its outcome, or what an earlier evaluation bought of an item that shows the same.
         """
-        return self.outcomes.get(item_id, self.inherited.get((item_id, shown_hash or "")))
+        if item_id in self.outcomes or not (shown and self.inherited):
+            return self.outcomes.get(item_id)
+        return self.inherited.get((item_id, shown_hash(item_id, shown)))
 
     def round_size(self, asked: int) -> int:
         """The new items of a round, after so many that were asked: the whole pool where all is known."""

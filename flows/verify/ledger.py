@@ -143,7 +143,7 @@ def _recompute(
     manifest = found.manifest
     base = {layout.spec(name), layout.manifest(name)}
     if manifest is not None:
-        base |= {*manifest.part_keys, *manifest.partition_keys, *manifest.piece_keys}
+        base |= {*manifest.part_keys, *manifest.shown_keys, *manifest.partition_keys, *manifest.piece_keys}
         base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
         base |= {key for key in found.keys if layout.extension.match(key)}
     if manifest is None or base & found.damaged:

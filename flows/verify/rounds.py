@@ -7,8 +7,6 @@ and not the beginning of a long list. A round that rests on damaged keys ends th
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 
-import pyarrow as pa
-
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.rules import Rule, decide
 from assay.evalcore.design.round import RoundPlan
@@ -32,7 +30,6 @@ from assay.tasks.ledger.rounds.labels import Decided, named_answers, read_gold_a
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_design, read_plan
 from assay.tasks.ledger.seals import sealed_in
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
-from assay.tasks.pool.checked_rows import in_digits, shown_hashes
 from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.spec.evaluation import Spec
@@ -199,12 +196,14 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
     """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
     known = known_labels(folded.state)
     display = opened.spec.pool.display
-    for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
+    rows = index.rows(planned.plan.cell, planned.plan.rank)
+    to_show = [] if opened.all_known else planned.asked()
+    frozen = dict(zip(to_show, index.shown(opened.spec, [rows[t] for t in to_show]), strict=True))
+    for t, row in enumerate(rows):
         asked = bool(planned.plan.ask[t])
         address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
         shown = planned.shown[t]
-        inherited = opened.label_beforehand(row.item_id, row.shown_hash) if asked else None
-        to_show = asked and not opened.all_known
+        inherited = opened.label_beforehand(row.item_id, frozen.get(t)) if asked else None
         compared = (
             ("item_id", planned.item_id[t], row.item_id),
             ("prediction", _entry(planned.prediction, t), row.prediction),
@@ -217,16 +216,14 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("label", planned.known[t], None if asked else known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),
-            ("fields shown", None if shown is None else list(shown), sorted(display) if to_show else None),
+            ("fields shown", None if shown is None else list(shown),
+             sorted(display) if t in frozen else None),
         )
         for what, stored, computed in compared:
             if stored != computed:
                 yield f"draw {t}: {what} is {stored!r}, recomputed {computed!r}"
-        if shown and set(shown) == set(display):
-            fields = [pa.array([shown[field]], pa.string()) for field in display]
-            [hashed] = in_digits(shown_hashes(pa.array([row.item_id], pa.string()), fields))
-            if hashed != row.shown_hash:
-                yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
+        if shown and set(shown) == set(display) and shown != frozen.get(t):
+            yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
 
 
 def _entry(values: Floats | None, t: int) -> float | None:

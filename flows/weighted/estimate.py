@@ -142,7 +142,7 @@ def _predicted(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
         number = list(pool.compared).index(asked.system) if asked.system else 0
         return of_system(found.items, found.rows, number)
     if asked.system is not None:
-        codes = predictions_of_column(opened.spec, opened.manifest, found.rows, asked.system)
+        codes = predictions_of_column(opened.spec, opened.ledger, opened.manifest, found.rows, asked.system)
         return with_predictions(found.items, codes)
     if asked.threshold is None:
         return found.items
@@ -162,7 +162,7 @@ def _segment(
     column, value = segment
     known = opened.manifest.segments.get(column)
     if known is None:
-        texts = column_as_texts(opened.spec, opened.manifest, found.rows, column)
+        texts = column_as_texts(opened.spec, opened.ledger, opened.manifest, found.rows, column)
     else:
         texts = [row.segments[column] for row in found.rows]
     if value not in (texts if known is None else known):

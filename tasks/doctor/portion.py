@@ -19,7 +19,7 @@ from math import ceil
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
-from assay.tasks.sources.parquet.rows import group_rows
+from assay.tasks.sources.parquet import group_rows
 from assay.tasks.sources.reader import Slice, Source, SourceBatch
 
 LARGE_ROWS = 2_000_000     # of Parquet: more are sampled

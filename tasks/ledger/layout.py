@@ -117,6 +117,9 @@ mute_seal = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.seal.json")
 # Of an evaluation: what is there from the beginning.
 manifest = KeyPattern[str]("{evaluation}/pool/manifest.json")    # its presence means: has begun
 pool_part = KeyPattern[str, int, str]("{evaluation}/pool/part-{part:05d}-{digest:.16}.arrow")  # its rows
+pool_shown = KeyPattern[str, int, int, str](    # what people see of them, in files
+    "{evaluation}/pool/shown-{part:05d}-{file:04d}-{digest:.16}.arrow"
+)
 pool_sources = KeyPattern[str]("{evaluation}/pool/sources.json")   # files it was read from; never compared
 partition = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.json")       # strata and cells
 partition_starts = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.starts")   # of cells, in

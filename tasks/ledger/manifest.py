@@ -7,12 +7,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger, get_record
 
-OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
+OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row")
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
+SHOWN = "assay.shown."                                # and of what people see
 CLUSTER = "assay.cluster"                             # what an item comes together with others in
 PROBABILITIES = "assay.probabilities"                 # of all classes or tags, 32-bit floats in their order
 PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
@@ -22,12 +24,21 @@ JUDGES = "assay.judges"                               # what each judge says, as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    """What people see of some rows of a part."""
+
+    file: str            # digest of its bytes, which names its key
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenPart:
     """One frozen file."""
 
     file: str            # digest of its bytes, which names its key
     rows: int
-    digest: str          # of its values, provenance included
+    digest: str          # of its values, provenance and shown fields included
+    shown: tuple[ShownFile, ...] = ()    # in the order of its rows; none where nothing is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +126,7 @@ class Manifest:
     def digests(self) -> dict[str, str]:
         """Ledger key -> digest of its bytes, of what was frozen; the partition apart."""
         frozen = dict(zip(self.part_keys, (part.file for part in self.parts), strict=True))
+        frozen |= zip(self.shown_keys, (one.file for part in self.parts for one in part.shown), strict=True)
         frozen |= zip(self.piece_keys, (piece.file for piece in self.partition.pieces), strict=True)
         if self.inherited is not None:
             frozen[layout.inherited(self.evaluation, self.inherited)] = self.inherited
@@ -136,6 +148,14 @@ class Manifest:
         return [
             layout.partition_rows(self.evaluation, n, piece.file)
             for n, piece in enumerate(self.partition.pieces)
+        ]
+
+    @property
+    def shown_keys(self) -> list[str]:
+        """The ledger keys of what people see, in the order of the rows."""
+        return [
+            layout.pool_shown(self.evaluation, n, i, one.file)
+            for n, part in enumerate(self.parts) for i, one in enumerate(part.shown)
         ]
 
     @property
@@ -172,5 +192,14 @@ def partition_digest(text: bytes, starts: bytes, pieces: Sequence[CellPiece]) ->
 
 
 def load_manifest(ledger: Ledger) -> Manifest:
-    """The manifest of a frozen pool. Raises KeyMissing if nothing was frozen, or DamagedRecord."""
-    return get_record(ledger, layout.manifest(ledger.name), Manifest)
+    """The manifest of a frozen pool.
+
+    Raises KeyMissing if nothing was frozen, DamagedRecord, and BadInput where an earlier version froze it.
+    """
+    manifest = get_record(ledger, layout.manifest(ledger.name), Manifest)
+    if "shown_hash" in manifest.columns:
+        raise BadInput(
+            f"{ledger.name}: its pool was frozen by an earlier version of Assay, which did not keep what "
+            "people see; go on with that version, or begin a new evaluation"
+        )
+    return manifest

@@ -3,8 +3,6 @@
 predictions              as the kind of labels needs them: `tasks.pool.predictions`
 segments, shown fields   text; a missing value is the empty text
 features                 each a finite number, not too large
-shown_hash               of the item's id and what people will see of it, so that a source which changed after
-                         the freeze cannot put another question under an old id
 
 Messages count rows from 1; the header of a CSV file is not a row.
 """
@@ -12,8 +10,6 @@ Messages count rows from 1; the header of a CSV file is not a row.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -22,51 +18,12 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
-from assay.tasks.ledger.manifest import CLUSTER
+from assay.tasks.ledger.manifest import CLUSTER, SHOWN
 from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
-
-# A hash of what people see of an item, so that another question under an old id is found out.
-#
-# What is hashed are the lengths of the id and of each shown text in bytes (32 bits, little-endian), and then
-# their UTF-8, in the order of the spec. No two rows give the same bytes. The hash is BLAKE2b, of 128 bits:
-# whoever changes a source on purpose must not be able to keep it. Parts hold its 16 bytes; elsewhere it
-# is written in hexadecimal digits.
-
-_BYTES = 16
-
-
-SHOWN_HASH = pa.binary(_BYTES)    # the type of a column of them
-# An empty value between two: made of a Python value, it would import pandas.
-_NOTHING = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
-
-
-def shown_hashes(ids: pa.StringArray, shown: Sequence[pa.StringArray]) -> pa.FixedSizeBinaryArray:
-    """For each of n rows, a 128-bit hash of its id and shown texts."""
-    if not len(ids):
-        return pa.nulls(0, SHOWN_HASH)
-    texts = [ids, *shown]
-    lengths = np.stack([lengths_of(text) for text in texts], axis=1).astype("<u4")
-    width = lengths.shape[1] * lengths.itemsize
-    heads = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(ids), [None, pa.py_buffer(lengths)])
-    # 64-bit offsets: a batch of long texts may hold more than 2 GB
-    whole = [column.cast(pa.large_binary()) for column in (heads, *texts)]
-    rows = pc.binary_join_element_wise(*whole, _NOTHING)
-    _, offsets, joined = rows.buffers()
-    ends, each = np.frombuffer(offsets, "<i8", len(ids) + 1, 8 * rows.offset).tolist(), joined.to_pybytes()
-    digests = b"".join([
-        blake2b(each[start:end], digest_size=_BYTES).digest() for start, end in pairwise(ends)
-    ])
-    return pa.FixedSizeBinaryArray.from_buffers(SHOWN_HASH, len(ids), [None, pa.py_buffer(digests)])
-
-
-def in_digits(hashes: pa.FixedSizeBinaryArray) -> list[str]:
-    """Hashes as hexadecimal digits."""
-    return [one.hex() for one in hashes.to_pylist()]
-
 
 # One kind of values in each column, over all files: numbers here and texts there would be two readings.
 
@@ -123,7 +80,8 @@ class RowChecker:
         self._pool, self._paths, self._desk = pool, paths, spec.desk
         self._show_check = spec.desk.show_check(spec.labelling)
         self._predictions = prediction_kind(spec)
-        self._schema = frozen_schema(spec)
+        fields = [pa.field(SHOWN + name, pa.string()) for name in pool.display]
+        self._schema = pa.schema([*frozen_schema(spec), *fields])
         self._codes = self._predictions.codes
         self.kinds = ColumnKinds(paths)
         self._clusters = [pool.cluster] if pool.cluster else []
@@ -131,7 +89,10 @@ class RowChecker:
         self.columns: list[str] = list(dict.fromkeys(roles))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
-        """The batch as frozen rows. Raises BadInput naming file, column and the first bad rows."""
+        """The batch as frozen rows, and behind their columns what people see of them.
+
+        Raises BadInput naming file, column and the first bad rows.
+        """
         given = {name: batch.columns.column(i) for i, name in enumerate(self.columns)}
         pool, n = self._pool, batch.columns.num_rows
         ids = self._ids(batch, given[pool.id])
@@ -158,7 +119,7 @@ class RowChecker:
             *clusters,
             column_of(np.full(n, batch.file), pa.int32()),
             column_of(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
-            shown_hashes(ids, shown) if shown else pa.nulls(n, SHOWN_HASH),
+            *shown,
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
@@ -311,7 +272,6 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
         ("source_file", pa.int32()),
         ("source_row", pa.int64()),
-        ("shown_hash", SHOWN_HASH),
     ])
 
 

@@ -13,6 +13,7 @@ from assay.tasks.pool.frozen import checked_digest, pool_digest, read_part, shar
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.predictions.protocol import PredictionCounts
+from assay.tasks.pool.shown import digests_of_shown, shown_keys
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -33,6 +34,7 @@ class _Parts:
     """Some parts that follow each other, as the manifest names them."""
 
     number: int
+    first: int      # over the whole pool
     keys: tuple[str, ...]
     said: tuple[FrozenPart, ...]
 
@@ -50,6 +52,7 @@ class _CountParts:
 
     spec: Spec
     store: Travelling
+    evaluation: str
     segments: tuple[str, ...]
 
     def __call__(self, parts: _Parts) -> _Counted:
@@ -58,9 +61,11 @@ class _CountParts:
         values: list[str] = []
         found: list[PredictionCounts] = []
         segments: dict[str, Counter[str]] = {name: Counter() for name in self.segments}
-        for key, said in zip(parts.keys, parts.said, strict=True):
+        for i, (key, said) in enumerate(zip(parts.keys, parts.said, strict=True)):
             table = read_part(self.store.store, key)
-            values.append(checked_digest(table, key, said))
+            seen = shown_keys(self.evaluation, parts.first + i, said)
+            shown = digests_of_shown(self.store.store, seen, self.spec.pool.display)
+            values.append(checked_digest(table, shown, key, said))
             found.append(predictions.counts(table))
             for name, counts in segments.items():
                 counts.update(value_counts(table.column(name)))
@@ -76,9 +81,12 @@ def counts_of_frozen(
     pieces, first = [], 0
     for shard in shards_of(manifest.part_keys, [part.rows for part in manifest.parts]):
         said = manifest.parts[first : first + len(shard.part_keys)]
-        pieces.append(_Parts(number=shard.number, keys=shard.part_keys, said=said))
+        pieces.append(_Parts(number=shard.number, first=first, keys=shard.part_keys, said=said))
         first += len(said)
-    work = _CountParts(spec=spec, store=Travelling(store), segments=tuple(manifest.segment_names))
+    work = _CountParts(
+        spec=spec, store=Travelling(store), evaluation=manifest.evaluation,
+        segments=tuple(manifest.segment_names),
+    )
     values: list[str] = []
     found: list[PredictionCounts] = []
     segments: dict[str, Counter[str]] = {name: Counter() for name in manifest.segment_names}

@@ -8,8 +8,9 @@
         64 bits), "assay.probabilities-by-system" (K floats of 32 bits for each system, where measures need
         them) and "assay.judges" (J floats of 64 bits); one column per
         segment (string), per feature (float64, called "assay.feature.NAME") and per further
-        system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (16 bytes
-        or null); and where items come in clusters "assay.cluster" (string)
+        system (int8, "assay.system.NAME"); source_file (int32), source_row (int64); and where
+        items come in clusters "assay.cluster" (string)
+    pool/shown-00000-0000-<digest>.arrow   what people see of them (`tasks.pool.shown`)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
 
@@ -20,7 +21,7 @@ from is left out, so the same predictions in another format, or cut into other f
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import isnan, nan
@@ -69,7 +70,6 @@ class FrozenRow:
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
-    shown_hash: str | None           # of the id and the shown fields, in digits; None if nothing is shown
 
 
 def predictions_of(rows: Sequence[FrozenRow]) -> Floats | None:
@@ -132,16 +132,14 @@ def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
     """A row as it was read from a part."""
-    shown_hash: bytes | None = values["shown_hash"]
     return FrozenRow(
-        row=number, shown_hash=None if shown_hash is None else shown_hash.hex(),
-        segments={name: values[name] for name in segments},
+        row=number, segments={name: values[name] for name in segments},
         probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
         predictions=_numbers(values.get(PREDICTIONS), "<i2")
         or _numbers(values.get(PREDICTED_NUMBERS), "<f8"),
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         cluster=values.get(CLUSTER),
-        **{name: values[name] for name in OWN_COLUMNS if name in values and name != "shown_hash"},
+        **{name: values[name] for name in OWN_COLUMNS if name in values},
     )
 
 
@@ -149,32 +147,17 @@ def _numbers(packed: bytes | None, dtype: str) -> tuple[float, ...] | None:
     return None if packed is None else tuple(np.frombuffer(packed, dtype).tolist())
 
 
-def in_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Rows that come in batches, a part at a time, each in one piece; the last part may be smaller."""
-    waiting: list[pa.RecordBatch] = []
-    held = 0
-    for rows in batches:
-        waiting.append(rows)
-        held += rows.num_rows
-        while held >= PART_ROWS:
-            table = pa.Table.from_batches(waiting)
-            yield table.slice(0, PART_ROWS).combine_chunks()
-            waiting = table.slice(PART_ROWS).to_batches()
-            held -= PART_ROWS
-    if held:
-        yield pa.Table.from_batches(waiting).combine_chunks()
-
-
-def part_digests(table: pa.Table) -> tuple[str, str]:
+def part_digests(table: pa.Table, shown: Sequence[Sequence[str]]) -> tuple[str, str]:
     """SHA-256 of the values of a part, column by column: of all, and without where its rows come from.
 
-    Names and order of the columns count.
+    shown: each shown column, and its digest. Names and order of the columns count.
     """
     columns = {name: _column_digest(table.column(name).combine_chunks()) for name in table.column_names}
     whole, told = (
         hashlib.sha256(record.to_json({
             "rows": table.num_rows,
             "columns": [[name, digest] for name, digest in columns.items() if name not in left_out],
+            "shown": list(shown),
         })).hexdigest()
         for left_out in ((), PROVENANCE)
     )
@@ -186,12 +169,12 @@ def pool_digest(parts: Sequence[str]) -> str:
     return hashlib.sha256(record.to_json(list(parts))).hexdigest()
 
 
-def checked_digest(table: pa.Table, key: str, said: FrozenPart) -> str:
-    """The digest of a part without where its rows come from.
+def checked_digest(table: pa.Table, shown: Sequence[Sequence[str]], key: str, said: FrozenPart) -> str:
+    """The digest of a part without where its rows come from; shown: as in `part_digests`.
 
     Raises DamagedRecord naming its key if its values are not those that the manifest says.
     """
-    whole, told = part_digests(table)
+    whole, told = part_digests(table, shown)
     if table.num_rows != said.rows or whole != said.digest:
         raise record.damaged(key, "its values are not the ones in the manifest")
     return told

@@ -1,9 +1,8 @@
 """Finds the item at a rank of a cell, and the fields of it that people see.
 
 Statistics address an item by its cell and its place in the cell; the ledger holds which row that is, and the
-frozen parts what the row is. Both are read by ranges: a round costs what its items cost, whatever the size
-of the pool. The shown fields are not frozen: they are read from the source again, for the planned items only,
-and must hash to what was seen when the pool was frozen.
+frozen parts what the row is. Both are read by ranges, and so is what people see: a round costs what its items
+cost, whatever the size of the pool.
 """
 
 from collections import defaultdict
@@ -14,18 +13,14 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Ints
-from assay.tasks.arrow import filled, texts_of
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.pool.checked_rows import in_digits, shown_hashes
 from assay.tasks.pool.cutting.pool_to_cut import BYTES, NUMBER
 from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, frozen_row, read_part_rows
 from assay.tasks.pool.predictions.protocol import CellSizes
-from assay.tasks.sources.reader import read_rows
-from assay.tasks.sources.values import as_text
+from assay.tasks.pool.shown import shown_of
 from assay.tasks.spec.evaluation import Spec
 
 _MANY_PARTS = 4    # that are worth threads
@@ -81,45 +76,11 @@ class PoolIndex:
             yield from threads.map(read, of_part)
 
     def shown(self, spec: Spec, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
-        """What people will see of these items: display column -> text, in the order of the spec.
+        """What people see of these items: display column -> text, in the order of the spec.
 
-        Raises BadInput naming item, file and row where the source is gone or no longer says what it said.
+        Raises DamagedRecord if the ledger is not whole.
         """
-        if not spec.pool.display:
-            return [{} for _ in rows]
-        of_file: defaultdict[int, list[int]] = defaultdict(list)
-        for place, row in enumerate(rows):
-            of_file[row.source_file].append(place)
-        shown: list[dict[str, str]] = [{} for _ in rows]
-        for file, places in of_file.items():
-            path = self._manifest.sources[file].path
-            texts = _shown_of_file(spec, path, [rows[place] for place in places])
-            for place, text in zip(places, texts, strict=True):
-                shown[place] = text
-        return shown
-
-
-def _shown_of_file(spec: Spec, path: str, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
-    pool = spec.pool
-    columns = list(dict.fromkeys([pool.id, *pool.display]))
-    try:
-        table = read_rows(path, [row.source_row for row in rows], columns)
-        texts = {name: filled(as_text(table.column(name).combine_chunks())) for name in columns}
-    except BadInput as error:
-        item = f"item {rows[0].item_id!r} (row {rows[0].source_row + 1})"
-        raise BadInput(f"{item} cannot be shown: {error}") from None
-    fields = [texts[name] for name in pool.display]
-    item_ids = texts_of([row.item_id for row in rows])
-    hashes = in_digits(shown_hashes(item_ids, fields))
-    ids = texts[pool.id].to_pylist()
-    for row, now, hashed in zip(rows, ids, hashes, strict=True):
-        if now != row.item_id or hashed != row.shown_hash:
-            raise BadInput(
-                f"{path} row {row.source_row + 1}: item {row.item_id!r} is not what it was when the pool was "
-                "frozen; restore the file, or begin a new evaluation of the new predictions"
-            )
-    values = [column.to_pylist() for column in fields]
-    return [dict(zip(pool.display, texts_of_row, strict=True)) for texts_of_row in zip(*values, strict=True)]
+        return shown_of(self._ledger.store, self._manifest, spec.pool.display, rows)
 
 
 # Which rows lie at some ranks of the cells, read from the ledger by ranges.

@@ -40,6 +40,7 @@ from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.frozen import FrozenRow, frozen_parts, frozen_row
 from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import shown_hash
 from assay.tasks.sources.known_labels import exported_labels, labelled_rows
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import WarmStart
@@ -53,7 +54,7 @@ class InheritedLabel:
     """One labelled item of an earlier evaluation."""
 
     item_id: str
-    shown_hash: str | None
+    shown_hash: str | None = None    # of what was shown; None: nothing was
     prediction: int | None           # None: nothing is predicted, of any outcome
     label: int
     weight: float
@@ -111,8 +112,9 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
     for standing in _closed_rounds(ledger):
         known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
-        for d, row in zip(known, rows, strict=True):
-            found[row.item_id] = _taken_over(spec, earlier, row, float(d.label or 0), discount)
+        for d, row, seen in zip(known, rows, index.shown(earlier, rows), strict=True):
+            taken = _taken_over(spec, earlier, row, float(d.label or 0), discount)
+            found[row.item_id] = replace(taken, shown_hash=shown_hash(row.item_id, seen) if seen else None)
     # what it had from elsewhere stays with it: nobody knows how those items were chosen
     alike = earlier.labels == spec.labels
     if manifest.inherited_key is not None and alike and (recorded.get("warm_start") or {}).get("evaluation"):
@@ -142,7 +144,7 @@ def _taken_over(
             "the predictions and the probabilities of one system; leave warm_start out"
         )
     taken = InheritedLabel(
-        item_id=row.item_id, shown_hash=row.shown_hash, label=label, weight=weight,
+        item_id=row.item_id, label=label, weight=weight,
         prediction=None if row.prediction is None else int(row.prediction),
     )
     if spec.labels.outcome is not None:
@@ -304,8 +306,8 @@ def _joined(
             _taken_over(spec, spec, row, labels[row.item_id], discount)
             for row in (frozen_row(0, {**_UNREAD, **values}, ()) for values in there.to_pylist())
         ]
-    return [replace(one, shown_hash=None) for one in sorted(found, key=lambda one: one.item_id)]
+    return sorted(found, key=lambda one: one.item_id)
 
 
 # what labels given elsewhere do not need of a row
-_UNREAD = {"source_file": 0, "source_row": 0, "shown_hash": None}
+_UNREAD = {"source_file": 0, "source_row": 0}

@@ -15,9 +15,10 @@ from assay.tasks.ledger.beginning import read_begun
 from assay.tasks.ledger.manifest import FilesRead, Manifest
 from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker
-from assay.tasks.pool.frozen import in_parts, part_digests, pool_digest
+from assay.tasks.pool.frozen import part_digests, pool_digest
 from assay.tasks.pool.mapping import one_after_the_other
 from assay.tasks.pool.shards.cutting import shards_of_source
+from assay.tasks.pool.shown import in_parts
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -86,8 +87,8 @@ def source_digest(
         checker = RowChecker(spec, paths)
         batches = source.slices(shard.slices, checker.columns)
         for part in in_parts(checker.check(batch) for batch in batches):
-            digests.append(part_digests(part)[1])
-            rows += part.num_rows
+            digests.append(part_digests(part.rows, part.shown)[1])
+            rows += part.rows.num_rows
             if progress is not None:
                 progress(rows)
     return rows, pool_digest(digests)

@@ -35,11 +35,12 @@ from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import record
 from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.checked_rows import ColumnKind, ColumnKinds, RowChecker
-from assay.tasks.pool.frozen import in_parts, part_digests, pool_digest
+from assay.tasks.pool.frozen import part_digests, pool_digest
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
 from assay.tasks.pool.predictions.kinds import prediction_kind
 from assay.tasks.pool.predictions.protocol import Tallying
 from assay.tasks.pool.shards.cutting import Shard, shards_of_source
+from assay.tasks.pool.shown import in_parts
 from assay.tasks.sources.reader import Slice, Source, column_kinds, open_source
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
@@ -65,8 +66,8 @@ class WindowRows:
     def parts(self) -> Iterator[pa.Table]:
         """The rows, a part at a time. Raises BadInput as freezing would."""
         for part in in_parts(self._checked()):
-            self.digests.append(part_digests(part)[1])
-            yield part
+            self.digests.append(part_digests(part.rows, part.shown)[1])
+            yield part.rows
 
     def _checked(self) -> Iterator[pa.RecordBatch]:
         for batch in self._source.slices(self._slices, self._checker.columns):

@@ -5,8 +5,8 @@
         batch.file, batch.first_row, batch.columns
 
 Files are read in sorted order, once, and only the asked columns of them; `slices` reads some rows of some
-files. `read_rows` goes back to one file for a few rows, which is how the shown fields of planned items are
-fetched later. The column `row number` is in every file: it names the items of one without ids.
+files. `read_rows` goes back to one file for a few rows, for questions that are asked later.
+The column `row number` is in every file: it names the items of one without ids.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,8 +27,7 @@ from assay.tasks.sources.files.names import ROW_NUMBER, Format, format_of, parti
 from assay.tasks.sources.files.protocol import SourceFile, changed_while_read, unreadable
 from assay.tasks.sources.jsonl_rows import first_keys, jsonl_batches
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet.picked import picked_batches, sliced_batches
-from assay.tasks.sources.parquet.rows import leaf_columns
+from assay.tasks.sources.parquet import leaf_columns, parquet_batches
 from assay.tasks.sources.values import Kind, as_text, kind
 
 # The columns that a file itself has, without reading it all.
@@ -54,9 +53,8 @@ _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
 ]
 _READERS: dict[Format, _Batches] = {
-    "parquet": sliced_batches, "csv": csv_batches, "jsonl": jsonl_batches
+    "parquet": parquet_batches, "csv": csv_batches, "jsonl": jsonl_batches
 }
-_PICKERS = _READERS | {"parquet": picked_batches}     # for a few rows of a file
 
 _MOST_TOLD = 20              # files that are asked how they are written
 
@@ -144,8 +142,8 @@ def open_source(given: str) -> Source:
 def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
     """These rows of one file, in the order asked, each with these columns.
 
-    Parquet reads only the row groups concerned, and of long ones only the pages that hold the rows; CSV and
-    JSONL are streamed up to the last row asked for.
+    Parquet reads only the row groups concerned, each up to the last row asked for; CSV and JSONL are streamed
+    up to that row.
     Raises BadInput when the file is gone, cannot be read, or has no such row.
     """
     format = format_of(path)
@@ -154,7 +152,7 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
     wanted = sorted(set(rows))
     found: list[pa.RecordBatch] = []
     numbers: list[int] = []
-    for first, batch in _rows(file_at(path), format, _PICKERS, columns, wanted):
+    for first, batch in _rows(file_at(path), format, _READERS, columns, wanted):
         here = [row for row in wanted if first <= row < first + batch.num_rows]
         if here:
             found.append(batch.take(column_of(np.array(here, np.int64) - first, pa.int64())))

@@ -5,31 +5,34 @@ predictions and everything else that the frozen pool holds of it are compared.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.manifest import FilesRead, Manifest
+from assay.tasks.ledger.manifest import SHOWN, FilesRead, Manifest
 from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import FrozenRow, frozen_row
+from assay.tasks.pool.shown import shown_of
 from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.reader import SourceBatch, read_rows
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 
 
-def column_as_texts(spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str) -> list[str]:
+def column_as_texts(
+    spec: Spec, ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow], column: str
+) -> list[str]:
     """A column of these items as text; a missing value is the empty text.
 
     Raises BadInput naming file and row where the source is gone, lacks the column, or no longer holds what
     was frozen.
     """
     found = [""] * len(rows)
-    for batch, places in _batches(spec, manifest, rows, column):
+    for batch, places in _batches(spec, ledger, manifest, rows, column):
         values = as_text(batch.columns.column(batch.columns.num_columns - 1)).fill_null("").to_pylist()
         for place, value in zip(places, values, strict=True):
             found[place] = value
@@ -37,12 +40,12 @@ def column_as_texts(spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], c
 
 
 def predictions_of_column(
-    spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str
+    spec: Spec, ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow], column: str
 ) -> list[int]:
     """A column of predictions of these items as codes of classes. Raises BadInput as `texts_of`."""
     found = [0] * len(rows)
     checker = _checker(spec, manifest)
-    for batch, places in _batches(spec, manifest, rows, column):
+    for batch, places in _batches(spec, ledger, manifest, rows, column):
         values = batch.columns.column(batch.columns.num_columns - 1)
         for place, code in zip(places, checker.codes(batch, column, {column: values}).tolist(), strict=True):
             found[place] = code
@@ -63,7 +66,7 @@ def _checker(spec: Spec, manifest: Manifest) -> RowChecker:
 
 
 def _batches(
-    spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str
+    spec: Spec, ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow], column: str
 ) -> list[tuple[SourceBatch, list[int]]]:
     """The rows file by file, the column asked for last, and the place of each among `rows`."""
     of_file: defaultdict[int, list[int]] = defaultdict(list)
@@ -75,7 +78,8 @@ def _batches(
         checker = _checker(spec, manifest)
         numbers = [row.source_row for row in mine]
         table = read_rows(path, numbers, list(dict.fromkeys([*checker.columns, column])))
-        _refuse_other_items(checker, manifest, path, table.select(checker.columns), mine)
+        shown = shown_of(ledger.store, manifest, spec.pool.display, mine)
+        _refuse_other_items(checker, manifest, path, table.select(checker.columns), (mine, shown))
         asked = [*checker.columns, column]
         record = pa.RecordBatch.from_arrays(
             [table.column(name).combine_chunks() for name in asked], names=[f"{i}" for i in range(len(asked))]
@@ -85,19 +89,20 @@ def _batches(
 
 
 def _refuse_other_items(
-    checker: RowChecker, manifest: Manifest, path: str, table: pa.Table, rows: Sequence[FrozenRow]
+    checker: RowChecker, manifest: Manifest, path: str, table: pa.Table,
+    frozen: tuple[Sequence[FrozenRow], Sequence[Mapping[str, str]]],
 ) -> None:
+    """frozen: the rows, and what people see of them."""
+    rows, shown = frozen
     record = pa.RecordBatch.from_arrays(
         [column.combine_chunks() for column in table.columns], names=table.column_names
     )
     batch = SourceBatch(file=rows[0].source_file, first_row=0, columns=record)
-    now = [
-        frozen_row(row.row, values, manifest.segment_names)
-        for row, values in zip(rows, checker.check(batch).to_pylist(), strict=True)
-    ]
-    for row, read in zip(rows, now, strict=True):
+    for row, values, seen in zip(rows, checker.check(batch).to_pylist(), shown, strict=True):
+        read = frozen_row(row.row, values, manifest.segment_names)
+        now = replace(read, source_file=row.source_file, source_row=row.source_row)
         # as text, so that a score that is not there equals itself
-        if repr(replace(read, source_file=row.source_file, source_row=row.source_row)) != repr(row):
+        if repr(now) != repr(row) or any(values[SHOWN + name] != text for name, text in seen.items()):
             raise BadInput(
                 f"{path} row {row.source_row + 1}: item {row.item_id!r} is not what it was when the pool was "
                 "frozen; restore the file"

@@ -2,10 +2,9 @@
 
 A shard is a run of whole parts, counted over the whole pool. What can be read by itself is a row group of
 Parquet, or the rows of a file of text from one mark to the next: a shard begins with the first part that
-begins there. About a million rows make a shard. A row group that has more is divided as finely as parts,
-unless its file has lists. A file of text without marks is not divided: one that is compressed, or whose rows
-cannot be told apart for certain. So where shards end follows from the files alone, and never from how many
-workers there are.
+begins there. About a million rows make a shard; a row group that has more is not divided. A file of text
+without marks is not divided: one that is compressed, or whose rows cannot be told apart for certain. So where
+shards end follows from the files alone, and never from how many workers there are.
 
 A source of a few megabytes is one shard, and so is a single file of text that is not large: their rows are
 counted by nobody.
@@ -23,8 +22,7 @@ from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.jsonl_rows import count_jsonl_rows as count_jsonl
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet.picked import can_be_sliced
-from assay.tasks.sources.parquet.rows import group_rows
+from assay.tasks.sources.parquet import group_rows
 from assay.tasks.sources.reader import Slice, Source
 
 SHARD_ROWS = 16 * PART_ROWS
@@ -40,6 +38,11 @@ class Shard:
     number: int
     first_part: int
     slices: tuple[Slice, ...]    # where its rows are, in order
+
+    @property
+    def rows(self) -> int:
+        """How many it has, as far as that is known before it is read."""
+        return sum(one.rows or 0 for one in self.slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class _Units:
 
     def _of(self, file: SourceFile) -> _UnitsOfFile:
         if self.source.format == "parquet":
-            return _UnitsOfFile(tuple(_of_groups(file, group_rows(file))))
+            return _UnitsOfFile(tuple(group_rows(file)))
         counted = count_csv(file, self.column) if self.source.format == "csv" else count_jsonl(file)
         ends = [*(mark.row for mark in counted.marks), counted.rows]
         return _UnitsOfFile(tuple(end - start for start, end in pairwise([0, *ends])), counted.marks)
@@ -87,14 +90,6 @@ def shards_of_source(source: Source, column: str, map_over: MapOver) -> list[Sha
         Shard(number=number, first_part=start // PART_ROWS, slices=tuple(_slices(units, starts, start, end)))
         for number, (start, end) in enumerate(pairwise(bounds))
     ]
-
-
-def _of_groups(file: SourceFile, groups: Sequence[int]) -> Iterator[int]:
-    """The rows of the units: a row group, or of a giant one as many rows as a part has."""
-    divided = max(groups, default=0) > SHARD_ROWS and can_be_sliced(file)
-    for rows in groups:
-        step = PART_ROWS if divided and rows > SHARD_ROWS else max(rows, 1)
-        yield from (min(step, rows - start) for start in range(0, rows, step))
 
 
 def is_small(source: Source) -> bool:

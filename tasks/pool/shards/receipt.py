@@ -22,6 +22,7 @@ from assay.tasks.pool.checked_rows import ColumnKind
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.predictions.protocol import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard
+from assay.tasks.pool.shown import shown_keys
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
 
@@ -94,7 +95,10 @@ def kept_receipt(
     except record.DamagedRecord:
         scratch.discard(key)     # it is derived: frozen again, the shard gets another one
         return None
-    parts = all(store.exists(key) for key in part_keys(basis.evaluation, shard.first_part, receipt))
+    keys = part_keys(basis.evaluation, shard.first_part, receipt)
+    for i, part in enumerate(receipt.parts):
+        keys += shown_keys(basis.evaluation, shard.first_part + i, part)
+    parts = all(store.exists(key) for key in keys)
     beside = [
         *basis.ids_keys(shard, len(receipt.buckets)), *([basis.scores_key(shard)] if ranked else [])
     ]

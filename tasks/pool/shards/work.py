@@ -22,7 +22,7 @@ from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.checked_rows import MOST_LISTED, ColumnKinds, RowChecker
 from assay.tasks.pool.cutting.scores import StoredRun, run_bytes
-from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, in_parts, part_digests, read_part_rows
+from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_digests, read_part_rows
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
 from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import prediction_kind
@@ -30,6 +30,7 @@ from assay.tasks.pool.predictions.protocol import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard, is_small, shards_of_source
 from assay.tasks.pool.shards.duplicate_ids import RUN, SeenIds, buckets, first_duplicates, suspected
 from assay.tasks.pool.shards.receipt import Basis, Receipt, forget, kept_receipt, part_keys
+from assay.tasks.pool.shown import PartRead, in_parts
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
 
@@ -142,9 +143,9 @@ class _Pass:
     def run(self) -> Iterator[int]:
         """Read, check and write everything; yields the rows written so far, after each part."""
         done = 0
-        for part in in_parts(self._checked()):
+        for part in in_parts(self._checked(), self._keep_shown):
             self._write(part)
-            done += part.num_rows
+            done += part.rows.num_rows
             yield done
 
     def _checked(self) -> Iterator[pa.RecordBatch]:
@@ -162,15 +163,27 @@ class _Pass:
             counts=self._counts, buckets=ids, refused=refused,
         )
 
-    def _write(self, table: pa.Table) -> None:
-        blob = part_bytes(table)
+    @property
+    def _part(self) -> int:
+        """The number of the part that is being read, over the whole pool."""
+        return self._shard.first_part + len(self._parts)
+
+    def _keep_shown(self, number: int, blob: bytes) -> str:
         digest = layout.digest(blob)
-        number = self._shard.first_part + len(self._parts)
-        key = layout.pool_part(self._work.spec.name, number, digest)
+        self._put(layout.pool_shown(self._work.spec.name, self._part, number, digest), blob)
+        return digest
+
+    def _put(self, key: str, blob: bytes) -> None:
         if self._work.store.store.put(key, blob) != blob:
             raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
-        whole, told = part_digests(table)
-        self._parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=whole))
+
+    def _write(self, part: PartRead) -> None:
+        table = part.rows
+        blob = part_bytes(table)
+        digest = layout.digest(blob)
+        self._put(layout.pool_part(self._work.spec.name, self._part, digest), blob)
+        whole, told = part_digests(table, part.shown)
+        self._parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=whole, shown=part.files))
         self._values.append(told)
         self._count(table)
 
@@ -221,7 +234,8 @@ class FrozenRows:
         self._scratch = Travelling(MemoryStore() if self._small else store)
         self._basis = Basis.of(spec, source)
         self._kept: list[tuple[str, tuple[int, ...]]] = []
-        self._ranked = prediction_kind(spec).ranked if len(shards) > 1 else None
+        fit = len(shards) > 1 and max(shard.rows for shard in shards) <= RUN      # in memory, each
+        self._ranked = prediction_kind(spec).ranked if fit else None
         self.score_runs: list[StoredRun] = []    # in the order of the shards; none where they are not kept
         told = Progress(progress)
         work = FreezeShard(

@@ -75,13 +75,14 @@ def test_frozen_rows_are_the_rows_of_the_source(tmp_path):
     assert rows["source_row"] == [0, 1, 2, 3]
     # expit(0.25) = 1 / (1 + e^-0.25)
     assert rows["probability"][1] == pytest.approx(1 / (1 + np.exp(-0.25)), rel=1e-15)
-    assert len(set(rows["shown_hash"])) == 4
     assert "text" not in rows
 
 
-def test_without_shown_fields_there_is_no_hash(tmp_path):
+def test_without_shown_fields_none_are_kept(tmp_path):
     store = MemoryStore()
-    assert frozen_columns(store, freeze_pool(a_spec(source(tmp_path)), store))["shown_hash"] == [None] * 4
+    manifest = freeze_pool(a_spec(source(tmp_path)), store)
+    assert not manifest.shown_keys
+    assert not [key for key in store.keys("") if "/shown-" in key]
 
 
 def test_the_partition_lists_every_row_once_by_cell_and_then_by_row(tmp_path):

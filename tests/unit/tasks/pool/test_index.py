@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from doubles.specs import a_spec
 
-from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.pool import frozen, part_file
+from assay.tasks.pool import frozen, part_file, shown
 from assay.tasks.pool import index as pool_index
 from assay.tasks.pool import index as row_finder
+from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex
@@ -100,58 +101,55 @@ def test_far_apart_rows_are_read_apart(tmp_path, monkeypatch):
 def test_shown_fields_are_the_texts_of_the_source(tmp_path):
     spec, cells, index = opened(tmp_path)
     rows = index.rows(*everything(cells))
-    shown = index.shown(spec, rows)
-    assert shown == [{"text": f"text {row.row}", "extra": f"{row.row}.5"} for row in rows]
-    assert list(shown[0]) == ["text", "extra"]
+    seen = index.shown(spec, rows)
+    assert seen == [{"text": f"text {row.row}", "extra": f"{row.row}.5"} for row in rows]
+    assert list(seen[0]) == ["text", "extra"]
+    assert index.shown(spec, [rows[4], rows[0], rows[4]]) == [seen[4], seen[0], seen[4]]
 
 
-def test_without_shown_fields_the_source_is_not_needed(tmp_path):
-    store = MemoryStore()
-    spec = a_spec(write_source(tmp_path / "src"))
-    manifest = freeze_pool(spec, store)
-    partition = load_partition(spec, store, manifest)
-    index = PoolIndex(Ledger(store, "trial"), manifest, partition.cells)
-    for file in (tmp_path / "src").iterdir():
-        file.unlink()
-    assert index.shown(spec, index.rows(np.array([0]), np.array([0]))) == [{}]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda i, line: line.replace("text 17", "another text"),
-        lambda i, line: line.replace("17.5", "17.50"),
-        lambda i, line: line.replace("i17", "j17"),
-        lambda i, line: "" if i == 16 else line,          # the rows below moved up
-    ],
-)
-def test_an_item_whose_source_changed_is_refused(tmp_path, change):
-    spec, cells, index = opened(tmp_path)
-    rows = [row for row in index.rows(*everything(cells)) if row.row in (3, 17)]
-    assert len(index.shown(spec, rows)) == 2
-    write_source(tmp_path / "src", change)
-    with pytest.raises(BadInput) as caught:
-        index.shown(spec, rows)
-    assert "src/1.csv row 3: item 'i17' is not what it was when the pool was frozen" in str(caught.value)
-    assert len(index.shown(spec, [row for row in rows if row.row == 3])) == 1   # what did not change is shown
-
-
-def test_fields_that_are_not_shown_may_change(tmp_path):
+def test_what_is_shown_is_what_was_frozen_whatever_becomes_of_the_source(tmp_path):
     spec, cells, index = opened(tmp_path)
     rows = index.rows(*everything(cells))
-    write_source(tmp_path / "src", lambda i, line: line.replace("seg", "other "))
-    assert len(index.shown(spec, rows)) == ROWS
+    seen = index.shown(spec, rows)
+    write_source(tmp_path / "src", lambda i, line: line.replace("text", "another text"))
+    assert index.shown(spec, rows) == seen
+    for file in (tmp_path / "src").iterdir():
+        file.unlink()
+    assert index.shown(spec, rows) == seen
 
 
-def test_a_source_that_is_gone_is_refused_by_item_and_file(tmp_path):
-    spec, cells, index = opened(tmp_path)
-    row = next(row for row in index.rows(*everything(cells)) if row.row == 17)
-    (tmp_path / "src" / "1.csv").unlink()
-    with pytest.raises(BadInput, match=r"item 'i17' \(row 3\) cannot be shown: .*1\.csv: cannot be read: No"):
-        index.shown(spec, [row])
-    (tmp_path / "src" / "1.csv").write_text("item_id,text,extra\ni15,text 15,15.5\n")
-    with pytest.raises(BadInput, match="has no row 3 any more"):
-        index.shown(spec, [row])
+def test_long_texts_are_in_several_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(shown, "FILE_BYTES", 30)
+    monkeypatch.setattr(shown, "GROUP_BYTES", 20)
+    store = MemoryStore()
+    spec, cells, index = opened(tmp_path, store)
+    rows = index.rows(*everything(cells))
+    assert len([key for key in store.keys("") if "/shown-" in key]) > 4
+    assert index.shown(spec, rows) == [{"text": f"text {row.row}", "extra": f"{row.row}.5"} for row in rows]
+    manifest = load_manifest(Ledger(store, "trial"))
+    assert all(sum(one.rows for one in part.shown) == part.rows for part in manifest.parts)
+    monkeypatch.undo()
+    monkeypatch.setattr(frozen, "PART_ROWS", 8)
+    assert counts_of_frozen(spec, store, manifest).digest == manifest.digest
+
+
+def test_a_shown_field_that_was_changed_in_the_ledger_is_found(tmp_path):
+    store = LocalStore(tmp_path / "ledger")
+    spec, cells, index = opened(tmp_path, store)
+    manifest = load_manifest(Ledger(store, "trial"))
+    other = freeze_pool(
+        a_spec(write_source(tmp_path / "other", lambda i, line: line.replace("text 3,", "text X,")),
+               segments=["seg"], display=["text", "extra"]), changed := MemoryStore()
+    )
+    path = tmp_path / "ledger" / manifest.shown_keys[0]
+    path.unlink()
+    path.write_bytes(changed.get(other.shown_keys[0]))
+    with pytest.raises(DamagedRecord, match="its values are not the ones in the manifest"):
+        counts_of_frozen(spec, store, manifest)
+    path.unlink()
+    path.write_bytes(b"nothing")
+    with pytest.raises(DamagedRecord, match=path.name):
+        index.shown(spec, index.rows(*everything(cells)))
 
 
 @pytest.mark.parametrize("name", ["rows-00000-*", "rows-00001-*", "*.starts"])

@@ -9,7 +9,6 @@ import pytest
 
 from assay.evalcore.types import Ints
 from assay.tasks.pool import part_file
-from assay.tasks.pool.checked_rows import SHOWN_HASH
 from assay.tasks.pool.part_file import NotAPart, part_bytes, read_part_file, read_rows_of
 
 ROWS = 23
@@ -20,25 +19,22 @@ def small_groups(monkeypatch):
     monkeypatch.setattr(part_file, "GROUP_ROWS", 4)
 
 
-def a_part(source_row: Ints | None = None, hashes: bool = True) -> pa.Table:
+def a_part(source_row: Ints | None = None) -> pa.Table:
     """Rows of several files and kinds, in chunks."""
     number = np.arange(ROWS)
-    shown = pa.array([bytes([n]) * 16 for n in number], SHOWN_HASH) if hashes else pa.nulls(ROWS, SHOWN_HASH)
     table = pa.table({
         "item_id": [f"i{n}" for n in number], "score": number / 3,
         "prediction": pa.array(number % 2, pa.int8()), "region": ["north", ""] * 11 + ["ö"],
         "assay.probabilities": pa.array([b"12345678"] * ROWS, pa.binary(8)),
         "source_file": pa.array(number // 10, pa.int32()),
         "source_row": pa.array(number % 10 if source_row is None else source_row, pa.int64()),
-        "shown_hash": shown,
     })
     return pa.concat_tables([table.slice(0, 7), table.slice(7)])
 
 
-@pytest.mark.parametrize("hashes", [True, False])
 @pytest.mark.parametrize("source_row", [None, np.arange(ROWS)[::-1], np.full(ROWS, 7)])
-def test_what_went_in_comes_out(source_row, hashes):
-    table = a_part(source_row, hashes)
+def test_what_went_in_comes_out(source_row):
+    table = a_part(source_row)
     blob = part_bytes(table)
     assert part_bytes(pa.concat_tables([table, table]).combine_chunks().slice(0, ROWS)) == blob
     assert part_bytes(pa.concat_tables([table, table]).combine_chunks().slice(ROWS)) == blob
@@ -62,6 +58,12 @@ def test_single_rows_are_read_without_the_others():
     for row in (ROWS, 5 * ROWS):
         with pytest.raises(NotAPart, match="fewer rows"):
             read_rows_of(BytesIO(blob), [row])
+
+
+def test_a_part_says_how_long_its_groups_are():
+    table, blob = a_part(), part_bytes(a_part(), 5)
+    assert pa.ipc.open_file(BytesIO(blob)).num_record_batches == 5
+    assert read_rows_of(BytesIO(blob), [6, 22, 5]).to_pylist() == table.take([6, 22, 5]).to_pylist()
 
 
 def test_other_readers_of_arrow_files_read_it():

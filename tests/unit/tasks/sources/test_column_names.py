@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.tasks.sources.files.protocol import check_columns
-from assay.tasks.sources.parquet.rows import every_name, is_within, picked
+from assay.tasks.sources.parquet import every_name, is_within, picked
 from assay.tasks.sources.reader import column_kinds, column_names, open_source
 
 COLUMNS = {"id": ["a", "b"], "age": [1, 2], "share": [0.5, None], "new": [True, False], "empty": [None, None]}

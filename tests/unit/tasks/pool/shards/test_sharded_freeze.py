@@ -28,7 +28,6 @@ from assay.tasks.pool.shards import cutting, receipt, work
 from assay.tasks.pool.shards import work as together
 from assay.tasks.pool.shards.cutting import shards_of_source
 from assay.tasks.sources import jsonl_rows, marks
-from assay.tasks.sources.parquet import picked as parquet_slices
 from assay.tasks.sources.reader import open_source, read_rows
 from assay.tasks.spec.evaluation import Spec
 
@@ -283,22 +282,6 @@ def test_the_ids_of_a_giant_shard_are_kept_in_runs(tmp_path, monkeypatch, close_
     assert f"'3' ({path} row 4, {path} row 58)" in said(a_spec(again))
 
 
-@pytest.fixture
-def far_rows(monkeypatch) -> list[tuple[int, int]]:
-    """Five rows are far inside a row group; the first row and the number of those read from there."""
-    monkeypatch.setattr(parquet_slices, "_FAR", 5)
-    noted: list[tuple[int, int]] = []
-    once = parquet_slices._far_inside
-
-    def found(file, columns, first, end):
-        is_far = once(file, columns, first, end)
-        noted.extend([(first, is_far[0] - first)] if is_far else [])
-        return is_far
-
-    monkeypatch.setattr(parquet_slices, "_far_inside", found)
-    return noted
-
-
 def one_row_group(tmp_path, change=lambda i, row: row, **more) -> str:
     table = pa.Table.from_pylist([change(i, row) for i, row in enumerate(rows(0, ROWS))])
     for name, values in more.items():
@@ -308,24 +291,21 @@ def one_row_group(tmp_path, change=lambda i, row: row, **more) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("map_over", [map, last_first, in_threads])
-def test_a_giant_row_group_is_divided(tmp_path, monkeypatch, far_rows, map_over):
-    spec, store = a_spec(one_row_group(tmp_path), **POOL), MemoryStore()
-    shards = shards_of_source(open_source(spec.pool.source), "item_id", map)
-    assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [8] * 7 + [3]
-    freeze_pool(spec, store, map_over=map_over)
-    assert set(far_rows) == {(8 * i, 8) for i in range(1, 7)} | {(56, 3)}
-    assert ledger(store) == in_one(monkeypatch, spec)
-
-
-def test_errors_inside_a_giant_row_group_name_the_row_of_the_file(tmp_path, far_rows):
+def test_a_row_group_is_not_divided(tmp_path):
     path = one_row_group(tmp_path, lambda i, row: row | ({"score": float("nan")} if i == 43 else {}))
+    [shard] = shards_of_source(open_source(path), "item_id", map)
+    assert shard.rows == ROWS
     assert "column 'score': values are not finite numbers: row 44: nan" in said(a_spec(path))
 
 
-def test_a_row_group_of_a_file_with_lists_is_one_shard(tmp_path):
-    path = one_row_group(tmp_path, tags=pa.array([["a"]] * ROWS))
-    assert len(shards_of_source(open_source(path), "item_id", map)) == 1
+def test_scores_of_a_shard_too_long_for_memory_are_not_kept_in_order(tmp_path, monkeypatch):
+    spec, store = a_spec(source(tmp_path, "parquet"), **POOL), MemoryStore()
+    kept, put = [], store.put
+    monkeypatch.setattr(store, "put", lambda key, blob: kept.append(key) or put(key, blob))
+    monkeypatch.setattr(work, "RUN", 8)
+    freeze_pool(spec, store)
+    assert not [key for key in kept if key.endswith(".scores")]
+    assert ledger(store) == in_one(monkeypatch, spec)
 
 
 def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):

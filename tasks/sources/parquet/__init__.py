@@ -1,1 +1,0 @@
-"""Parquet: the rows of a file as batches, and some rows by the pages that hold them."""
