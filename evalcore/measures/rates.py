@@ -1,4 +1,5 @@
-"""Measures of two classes: accuracy, precision, recall, specificity, F, balanced accuracy, kappa, MCC.
+"""Measures of two classes: accuracy, precision, recall, specificity, false positive rate, rate, F,
+Fowlkes-Mallows, balanced accuracy, kappa, MCC.
 
     t, y, f   the shares of true positives, of positives and of predicted positives
 """
@@ -30,6 +31,7 @@ def _ratio(
     above: Floats,
     below: Floats,
     monotone: tuple[int, int] | None = None,
+    is_error: bool = False,
 ) -> Measure:
     """The measure Σ above / Σ below over the pool, which lies between 0 and 1; undefined where Σ below is 0.
 
@@ -59,6 +61,7 @@ def _ratio(
         gradient=gradient,
         monotone=monotone,
         linear=linear,
+        is_error=is_error,
     )
 
 
@@ -128,6 +131,33 @@ _SPECIFICITY = _ratio(
     above=TRUE_NEGATIVE,
     below=1 - POSITIVE,
     monotone=(1, -1),
+)
+
+
+# False positive rate: the share of the negatives that are predicted positive, FP / (TN + FP).
+
+_FALSE_POSITIVE_RATE = _ratio(
+    name="false_positive_rate",
+    title="False positive rate",
+    meaning="share of the items that are “{negative}” and were predicted “{positive}”",
+    undefined_when="no item is negative",
+    above=PREDICTED * (1 - POSITIVE),
+    below=1 - POSITIVE,
+    monotone=(-1, 1),
+    is_error=True,
+)
+
+
+# Rate: the share of positives in the pool.
+
+_RATE = _ratio(
+    name="rate",
+    title="Rate",
+    meaning="share of the items that are “{positive}”",
+    undefined_when="the pool is empty",
+    above=POSITIVE,
+    below=np.ones((2, 2)),
+    monotone=(1, 1),
 )
 
 
@@ -273,5 +303,41 @@ _MCC = Measure(
 )
 
 
-MEASURES = (_ACCURACY, _BALANCED_ACCURACY, _COHEN_KAPPA, _F1, _MCC, _PRECISION, _RECALL, _SPECIFICITY)
+# The geometric mean of precision and recall (Fowlkes & Mallows 1983).
+#
+# g = t / √(y f),   ∂g/∂t = 1 / √(y f),   ∂g/∂y = -g / (2 y),   and the same with f
+
+def _fowlkes_mallows(risk: Floats) -> Floats:
+    t, y, f = np.moveaxis(risk, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # the root may round down: 1 + 2e-16 is no mean of shares
+        return np.where(y * f > 0, np.minimum(t / np.sqrt(y * f), 1.0), np.nan)
+
+
+def _fowlkes_mallows_gradient(risk: Floats) -> Floats:
+    t, y, f = np.moveaxis(risk, -1, 0)
+    there = y * f > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(y * f)
+        g = np.stack([1 / root, -t / root / (2 * y), -t / root / (2 * f)], axis=-1)
+    return np.where(there[..., None], g, np.nan)
+
+
+_FOWLKES_MALLOWS = Measure(
+    name="fowlkes_mallows",
+    title="Fowlkes-Mallows",
+    meaning="geometric mean of precision and recall",
+    undefined_when="no item is positive, or none is predicted positive",
+    bounds=(0.0, 1.0),
+    loss=SHARES,
+    value=_fowlkes_mallows,
+    gradient=_fowlkes_mallows_gradient,
+    monotone=(1, -1),
+)
+
+
+MEASURES = (
+    _ACCURACY, _BALANCED_ACCURACY, _COHEN_KAPPA, _F1, _FALSE_POSITIVE_RATE, _FOWLKES_MALLOWS, _MCC,
+    _PRECISION, _RATE, _RECALL, _SPECIFICITY,
+)
 FAMILIES = (_F_BETA,)

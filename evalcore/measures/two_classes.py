@@ -46,6 +46,7 @@ class Measure:
     monotone: tuple[int, int] | None = None
     # the form in which a mean decides about it, see `margin`; None for what is no ratio of means
     linear: Callable[[float], tuple[float, Floats]] | None = None
+    is_error: bool = False                  # the smaller the better
     # whether it drives the sampling; None: as the method has it, see `driving` and `served`
     drives: bool | None = None
 

@@ -9,8 +9,8 @@ two classes applies that has no form of its own for any outcome.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -20,6 +20,7 @@ from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import named, spellings
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.registry import METHODS as OF_ANY_OUTCOME
+from assay.evalcore.methods.settings import settings_of
 from assay.evalcore.methods.two_classes.registry import METHODS as OF_TWO_CLASSES
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Array, Floats, Ints
@@ -34,9 +35,23 @@ ONE_CLASS = (
 
 
 def of_two_classes_alone(name: str) -> bool:
-    """Whether a method, settings or not, is one of two classes that has no form for any outcome."""
+    """Whether a method, settings or not, is one of two classes: it has no form for any outcome, or that form
+    lacks the settings."""
     base = name.partition(":")[0]
-    return base in OF_TWO_CLASSES and base not in OF_ANY_OUTCOME
+    if base not in OF_TWO_CLASSES or base not in OF_ANY_OUTCOME:
+        return base in OF_TWO_CLASSES
+    return not _takes(OF_ANY_OUTCOME[base], name) and _takes(OF_TWO_CLASSES[base], name)
+
+
+def _takes(method: Any, name: str) -> bool:
+    """Whether these settings are a method's own."""
+    try:
+        replace(method, **settings_of(method, name))
+    except UnknownName:
+        return False
+    except BadInput:
+        return True      # they are, and wrong
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,9 +158,12 @@ def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float
 
 def _is_error(spec: Spec, measure: str | None) -> bool:
     """Whether less of the measure is better; of the first one where none is named."""
-    kind = spec.labels.outcome
-    measures = [] if kind is None else [choice.of(kind, spec.budget.labels) for choice in spec.measure]
-    asked = [one for one in measures if one.name == measure] if measure else measures[:1]
+    kind, one_class = spec.labels.outcome, spec.labels.one_class
+    asked = [
+        choice.of_two_classes(one_class) if kind is None else choice.of(kind, spec.budget.labels)
+        for choice in spec.measure
+    ]
+    asked = [one for one in asked if one.name == measure] if measure else asked[:1]
     return any(one.is_error for one in asked)
 
 

@@ -258,8 +258,9 @@ class Spec(Part):
     @property
     def watches_an_error(self) -> bool:
         """Whether the first measure is the better the smaller it is."""
-        kind = self.labels.outcome
-        return kind is not None and self.measure[0].of(kind, 1).is_error
+        kind, first = self.labels.outcome, self.measure[0]
+        measure = first.of_two_classes(self.labels.one_class) if kind is None else first.of(kind, 1)
+        return measure.is_error
 
     @property
     def rule(self) -> RuleName:

@@ -30,7 +30,9 @@ from assay.tasks.testing import MemoryStore
 
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 ALONE = sorted(filter(of_two_classes_alone, METHODS))
-OWLS = [{"name": "f1", "class": "owl"}, {"name": "recall", "class": "owl"}]
+# settings that the form for any outcome lacks
+SET = ["bernoulli:draws=independent", "dirichlet-tree-stochastic:requery=rounds"]
+OWLS = [{"name": name, "class": "owl"} for name in ("f1", "recall")]
 
 
 def run(data):
@@ -74,7 +76,7 @@ def spec_of_two(folder, method):
     )
 
 
-@pytest.mark.parametrize("method", ALONE)
+@pytest.mark.parametrize("method", [*ALONE, *SET])
 def test_it_is_the_evaluation_of_two_classes(tmp_path, method):
     write_pool(tmp_path)
     store, standing = run(spec_of_owls(tmp_path, method=method))
@@ -146,10 +148,12 @@ def test_from_the_command_line(tmp_path, capsys):
         assert "'accuracy' is of all classes, and the labels" in capsys.readouterr().err
 
 @pytest.mark.parametrize(("changes", "said"), [
+    ({"measure": ["macro_f1"], "method": SET[1]}, "requery=rounds', which counts a positive"),
     ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class"),
     ({"measure": ["f1"]}, "all measures have to be of that class"),
     ({"measure": [{"name": "f1", "class": name} for name in ("owl", "cat")]}, "all measures have to be of"),
-    ({"measure": {"name": "rate", "class": "owl"}}, "unknown measure 'rate'"),
+    ({"measure": {"name": "roc_auc", "class": "owl"}}, "without curves and clusters"),
+    ({"measure": {"name": "win_rate", "class": "owl"}}, "win_rate"),
     ({"pool_cluster": "text"}, "without curves and clusters"),
     ({"pool_judge": "predicted"}, "`judge` guesses labels for methods of any outcome"),
     ({"pool_score": "sure"}, "`score` is of a positive class; of several give `probability`"),

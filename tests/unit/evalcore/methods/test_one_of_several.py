@@ -93,8 +93,9 @@ def test_what_a_replay_is_refused():
         ))
 
     assert [one.of_class for one in asked(pool, ("f1(owl)", "fbeta(2)")[:1]).numbers] == ["owl"]
-    with pytest.raises(BadInput, match="method 'oasis' does not measure 'rate'"):
-        asked(pool, ("rate(owl)",))
+    assert len(asked(pool, ("rate(owl)", "false_positive_rate(owl)", "fowlkes_mallows(owl)")).numbers) == 3
+    with pytest.raises(BadInput, match="method 'oasis' does not measure 'roc_auc'"):
+        asked(pool, ("roc_auc(owl)",))
     both = Items(prediction=np.repeat(pool.items.prediction, 2, axis=1))
     with pytest.raises(BadInput, match="'oasis'"):
         asked(OutcomePool(kind=KIND, items=both, codes=pool.codes), ("f1(owl)",))
