@@ -5,7 +5,10 @@ from typing import Protocol
 
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
+from assay.evalcore.measures.difference import difference
+from assay.evalcore.methods.any_outcome.guaranteed import refuse_without_margin
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.two_classes.registry import METHODS, is_auto, method, methods_that
@@ -27,6 +30,8 @@ class WholeSpec(SpecParts, Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def interval(self) -> str | None: ...
     @property
     def rule(self) -> RuleName: ...
     @property
@@ -62,6 +67,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
                                    f"sampling; use {able}, or leave it out"))
+    found += _of_guarantee(spec)
     listed = [choice.name for choice in measures]
     found += [("drive", f"names {one!r}, which is not listed under `measure`; it lists {', '.join(listed)}")
               for one in drive or () if one not in listed]
@@ -243,6 +249,31 @@ def _of_asking_anew(
         ("outcomes", outcomes is not None, "known outcomes would answer every draw; leave it out"),
     )
     return [(key, f"{why}{remedy}") for key, there, remedy in given if there]
+
+
+def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of a guaranteed interval that cannot be given."""
+    kind, name = spec.labels.outcome, spec.method
+    if "guaranteed=true" not in name:
+        if spec.interval is not None:
+            able = WITH_GUARANTEE if kind is None else WITH_GUARANTEE[:-1]
+            yield "interval", (
+                f"cannot be {GUARANTEED} with method {name!r}, whose draws are neither even nor stratified; "
+                f"use {', '.join(able[:-1])} or {able[-1]}, or leave it out"
+            )
+        return
+    if spec.pool.segments:
+        yield "pool.segments", "have no guaranteed intervals so far; leave them or the guarantee out"
+    try:
+        if kind is None:
+            refuse_without_mean([choice.of_two_classes(spec.labels.one_class) for choice in spec.measure])
+        else:
+            asked = [choice.of(kind, 1) for choice in spec.measure]
+            compared = [difference(one, one) for one in asked if one.system is not None] \
+                if spec.pool.compares else []
+            refuse_without_margin([*asked, *compared])
+    except BadInput as error:
+        yield "interval", f"cannot be {GUARANTEED}: {error}"
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:

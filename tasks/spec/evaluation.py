@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.two_classes.base import Method
@@ -113,6 +114,17 @@ def with_limit(data: Mapping[str, Any]) -> dict[str, Any]:
     return said | {"limit": said.pop("threshold")}
 
 
+def with_guarantee_in_method(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec as it is written, `interval: guaranteed` as the setting of the method that it is."""
+    said, name = dict(data), data.get("method")
+    if said.get("interval") != GUARANTEED or not isinstance(name, str) or _SETTING in name:
+        return said
+    return said | {"method": name + _SETTING} if name.partition(":")[0] in WITH_GUARANTEE else said
+
+
+_SETTING = ":guaranteed=true"
+
+
 class Spec(Part):
     """One evaluation, as asked for."""
 
@@ -137,6 +149,10 @@ class Spec(Part):
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
     method: MethodName = Field(
         default="auto", description="how items are chosen; auto picks the best certified one"
+    )
+    interval: Literal["guaranteed"] | None = Field(
+        default=None, description="guaranteed: one that holds for any pool, at every look; of even or "
+                                  "stratified draws"
     )
     question: Question | None = Field(default=None, description="what people are asked about every item")
     guidelines: Guidelines | None = Field(
@@ -175,7 +191,7 @@ class Spec(Part):
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict):
             return data
-        data = with_limit(data)
+        data = with_guarantee_in_method(with_limit(data))
         if not isinstance(data.get("pool"), dict):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None

@@ -49,6 +49,7 @@ budget: {labels: 500}                            # and never ask for more items 
 #                                                  audit: 50 spreads so many of them evenly
 batch_size: 25                                   # items asked in a round
 method: auto
+# interval: guaranteed           # holds for any pool, at every look; with passive or stratified draws
 
 # question: Do both records describe the same person?      # asked about every item, above the answers
 # guidelines: |                  # what people who label are told, every line a paragraph

@@ -6,8 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.guaranteed_counts import FEW_STRATA
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.guaranteed import Guarantee
 from assay.evalcore.methods.any_outcome.measured_pool import (
     FLOOR,
     By,
@@ -30,12 +34,27 @@ FINE = 256
 class PassiveSample(Sampled):
     """Simple random sampling."""
 
+    guaranteed: bool = False   # intervals that hold for any pool, at every look
+
     name: ClassVar[str] = "passive"
     says: ClassVar[str] = "A simple random sample."
     interval: ClassVar[str] = "linearised"
     draws_by_measure: ClassVar[bool] = False
     interval_note: ClassVar[str] = "Student's interval of the linearised measure."
     least: ClassVar[float] = np.inf
+
+    def as_set(self) -> OutcomeMethod:
+        """With guaranteed intervals where they are asked for.
+
+        Raises BadInput where they are, and the method's draws are neither even nor stratified.
+        """
+        if not self.guaranteed:
+            return self
+        for of in (GuaranteedEven, GuaranteedStrata, GuaranteedNeyman):
+            if of.name == self.name:
+                return of(one_at_a_time=self.one_at_a_time, guaranteed=True)
+        raise BadInput(f"method {self.written!r}: a guaranteed interval needs even or stratified draws; use "
+                       "passive, stratified or stratified-neyman")
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """One cell of everything that matters."""
@@ -55,12 +74,13 @@ class StratifiedSample(PassiveSample):
     says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
     interval: ClassVar[str] = "stratified"
     least: ClassVar[float] = 2.0
+    strata: ClassVar[int] = STRATA
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Strata of the confidence; of the judges' mean for numbers."""
         found = profile(pool)
         confidence = _Confidence(found)
-        edges = csf_edges(pool.ordered(confidence), STRATA)
+        edges = csf_edges(pool.ordered(confidence), self.strata)
         return cut(pool, found, _Strata(found, confidence, edges), 1).cells
 
 
@@ -76,6 +96,25 @@ class NeymanSample(StratifiedSample):
         """The root of the guessed variances."""
         drive = state.cells.spread @ state.stack.weight
         return np.broadcast_to(np.sqrt(drive), state.labelled.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteedEven(Guarantee, PassiveSample):
+    """A simple random sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteedStrata(Guarantee, StratifiedSample):
+    """Few strata, in proportion."""
+
+    strata: ClassVar[int] = FEW_STRATA
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteedNeyman(Guarantee, NeymanSample):
+    """Few strata, allocated by the supplied probabilities."""
+
+    strata: ClassVar[int] = FEW_STRATA
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ class BernoulliSample(NeymanSample):
 
     def as_set(self) -> "BernoulliSample":
         """Itself.  Raises BadInput for settings that would change nothing."""
+        if self.guaranteed:
+            NeymanSample.as_set(self)
         if self.form == "known-totals":
             if self.trust != TRUST:
                 raise BadInput(

@@ -20,6 +20,12 @@ import scipy
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.guaranteed_counts import (
+    GUARANTEE_NOTE,
+    GUARANTEED,
+    refuse_without_mean,
+    with_guarantee,
+)
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities
 from assay.evalcore.methods.two_classes.base import Method, MethodState, known_confusion, unlabelled_state
@@ -35,12 +41,7 @@ class Passive(Method):
 
     name: str = "passive"
     one_at_a_time: bool = False   # draw the items of a batch one after the other
-    interval: ClassVar[str] = "delta-normal"
-    interval_note: ClassVar[str] = (
-        "Exact for shares such as accuracy, precision and recall. Of other measures normal intervals of a "
-        "simple random sample, as wide as the errors that no label has shown may reach; with no positive in "
-        "the sample such a measure is undefined."
-    )
+    guaranteed: bool = False      # intervals that hold for any pool, at every look
     sampling_note: ClassVar[str] = (
         "Items were drawn as a simple random sample without replacement: every unlabelled item had the same "
         "chance. The model's scores played no part."
@@ -50,12 +51,33 @@ class Passive(Method):
         weighting="cells",
     )
 
+    @property
+    def interval(self) -> str:
+        """Guaranteed where it is asked for."""
+        return GUARANTEED if self.guaranteed else "delta-normal"
+
+    @property
+    def interval_note(self) -> str:
+        """Of this kind."""
+        return GUARANTEE_NOTE if self.guaranteed else (
+            "Exact for shares such as accuracy, precision and recall. Of other measures normal intervals of "
+            "a simple random sample, as wide as the errors that no label has shown may reach; with no "
+            "positive in the sample such a measure is undefined."
+        )
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Where the interval is guaranteed."""
+        return self.guaranteed
+
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """One stratum: a uniform sample needs no more."""
         return np.empty(0), 1
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
-        """Nothing is known."""
+        """Nothing is known.  Raises BadInput for a guarantee on a measure that has none."""
+        if self.guaranteed:
+            refuse_without_mean(measures)
         return unlabelled_state(cells, measures, repeats)
 
     def propose(self, state: MethodState, size: Ints) -> CountedDesign:
@@ -93,6 +115,11 @@ class Passive(Method):
         counts = known_confusion(state)
         weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
         found = [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
+        if self.guaranteed:
+            return with_guarantee(
+                state.measures, state.cells, state.labelled, state.excluded, found, confidence,
+                even=not state.gaps,
+            )
         left, labels = state.left.sum(axis=1), counts.sum(axis=(1, 2))
         caught = np.log1p(labels / np.maximum(left, 1e-12))[:, None] * np.ones(state.left.shape)
         found = with_hidden_labels(state, found, counts * weight, caught, confidence)

@@ -28,6 +28,13 @@ from assay.evalcore.design.inclusion import systematic, waterfill
 from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
+from assay.evalcore.estimators.guaranteed_counts import (
+    FEW_STRATA,
+    GUARANTEE_NOTE,
+    GUARANTEED,
+    refuse_without_mean,
+    with_guarantee,
+)
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_method import Capabilities, covered
 from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, unlabelled_state
@@ -45,8 +52,7 @@ class Stratified(Method):
     """Stratified sampling with one of three allocations."""
 
     name: str = "stratified"
-    interval: ClassVar[str] = "stratified-normal"
-    interval_note: ClassVar[str] = (
+    _note: ClassVar[str] = (
         "Normal interval of the proportional allocation, as wide as what no label has shown may reach. "
         + covered((3, 9, 55, 96), (2, 7, 43, 96))
         + " Its misses are mostly runs that met no item that counts; where it covers it is nearly as wide as "
@@ -60,18 +66,41 @@ class Stratified(Method):
     strata: int = 32
     one_at_a_time: bool = False        # draw the items of a batch one after the other
     partition: PartitionKind = "csf"   # how the pool is cut
+    guaranteed: bool = False           # intervals that hold for any pool, at every look
+
+    @property
+    def interval(self) -> str:
+        """Guaranteed where it is asked for."""
+        return GUARANTEED if self.guaranteed else "stratified-normal"
+
+    @property
+    def interval_note(self) -> str:
+        """Of this kind."""
+        return GUARANTEE_NOTE if self.guaranteed else self._note
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Where the interval is guaranteed."""
+        return self.guaranteed
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """By default strata of equal √frequency."""
-        return cut_scores(self.partition, scores, self.strata), self.strata
+        return cut_scores(self.partition, scores, self._strata), self._strata
 
     @property
     def feature_tree(self) -> FeatureTree | None:
         """The cut by features, where `partition` names one."""
-        return binary_tree(self.partition, self.strata)
+        return binary_tree(self.partition, self._strata)
+
+    @property
+    def _strata(self) -> int:
+        """Few where intervals are guaranteed."""
+        return min(self.strata, FEW_STRATA) if self.guaranteed else self.strata
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
-        """Nothing is known."""
+        """Nothing is known.  Raises BadInput for a guarantee on a measure that has none."""
+        if self.guaranteed:
+            refuse_without_mean(measures)
         return unlabelled_state(cells, measures, repeats)
 
     def _share(self, state: MethodState) -> tuple[Floats, Floats, Floats]:
@@ -125,6 +154,11 @@ class Stratified(Method):
         """The measures of the stratified table."""
         rate, spread, known = _rates(state)
         found = [_estimate(m, state, rate, spread, known, confidence) for m in state.measures]
+        if self.guaranteed:
+            return with_guarantee(
+                state.measures, state.cells, state.labelled, state.excluded, found, confidence,
+                even=False,
+            )
         n = state.labelled.sum(axis=2)
         # the labels that a cell was given: those it has, drawn towards those meant for it
         meant = self._target(state, self._share(state)[0], n.sum(axis=1))
@@ -138,7 +172,7 @@ class StratifiedNeyman(Stratified):
 
     name: str = "stratified-neyman"
     allocation: Allocation = "neyman"
-    interval_note: ClassVar[str] = (
+    _note: ClassVar[str] = (
         "Normal interval of the Neyman allocation by the supplied probabilities, as wide as what no label "
         "has shown may reach. "
         + covered((100, 99, 94, 93), (100, 100, 95, 92))
@@ -153,7 +187,7 @@ class StratifiedOnline(Stratified):
 
     name: str = "stratified-online"
     allocation: Allocation = "online"
-    interval_note: ClassVar[str] = (
+    _note: ClassVar[str] = (
         "Normal interval of an allocation that follows the labels, as wide as what no label has shown may "
         "reach. "
         + covered((99, 98, 99, 100), (100, 100, 99, 100))

@@ -316,6 +316,33 @@ def test_an_audit_that_cannot_be_is_refused(data, said):
     assert said in refused(data)
 
 
+def guaranteed(**more):
+    return spec_data() | {"interval": "guaranteed"} | more
+
+
+def test_a_guaranteed_interval_is_a_setting_of_the_method():
+    spec = Spec.from_json(guaranteed(method="passive"))
+    assert (spec.interval, spec.method) == ("guaranteed", "passive:guaranteed=true")
+    assert spec.chosen_method.holds_at_every_look
+    again = Spec.from_json(spec.to_json())
+    assert again == spec
+    assert spec_digest(again) == spec_digest(spec)
+    assert "interval" not in a_spec().to_json()
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (guaranteed(), "$.interval cannot be guaranteed with method 'auto', whose draws are neither even nor "
+                   "stratified; use passive, stratified, stratified-neyman or stratified-online"),
+    (guaranteed(method="oasis"), "$.interval cannot be guaranteed with method 'oasis'"),
+    (guaranteed(method="passive", measure="mcc"), "$.interval cannot be guaranteed: mcc is no ratio of mean"),
+    (guaranteed(method="passive", measure="macro_f1", labels={"classes": ["yes", "no", "?"]},
+                pool={"source": "p.csv", "id": "item_id", "prediction": "p"}),
+     "$.interval cannot be guaranteed: macro_f1 has no guaranteed interval"),
+])
+def test_a_guarantee_that_cannot_be_is_refused(data, said):
+    assert said in refused(data)
+
+
 def test_a_value_that_stands_for_billions_is_named_at_once():
     bomb = ["x"] * 9
     for _ in range(40):

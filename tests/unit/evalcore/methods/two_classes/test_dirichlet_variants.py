@@ -214,7 +214,7 @@ def test_settings_are_read_from_the_name():
         ("dirichlet-tree:combination=fair", BadInput, "one of plain, square-root, inverse-variance"),
         ("dirichlet-tree:depth=six", BadInput, "must be int, got 'six'"),
         ("sawade:trust=1.5", BadInput, "between 0 and 1"),
-        ("passive:size=3", UnknownName, "its settings: one_at_a_time"),
+        ("passive:size=3", UnknownName, "its settings: guaranteed, one_at_a_time"),
         ("bernoulli-online:assisted=yes", BadInput, "true or false"),
         ("dirichlet-tree:interval=none", UnknownName, "has no setting"),
         ("sawde:trust=0.5", UnknownName, "did you mean 'sawade'"),
