@@ -4,6 +4,7 @@ Fowlkes-Mallows, balanced accuracy, kappa, MCC.
     t, y, f   the shares of true positives, of positives and of predicted positives
 """
 
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
@@ -31,7 +32,6 @@ def _ratio(
     above: Floats,
     below: Floats,
     monotone: tuple[int, int] | None = None,
-    is_error: bool = False,
 ) -> Measure:
     """The measure Σ above / Σ below over the pool, which lies between 0 and 1; undefined where Σ below is 0.
 
@@ -61,7 +61,6 @@ def _ratio(
         gradient=gradient,
         monotone=monotone,
         linear=linear,
-        is_error=is_error,
     )
 
 
@@ -136,7 +135,7 @@ _SPECIFICITY = _ratio(
 
 # False positive rate: the share of the negatives that are predicted positive, FP / (TN + FP).
 
-_FALSE_POSITIVE_RATE = _ratio(
+_FALSE_POSITIVE_RATE = replace(_ratio(
     name="false_positive_rate",
     title="False positive rate",
     meaning="share of the items that are “{negative}” and were predicted “{positive}”",
@@ -144,8 +143,7 @@ _FALSE_POSITIVE_RATE = _ratio(
     above=PREDICTED * (1 - POSITIVE),
     below=1 - POSITIVE,
     monotone=(-1, 1),
-    is_error=True,
-)
+), is_error=True)
 
 
 # Rate: the share of positives in the pool.
