@@ -14,8 +14,9 @@ the pool's digest covers what people see.
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
 
@@ -24,7 +25,7 @@ import pyarrow as pa
 
 from assay.tasks.arrow import ends_of, lengths_of
 from assay.tasks.ledger import layout, open_reader, record
-from assay.tasks.ledger.manifest import SHOWN, FrozenPart, Manifest, ShownFile
+from assay.tasks.ledger.manifest import SHOWN, FrozenPart, Manifest
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool import frozen
 from assay.tasks.pool.frozen import FrozenRow
@@ -49,18 +50,21 @@ def shown_hash(item_id: str, shown: Mapping[str, str]) -> str:
 
 # Taken in while a pool is read.
 
+# Puts a file of a part, numbered from 0, whose bytes the second argument makes; its digest comes later.
+Keep = Callable[[int, Callable[[], bytes]], Future[str]]
+
+
 class ShownFields:
     """The shown fields of the rows of one part, as they come."""
 
-    def __init__(self, names: Sequence[str], keep: Callable[[int, bytes], str] | None = None) -> None:
-        """names: of the columns; keep: puts a file, numbered from 0, and tells its digest. None: the rows are
-        only digested."""
+    def __init__(self, names: Sequence[str], keep: Keep | None = None) -> None:
+        """names: of the columns; keep: None where the rows are only digested."""
         self._names, self._keep = names, keep
         self._lengths = [hashlib.sha256() for _ in names]
         self._texts = [hashlib.sha256() for _ in names]
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
-        self.files: list[ShownFile] = []
+        self.files: list[tuple[Future[str], int]] = []
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Take some rows of these columns."""
@@ -96,8 +100,7 @@ class ShownFields:
         table = pa.Table.from_batches(self._held)
         few, many = _GROUP_ROWS
         group = min(max(len(table) * GROUP_BYTES // max(self._held_bytes, 1), few), many)
-        digest = self._keep(len(self.files), part_bytes(table, group))
-        self.files.append(ShownFile(file=digest, rows=len(table)))
+        self.files.append((self._keep(len(self.files), partial(part_bytes, table, group)), len(table)))
         self._held, self._held_bytes = [], 0
 
 
@@ -107,15 +110,15 @@ class PartRead:
 
     rows: pa.Table                      # the columns of the part
     shown: list[list[str]]              # each shown column and its digest
-    files: tuple[ShownFile, ...] = ()   # where the shown fields are
+    files: tuple[tuple[Future[str], int], ...] = ()   # of the shown fields: what `Keep` gave, and the rows
 
 
 def in_parts(
-    batches: Iterator[pa.RecordBatch], keep: Callable[[int, bytes], str] | None = None
+    batches: Iterator[pa.RecordBatch], keep: Keep | None = None
 ) -> Iterator[PartRead]:
     """Checked rows that come in batches, a part at a time; the last part may be smaller.
 
-    keep: puts a file of shown fields, as in `ShownFields`.
+    keep: puts a file of shown fields; None: they are only digested.
     """
     waiting: list[pa.RecordBatch] = []
     held = 0

@@ -2,12 +2,13 @@
 are put together in order and checked as a whole.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.manifest import FrozenPart
+from assay.tasks.ledger.manifest import FrozenPart, ShownFile
 from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.opening import Travelling
@@ -58,6 +59,8 @@ class SeenScores:
 # The work on one shard: its rows are read, checked, counted and written to the ledger.
 
 _MOST_SEGMENT_VALUES = 1_000
+_AHEAD = 2      # pieces of work that may wait for the thread that writes
+Result = TypeVar("Result")
 
 
 class OnRowsFrozen(Protocol):
@@ -127,13 +130,15 @@ class FreezeShard:
 
 
 class _Pass:
-    """One pass over the rows of a shard."""
+    """One pass over the rows of a shard. A thread beside compresses, digests and writes what was read."""
 
     def __init__(self, work: FreezeShard, shard: Shard) -> None:
         self.seen, self.scores = SeenIds(), SeenScores(work.ranked)
         self._work, self._shard, self._pool = work, shard, work.spec.pool
         self._checker = RowChecker(work.spec, [file.path for file in work.source.files])
         self._rows_of_file: dict[int, int] = {one.file: 0 for one in shard.slices}
+        self._begun = 0                       # parts that were handed to the thread
+        self._writing = deque[Future[Any]]()  # what it has not finished, in order
         self._parts: list[FrozenPart] = []
         self._values: list[str] = []
         self._predictions = prediction_kind(work.spec)
@@ -141,12 +146,17 @@ class _Pass:
         self._segments: dict[str, Counter[str]] = {name: Counter() for name in self._pool.segments}
 
     def run(self) -> Iterator[int]:
-        """Read, check and write everything; yields the rows written so far, after each part."""
+        """Read, check and write everything; yields the rows read so far, after each part."""
         done = 0
-        for part in in_parts(self._checked(), self._keep_shown):
-            self._write(part)
-            done += part.rows.num_rows
-            yield done
+        with ThreadPoolExecutor(1) as self._beside:
+            for part in in_parts(self._checked(), self._keep_shown):
+                self._count(part.rows)
+                self._later(self._write, self._begun, part)
+                self._begun += 1
+                done += part.rows.num_rows
+                yield done
+            while self._writing:
+                self._writing.popleft().result()
 
     def _checked(self) -> Iterator[pa.RecordBatch]:
         for batch in self._work.source.slices(self._shard.slices, self._checker.columns):
@@ -163,29 +173,36 @@ class _Pass:
             counts=self._counts, buckets=ids, refused=refused,
         )
 
-    @property
-    def _part(self) -> int:
-        """The number of the part that is being read, over the whole pool."""
-        return self._shard.first_part + len(self._parts)
+    def _later(self, work: Callable[..., Result], *given: Any) -> Future[Result]:
+        """Have it done by the thread, after what it has to do already; waits where that is much."""
+        while len(self._writing) >= _AHEAD:
+            self._writing.popleft().result()
+        future = self._beside.submit(work, *given)
+        self._writing.append(future)
+        return future
 
-    def _keep_shown(self, number: int, blob: bytes) -> str:
+    def _keep_shown(self, number: int, encode: Callable[[], bytes]) -> Future[str]:
+        return self._later(self._write_shown, self._begun, number, encode)
+
+    def _write_shown(self, part: int, number: int, encode: Callable[[], bytes]) -> str:
+        blob = encode()
         digest = layout.digest(blob)
-        self._put(layout.pool_shown(self._work.spec.name, self._part, number, digest), blob)
+        place = self._shard.first_part + part
+        self._put(layout.pool_shown(self._work.spec.name, place, number, digest), blob)
         return digest
 
     def _put(self, key: str, blob: bytes) -> None:
         if self._work.store.store.put(key, blob) != blob:
             raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
 
-    def _write(self, part: PartRead) -> None:
-        table = part.rows
-        blob = part_bytes(table)
+    def _write(self, number: int, part: PartRead) -> None:
+        blob = part_bytes(part.rows)
         digest = layout.digest(blob)
-        self._put(layout.pool_part(self._work.spec.name, self._part, digest), blob)
-        whole, told = part_digests(table, part.shown)
-        self._parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=whole, shown=part.files))
+        self._put(layout.pool_part(self._work.spec.name, self._shard.first_part + number, digest), blob)
+        whole, told = part_digests(part.rows, part.shown)
+        shown = tuple(ShownFile(file=file.result(), rows=rows) for file, rows in part.files)
+        self._parts.append(FrozenPart(file=digest, rows=part.rows.num_rows, digest=whole, shown=shown))
         self._values.append(told)
-        self._count(table)
 
     def _count(self, table: pa.Table) -> None:
         self.seen.add(table.column("item_id"))
