@@ -1,18 +1,21 @@
 """JSON Schema of the JSON that Assay prints, made from the types of the code that prints it.
 
-A type is a `TypedDict` or a dataclass. What it says of itself is taken from its docstring, and of a field
-from the comment beside it. No other keys are allowed. Keys that are not always there are `NotRequired`.
+A type is a `TypedDict` or a dataclass, printed as `assay.evalcore.printed` says. What it says of itself is
+taken from its docstring, and of a field from the comment beside it. No other keys are allowed. Keys that are
+not always there are `NotRequired` of a `TypedDict`.
 """
 
 import inspect
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
+
+from assay.evalcore.printed import printed_keys
 
 _FIELD = re.compile(r'^    (?:(?P<name>\w+): [^#]*|"(?P<quoted>\w+)": [^#]*)#\s*(?P<says>.+)$')
 _MORE = re.compile(r"^     +#\s*(?P<says>.+)$")
@@ -39,21 +42,43 @@ class _Printed(GenerateJsonSchema):
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         """A `TypedDict`, whose docstring pydantic leaves out."""
-        kind = schema["cls"]
-        return _closed(super().typed_dict_schema(schema), kind)
+        kind: Any = schema["cls"]
+        return _closed(super().typed_dict_schema(schema), kind, _comments(kind))
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        """A dataclass, as `asdict` makes a mapping of it."""
-        return _closed(super().dataclass_schema(schema), schema["cls"])
+        """A dataclass: the keys that its fields and computed values have in JSON."""
+        made = super().dataclass_schema(schema)
+        kind: Any = schema["cls"]
+        comments, of_fields = _comments(kind), made["properties"]
+        properties: JsonSchemaValue = {}
+        needed: list[str] = []
+        told: dict[str, str] = {}
+        for key in printed_keys(kind):
+            if key.hidden:
+                continue
+            if key.computed:
+                getter = getattr(kind, key.attribute).fget
+                value = self.generate_inner(TypeAdapter(get_type_hints(getter)["return"]).core_schema)
+                said = _in_json(_first_words(getter)).rstrip(".")
+            else:
+                value, said = of_fields[key.attribute], comments.get(key.attribute, "")
+            if key.inline:
+                inner = self.get_schema_from_definitions(value["$ref"]) or {}
+                properties |= inner["properties"]
+                needed += inner["required"]
+                continue
+            properties[key.name] = _not_null(value) if key.if_any and key.default is None else value
+            needed += [key.name] if key.always_there else []
+            told |= {key.name: said} if said else {}
+        return _closed(made | {"properties": properties, "required": needed}, kind, told)
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
         """A finite number: what is undefined is null."""
         return {"type": "number"}
 
 
-def _closed(made: JsonSchemaValue, kind: Any) -> JsonSchemaValue:
+def _closed(made: JsonSchemaValue, kind: Any, told: Mapping[str, str]) -> JsonSchemaValue:
     """Without other keys, those that are always there first, and with what the code says of each."""
-    told = _comments(kind)
     needed = made.get("required", [])
     properties: Mapping[str, Any] = made.get("properties", {})
     ordered = sorted(properties, key=lambda key: key not in needed)
@@ -61,9 +86,20 @@ def _closed(made: JsonSchemaValue, kind: Any) -> JsonSchemaValue:
         key: _bare(properties[key]) | ({"description": told[key]} if key in told else {})
         for key in ordered
     }
-    says = _in_json(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " "))
+    says = _in_json(_first_words(kind))
     closed = made | {"description": says, "properties": described, "additionalProperties": False}
     return closed | _UNDEFINED if {"value", "undefined_reason"} <= properties.keys() else closed
+
+
+def _first_words(told: Any) -> str:
+    """The first paragraph of a docstring."""
+    return inspect.cleandoc(told.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _not_null(value: JsonSchemaValue) -> JsonSchemaValue:
+    """A key that is left out instead."""
+    one, *others = [kind for kind in value.get("anyOf", [value]) if kind != {"type": "null"}]
+    return {"anyOf": [one, *others]} if others else one
 
 
 def _bare(value: JsonSchemaValue) -> JsonSchemaValue:

@@ -13,7 +13,7 @@ from assay.face.frames import frame_of
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.presentation import replay_as_text
-from assay.tasks.replay.records import ReplayJson, ReplayResult
+from assay.tasks.replay.records import ReplayResult
 from assay.tasks.report import EstimateRow, price, sentences, wording
 from assay.tasks.report.machine import estimate_json
 from assay.tasks.report.printed import StandingJson
@@ -257,7 +257,7 @@ class Replay:
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.result.methods))
         return f"<Replay of {self.result.pool}: {methods}>"
 
-    def to_dict(self) -> ReplayJson:
+    def to_dict(self) -> Mapping[str, Any]:
         """The object that `assay replay --json` prints."""
         return self.result.to_json()
 

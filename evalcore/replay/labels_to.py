@@ -12,7 +12,8 @@ and held against what the method is held to by a one-sided binomial test.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -24,8 +25,9 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.printed import key_as
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
-from assay.evalcore.types import Floats, Ints, JsonObject
+from assay.evalcore.types import Floats, Ints
 
 # The row `oracle`: what a stratified sample needs whose designer knows the true rate of every cell.
 #
@@ -135,14 +137,12 @@ class LabelsTo:
     covers: bool | None       # that coverage is not below what the method is held to, by the test
     oracle: int | None = None  # labels the oracle needs to the same half-width; None without one
 
+    also_printed: ClassVar = {"times_oracle": key_as()}
+
     @property
     def times_oracle(self) -> float | None:
         """`labels` as a multiple of the oracle's; None if either is missing, or the oracle needs no label."""
         return self.labels / self.oracle if self.labels is not None and self.oracle else None
-
-    def to_json(self) -> JsonObject:
-        """Its fields, and `times_oracle`."""
-        return {**asdict(self), "times_oracle": self.times_oracle}
 
     def columns(self) -> tuple[str, str, str]:
         """Labels, coverage and multiple as in tables; an asterisk where the interval does not cover."""

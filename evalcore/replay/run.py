@@ -1,7 +1,7 @@
 """Replay: the estimates that a method would have given in many evaluations of a pool with known labels."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.methods.any_method import AnyMethod
+from assay.evalcore.printed import IF_ANY
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, Respondents, prepared
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
@@ -198,9 +199,10 @@ class BudgetSummary:
     undefined: float     # share of repeats without an estimate
     coverage: float      # share of intervals that hold the truth
     width: float         # mean width of the intervals
-    coverage_wide: float | None = None   # of the wide interval, of methods that report one
-    width_wide: float | None = None
-    divergence: float | None = None      # mean KL(q* ‖ q) of the proposals, where asked and there is a q
+    coverage_wide: float | None = field(default=None, metadata=IF_ANY)   # of methods with a wide interval
+    width_wide: float | None = field(default=None, metadata=IF_ANY)
+    divergence: float | None = field(default=None, metadata=IF_ANY)   # mean KL(q* ‖ q) of the proposals; only
+                                                                      # where asked for, and there is a q
 
 
 def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:

@@ -13,7 +13,7 @@ from assay.flows.cli import json_types as of
 from assay.flows.verify.checking import VerificationJson
 from assay.tasks.doctor.examination import ExaminationJson
 from assay.tasks.json_schema import schema_of
-from assay.tasks.replay.records import ReplayJson
+from assay.tasks.replay.records import ReplayResult
 from assay.tasks.report.history.record import HistoryJson
 from assay.tasks.report.printed import ComparedJson, ReportJson, SeveralJson, StandingJson
 from assay.tasks.spec.reference import holds, spec_schema
@@ -50,7 +50,7 @@ FORMS: dict[str, Form] = dict([
     _command("publish", of.PublishedJson),
     _command("compare", ComparedJson),
     _command("verify", VerificationJson),
-    _command("replay", ReplayJson),
+    _command("replay", ReplayResult),
     _command("import", of.ImportedJson),
     _command("init", of.SpecWrittenJson),
     _command("alerts", of.AlertsJson),

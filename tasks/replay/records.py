@@ -1,15 +1,14 @@
-"""What a replay is asked and what it says: the request, how each method did on each measure, the JSON."""
+"""What a replay is asked and what it says: the request, and how each method did on each measure."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any
 
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
 from assay.evalcore.replay.labels_to import LabelsTo
 from assay.evalcore.replay.run import BudgetSummary
 
@@ -68,109 +67,23 @@ def measure_of_two_classes(written: str) -> Measure:
         raise BadArgument("measures", f"{written!r}: {beta!r} is not a number; write fbeta(2)") from None
 
 
-# The JSON of a replay: its keys and what they hold.
-
-_OfClass = TypedDict("_OfClass", {"class": NotRequired[str]})
-
-
-class BudgetJson(TypedDict):
-    """How a method did at one budget, over the repeats."""
-
-    labels: int                      # the budget
-    labels_mean: float               # labels bought
-    mse: float                       # mean squared error
-    mse_se: float                    # standard error of that mean
-    bias: float
-    undefined: float                 # share of repeats without an estimate
-    coverage: float                  # share of intervals that hold the truth
-    width: float                     # mean width of the intervals
-    coverage_wide: NotRequired[float]  # of the wide interval; only of methods that report one
-    width_wide: NotRequired[float]
-    divergence: NotRequired[float]   # how far proposals are from the best one; only where asked for
-
-
-class LabelsToJson(TypedDict):
-    """When the interval of a method has come down to a half-width."""
-
-    half_width: float
-    labels: int | None               # at which it is reached; null if it is not
-    at_most: bool                    # reached at the smallest budget already, which labels is then
-    more_than: int | None            # the largest budget, if it is not reached by then
-    coverage: float | None           # at the first budget at or beyond
-    covers: bool | None              # that coverage is not below what the method is held to, by a test
-    oracle: int | None               # labels the oracle needs to the same half-width
-    times_oracle: float | None       # labels as a multiple of the oracle's
-
-
-class MethodJson(_OfClass):
-    """How one method did on one measure."""
-
-    method: str
-    measure: str
-    system: NotRequired[str | None]  # only with several systems
-    versus: NotRequired[str]         # only of a difference
-    at: NotRequired[float]           # the threshold, of a point of a curve
-    budgets: list[BudgetJson]
-    seconds_per_round: float
-    least_coverage: float            # what its intervals are held to
-    labels_to: list[LabelsToJson]    # one for each half-width asked for
-
-
-class OracleBudgetJson(TypedDict):
-    """The oracle at one budget."""
-
-    labels: int
-    width: float
-
-
-class OracleLabelsJson(TypedDict):
-    """The oracle at one half-width."""
-
-    half_width: float
-    labels: int                      # 0 where the rates alone tell the measure
-
-
-class OracleJson(TypedDict):
-    """What a stratified sample needs that knows the rate of every cell."""
-
-    measure: str
-    system: NotRequired[str | None]  # only with several systems
-    cells_of: str                    # the method whose cells it samples
-    cells: int
-    budgets: list[OracleBudgetJson]
-    labels_to: list[OracleLabelsJson]
-
-
-class ReplayJson(TypedDict):
-    """How methods did on a labelled pool."""
-
-    pool: str
-    n: int                           # its items
-    repeats: int                     # evaluations that were simulated for each method
-    seed: int
-    truth: dict[str, float]          # measure, or "measure of system" -> its value on the pool
-    audit: NotRequired[int]          # labels of the largest budget that were spread evenly; only with some
-    methods: list[MethodJson]
-    oracle: list[OracleJson]         # empty where annotators differ
-
-
-# The results.
+# The results, which are printed as they are.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodResult:
     """How one method did on one measure."""
 
     method: str
+    system: str | None = field(default=None, metadata=key_as(several=True))   # None: the pool's own
     measure: str
+    versus: str | None = field(default=None, metadata=IF_ANY)   # the system it is compared with
+    of_class: str | None = field(default=None, metadata=key_as("class", if_any=True))   # or tag
+    at: float | None = field(default=None, metadata=IF_ANY)     # the threshold, of a point of a curve
     budgets: tuple[BudgetSummary, ...]
     seconds_per_round: float             # of one evaluation: planning, drawing, learning and estimating
     least_coverage: float                # what its intervals are held to
     labels_to: tuple[LabelsTo, ...]      # one for each half-width asked for
-    truth: float                         # the value on the pool
-    system: str | None = None            # one of the further systems; None for the pool's own predictions
-    versus: str | None = None            # the system it is compared with, for a difference
-    of_class: str | None = None          # the class or tag, of a measure with a number for each
-    at: float | None = None              # the threshold, of a point of a curve
+    truth: float = field(metadata=HIDDEN)    # the value on the pool
 
     @property
     def of(self) -> str:
@@ -199,14 +112,14 @@ class OracleLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleResult:
-    """What a stratified sample needs that knows the rate of every cell: see `evalcore.replay.labels_to`."""
+    """What a stratified sample needs that knows the rate of every cell."""
 
+    system: str | None = field(default=None, metadata=key_as(several=True))   # None: the pool's own
     measure: str
     cells_of: str                        # the method whose cells it samples
     cells: int                           # how many they are
     budgets: tuple[OracleBudget, ...]
     labels_to: tuple[OracleLabels, ...]  # one for each half-width asked for
-    system: str | None = None            # as in `MethodResult`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,59 +127,27 @@ class ReplayResult:
     """A whole replay."""
 
     pool: str
-    n: int
-    repeats: int
+    n: int                               # its items
+    repeats: int                         # evaluations that were simulated for each method
     seed: int
-    confidence: float
-    truth: dict[str, float]              # by measure; of a further system by "measure of system"
+    confidence: float = field(metadata=HIDDEN)
+    truth: dict[str, float]              # measure, or "measure of system" -> its value on the pool
     methods: tuple[MethodResult, ...]
     oracle: tuple[OracleResult, ...]     # by system and measure; empty where annotators differ
-    audit: int = 0                       # labels of the largest budget that were spread evenly
+    audit: int = field(default=0, metadata=IF_ANY)   # labels of the largest budget that were spread evenly
 
     @property
     def of_systems(self) -> bool:
         """Whether several systems were judged."""
         return any(entry.system is not None for entry in self.methods)
 
-    def to_json(self) -> ReplayJson:
+    def to_json(self) -> dict[str, Any]:
         """What `assay replay --json` prints: plain JSON values."""
-        told: ReplayJson = {
-            "pool": self.pool,
-            "n": self.n,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "truth": self.truth,
-            "methods": [self._method_json(entry) for entry in self.methods],
-            "oracle": [self._oracle_json(entry) for entry in self.oracle],
-        }
-        if self.audit:
-            told["audit"] = self.audit
+        told: dict[str, Any] = printed(self)
+        if not self.of_systems:
+            for entry in (*told["methods"], *told["oracle"]):
+                del entry["system"]
         return told
-
-    def _method_json(self, entry: MethodResult) -> MethodJson:
-        told: Any = {
-            "method": entry.method,
-            **({"system": entry.system} if self.of_systems else {}),
-            "measure": entry.measure,
-            **({"versus": entry.versus} if entry.versus is not None else {}),
-            **({"class": entry.of_class} if entry.of_class is not None else {}),
-            **({"at": entry.at} if entry.at is not None else {}),
-            # what a method does not report is left out
-            "budgets": [
-                {name: x for name, x in asdict(summary).items() if x is not None} for summary in entry.budgets
-            ],
-            "seconds_per_round": entry.seconds_per_round,
-            "least_coverage": entry.least_coverage,
-            "labels_to": [reached.to_json() for reached in entry.labels_to],
-        }
-        made: MethodJson = told
-        return made
-
-    def _oracle_json(self, entry: OracleResult) -> OracleJson:
-        told: Any = asdict(entry)
-        system = told.pop("system")
-        made: OracleJson = ({"system": system} if self.of_systems else {}) | told
-        return made
 
 
 def name_of(measure: str, system: str | None) -> str:

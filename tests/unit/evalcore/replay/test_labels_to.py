@@ -3,6 +3,7 @@
 import pytest
 
 from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.printed import printed
 from assay.evalcore.replay.labels_to import falls_short, labels_to
 
 BUDGETS = [50, 200, 800]
@@ -53,7 +54,7 @@ def test_too_little_coverage_is_marked_wherever_it_is_told():
     found = labels_to(0.10, BUDGETS, [4 / n**0.5 for n in BUDGETS], [0.95, 0.94, 0.70], **HELD, oracle=160)
     assert found.covers is False
     assert found.columns() == ("400*", "0.700*", "2.50*")
-    assert found.to_json()["covers"] is False
+    assert printed(found)["covers"] is False
 
 
 def test_coverage_is_judged_by_a_binomial_test():

@@ -1,0 +1,72 @@
+"""A record as JSON: its fields are the keys, unless a field says otherwise in its metadata.
+
+    HIDDEN                    not printed
+    IF_ANY                    left out where it is its default
+    key_as("class")           under another key
+    key_as(several=True)      left out by who prints it, where there are not several to tell apart
+    key_as(inline=True)       a record, whose keys stand in its place
+
+What is computed is printed too if the record names the property: `also_printed = {"times_oracle": key_as()}`.
+JSON Schemas are made from the same (`tasks.json_schema`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedKey:
+    """How one field, or property, of a record is printed."""
+
+    attribute: str
+    name: str = ""        # in JSON
+    hidden: bool = False
+    if_any: bool = False
+    several: bool = False
+    inline: bool = False
+    computed: bool = False
+    default: Any = None
+
+    @property
+    def always_there(self) -> bool:
+        """Whether every record has it in JSON."""
+        return not (self.if_any or self.several)
+
+
+def key_as(name: str = "", **how: bool) -> Mapping[str, Any]:
+    """What a field says of its key."""
+    return {"name": name, **how} if name else how
+
+
+HIDDEN, IF_ANY = key_as(hidden=True), key_as(if_any=True)
+
+
+def printed_keys(kind: Any) -> Iterator[PrintedKey]:
+    """How a dataclass is printed: its fields in order, then what is computed."""
+    for one in fields(kind):
+        default = one.default if one.default_factory is MISSING else one.default_factory()
+        yield PrintedKey(attribute=one.name, default=default, **{"name": one.name, **one.metadata})
+    for attribute, how in getattr(kind, "also_printed", {}).items():
+        yield PrintedKey(attribute=attribute, computed=True, **{"name": attribute, **how})
+
+
+def printed(value: Any) -> Any:
+    """Plain values, to be printed as JSON: of a record, or of what holds records."""
+    if isinstance(value, Mapping):
+        return {key: printed(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [printed(part) for part in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if not is_dataclass(value):
+        return value
+    made: dict[str, Any] = {}
+    for key in printed_keys(value):
+        part = None if key.hidden else getattr(value, key.attribute)
+        if key.inline:
+            made |= printed(part)
+        elif not key.hidden and not (key.if_any and part == key.default):
+            made[key.name] = printed(part)
+    return made
