@@ -13,6 +13,7 @@ Texts: TypeAlias = NDArray[np.str_]
 Array: TypeAlias = NDArray[Any]
 
 Diagnostic: TypeAlias = int | float | bool | str | None      # one number or word about an estimate
+ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance, above half
 DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # name -> (R,), one a repeat
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"

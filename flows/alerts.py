@@ -23,7 +23,7 @@ from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
 from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
 from assay.flows.record.reported import Moment, moments, read_reissues
-from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
+from assay.flows.record.standing import standing_of, verdict_on
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
@@ -181,7 +181,7 @@ def alert_choices(ledger: Ledger) -> Alerts:
 
 
 def _reading(moment: Moment) -> MeasureReading:
-    return MeasureReading(when=moment.when, row=estimate_rows(moment.known, moment.revision)[0])
+    return MeasureReading(when=moment.when, row=moment.known.rows[0])
 
 
 def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
@@ -189,8 +189,7 @@ def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     notes = [f"The pool holds {wording.plural(opened.manifest.rows, 'prediction', 'predictions')}."]
     if moment.revision:
         notes.append("Labels changed after their rounds were closed. This estimate uses the changed labels.")
-    others = estimate_rows(known)[1 : len(known.estimates)]
-    for row in others:
+    for row in known.estimates[1:]:
         tail = f", interval {wording.interval(row)}" if wording.has_interval(row) else ""
         notes.append(f"{wording.measure_name(row.measure)}: {wording.value_or_reason(row)}{tail}.")
     if ending is None:

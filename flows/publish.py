@@ -14,7 +14,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.versions import open_monitor
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reported import Moment, moments, read_reissues
-from assay.flows.record.standing import Standing, current_standing, estimate_rows, read_history
+from assay.flows.record.standing import Standing, current_standing, read_history
 from assay.flows.report.gather import report_data
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
@@ -145,7 +145,7 @@ def _at_moment(opened: Opened, moment: Moment, step: int) -> Iterator[MetricPoin
         return
     numbers = {"labels": known.labels, "rounds": known.round}
     yield from points_of(PREFIX + "evaluation", numbers, step, when, step)
-    for row in estimate_rows(known, moment.revision):
+    for row in known.rows:
         ends = {"": row.value, "lower": row.lower, "upper": row.upper}
         yield from points_of(metric_name(row), ends, step, when, step)
 

@@ -1,6 +1,7 @@
 """Measures from labels that somebody has, and the chances with which the items were drawn."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from assay.face.question import (
 )
 from assay.face.results import Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
-from assay.tasks.report import EstimateRow
 from assay.tasks.spec.measures import named_measure
 
 _FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
@@ -101,11 +101,7 @@ def estimate(
     )
     of = Labelled(items=items, among=np.ones(n, np.bool_))
     rows = [
-        EstimateRow(
-            measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
-            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, class_name=e.of_class,
-            system=system, versus=versus,
-        )
+        replace(e, system=system, versus=versus)
         for one in written
         for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()))
         for e in weighted_estimates(kind, [measure], sample, of, confidence)

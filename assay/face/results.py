@@ -1,7 +1,7 @@
 """What evaluations, estimates and replays say: frozen values that print, become frames, draw themselves.
 
-An estimate is the record that reports are made of (`assay.tasks.report.EstimateRow`), and every form of it
-here has the numbers, the rounding, the wide interval and the warnings that the page and the terminal have.
+An estimate is the record of `assay.evalcore.evaluation.estimate`, and every form of it here has the numbers,
+the rounding, the wide interval and the warnings that the page and the terminal have.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.presentation import replay_as_text
 from assay.tasks.replay.records import ReplayResult
-from assay.tasks.report import EstimateRow, price, sentences, wording
-from assay.tasks.report.machine import estimate_json
+from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.printed import StandingJson
 
 if TYPE_CHECKING:
@@ -29,17 +30,12 @@ _COLUMNS = (      # of a frame of estimates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate(EstimateRow):
+class Estimate(MeasureEstimate):
     """One measure, of one system, class and segment, with its interval.
 
     `value` is None where the measure is undefined, and `undefined_reason` then says why. `lower` and `upper`
     are the ends of the interval, at `confidence`.
     """
-
-    @property
-    def title(self) -> str:
-        """What is measured: `f1`, `recall of cat`, `accuracy of new minus old`, `f1 in language=en`."""
-        return f"{self.what} in {self.segment}" if self.segment else self.what
 
     @property
     def half_width(self) -> float | None:
@@ -49,23 +45,22 @@ class Estimate(EstimateRow):
     @property
     def wide_lower(self) -> float | None:
         """The lower end of the wide interval: if positives hide where nobody looked."""
-        return None if self.price_tag is None else self.price_tag.wide_lower
+        return None if self.not_excluded is None else self.not_excluded.wide_lower
 
     @property
     def wide_upper(self) -> float | None:
         """The upper end of the wide interval."""
-        return None if self.price_tag is None else self.price_tag.wide_upper
+        return None if self.not_excluded is None else self.not_excluded.wide_upper
 
     @property
     def unlabelled_share(self) -> float | None:
         """The share of the pool that rests on the model alone: nobody labelled an item with such scores."""
-        tag = self.price_tag
-        return None if tag is None or tag.no_positive_found is None else tag.unlabelled_share
+        return None if self.not_excluded is None else self.not_excluded.unlabelled_share
 
     @property
     def random_labels(self) -> int | None:
         """Labels that random sampling would have needed for this interval, where that is known."""
-        return None if self.price_tag is None else self.price_tag.random_labels
+        return self.price.random_labels
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -74,7 +69,8 @@ class Estimate(EstimateRow):
 
     def to_dict(self) -> Mapping[str, Any]:
         """The object that `--json` prints of it."""
-        return {**estimate_json(self)}
+        told: Mapping[str, Any] = printed(self)
+        return told
 
     def __str__(self) -> str:
         return sentences.in_a_line(self)
@@ -296,9 +292,9 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
     )
 
 
-def estimate_of(row: EstimateRow) -> Estimate:
+def estimate_of(row: MeasureEstimate) -> Estimate:
     """A row of a report as the public value: the same record."""
-    return Estimate(**{one.name: getattr(row, one.name) for one in fields(EstimateRow)})
+    return Estimate(**{one.name: getattr(row, one.name) for one in fields(MeasureEstimate)})
 
 
 def _key(one: Estimate) -> tuple[Any, ...]:

@@ -1,33 +1,51 @@
-"""An estimate as a plain record: no arrays, no NaN, why a number is missing, and when it is withheld."""
+"""An estimate, as it is computed, kept, shown and printed: no arrays, no NaN, why a number is missing, and
+when it is withheld.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.measures.registry import named
-from assay.evalcore.types import Diagnostic
+from assay.evalcore.printed import HIDDEN, IF_ANY, key_as
+from assay.evalcore.types import ONE_LABEL, Diagnostic
 
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriceTag:
-    """What stands beside an estimate of the whole pool; all but the first two with two classes alone."""
+class NotExcluded:
+    """What the labels so far cannot exclude."""
 
-    random_labels: int | None           # labels random sampling would have needed
-    random_labels_reason: str | None    # why there is no such number
-    no_positive_found: bool | None = None   # among all labels; None: no class is the positive one
-    unlabelled_share: float = 0.0       # of the pool's items, in cells where nobody labelled anything
-    unseen_bound: int | None = None     # the most positives that are unseen by the draws alone
-    unseen_items: int = 0               # unlabelled items that bound is about
-    unseen_bound_reason: str | None = None   # why there is no bound
-    wide_lower: float | None = None     # the interval under the wide contamination prior
+    no_positive_found: bool          # among all labels
+    unlabelled_share: float = 0.0    # of the pool's items, in cells where nobody labelled anything
+    unseen_bound: int | None = None  # the most positives that are unseen by the draws alone
+    unseen_items: int = 0            # unlabelled items that bound is about
+    unseen_bound_reason: str | None = None  # why there is no bound
+    wide_lower: float | None = None  # the interval if more positives hide than the method expects
     wide_upper: float | None = None
     wide_announced: bool | None = None  # whether it reaches further than the interval
-    regime: str | None = None           # what a method with a model of the labels says of it
-    broken_chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCheck:
+    """What a method with a model of the labels says of that model."""
+
+    regime: str                      # which of its estimates is used
+    broken_chance: float | None      # that the model does not hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTag:
+    """What random sampling would have needed, and what the labels cannot exclude."""
+
+    random_labels: int | None        # labels that random sampling would have needed for this interval
+    random_labels_reason: str | None  # why that is not known
+    not_excluded: NotExcluded | None = None   # None where there is no positive class, or in a segment
+    model_check: ModelCheck | None = field(default=None, metadata=IF_ANY)   # only of methods with a model of
+                                                                            # the labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,29 +69,118 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureEstimate:
-    """The estimate of one measure, with its interval.  None where there is no number, never NaN."""
+class Ends:
+    """A value and the ends of its interval."""
 
-    measure: str
     value: float | None
-    undefined_reason: str | None
     lower: float | None
     upper: float | None
-    confidence: float
-    interval: str        # the kind of interval
-    labels: int
-    variance: float | None
-    diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)   # what the method says besides
-    segment: str | None = None  # "column=value", or None for the whole pool
-    price_tag: PriceTag | None = None    # of an estimate of the whole pool
-    system: str | None = None   # one of the pool's further systems; None for the pool's own predictions
-    nonresponse: ResponseRate | None = None   # where rounds were closed with items unanswered
-    versus: str | None = None   # the system it is compared with, for a difference
-    of_class: str | None = None  # the class or tag, of a measure that has a number for each
-    at: float | None = None     # the threshold, of a curve
-    curve: str | None = None    # the curve that it is a point of
-    band: Band | None = None    # of a point of a curve
-    comparison: Comparison | None = None   # of a difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """Items people could not decide, and the estimate if all of them were decided alike."""
+
+    items: int
+    all_negative: Ends | None = field(default=None, metadata=IF_ANY)   # of a positive and a negative class
+    all_positive: Ends | None = field(default=None, metadata=IF_ANY)
+    if_all: Mapping[str, Ends] = field(default_factory=dict, metadata=IF_ANY)   # of other labels: by outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragility:
+    """What makes an estimate fragile."""
+
+    share_of_one_label: float        # of the variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureEstimate:
+    """One estimate with its interval: computed, kept, shown and printed as this.
+
+    None where there is no number, never NaN.
+    """
+
+    measure: str                     # such as f1
+    system: str | None = None        # of further predictions in the pool; None: of the pool's own
+    versus: str | None = None        # the system it is compared with; the value is then a difference
+    class_name: str | None = field(default=None, metadata=key_as("class"))   # or tag, if it is of one
+    at: float | None = None          # the threshold, of a point of a curve or of another threshold
+    segment: str | None = None       # as column=value; None: the whole pool
+    value: float | None              # None where it is undefined, with a reason
+    undefined_reason: str | None = None   # why there is no value
+    lower: float | None              # end of the interval
+    upper: float | None              # end of the interval
+    confidence: float                # of the interval
+    interval: str                    # the kind of interval
+    labels: int                      # labelled items it rests on
+    revision: int = 0                # of the labels; 0: as the rounds were closed
+    variance: float | None = field(default=None, metadata=HIDDEN)
+    diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict, metadata=HIDDEN)   # of the method
+    price_tag: PriceTag | None = field(default=None, metadata=HIDDEN)   # of an estimate of the whole pool
+    curve: str | None = field(default=None, metadata=IF_ANY)   # the curve that it is a point of
+    band: Band | None = field(default=None, metadata=IF_ANY)   # of a point of a curve: ends that hold along
+                                                               # all of it
+    undecided: Undecided | None = field(default=None, metadata=IF_ANY)   # only where people could not decide
+                                                                         # some items
+    nonresponse: ResponseRate | None = field(default=None, metadata=IF_ANY)   # only where rounds closed early
+    comparison: Comparison | None = field(default=None, metadata=IF_ANY)   # only of differences
+
+    also_printed: ClassVar = {"price": key_as(inline=True), "warning": IF_ANY}
+
+    @property
+    def price(self) -> PriceTag:
+        """Its price tag; where there is none, one that says why."""
+        if self.price_tag is not None:
+            return self.price_tag
+        what = "a segment" if self.segment else "a further system" if self.system else None
+        why = f"for {what}" if what else "with other labels than a positive and a negative class"
+        return PriceTag(random_labels=None, random_labels_reason=f"not computed {why}")
+
+    @property
+    def warning(self) -> Fragility | None:
+        """Only where one label makes more than half of the variance."""
+        share = self.diagnostics.get(ONE_LABEL)
+        return Fragility(share_of_one_label=share) if isinstance(share, float) else None
+
+    @property
+    def not_excluded(self) -> NotExcluded | None:
+        """What the labels cannot exclude, where that is known."""
+        return self.price_tag.not_excluded if self.price_tag else None
+
+    @property
+    def ends(self) -> Ends:
+        """In brief."""
+        return Ends(value=self.value, lower=self.lower, upper=self.upper)
+
+    @property
+    def of(self) -> str:
+        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions."""
+        whose = f"{self.system} minus {self.versus}" if self.versus else self.system
+        return ", ".join(part for part in (whose, self.class_name) if part)
+
+    @property
+    def place(self) -> str:
+        """` at 0.5` for a point of a curve; else empty."""
+        return "" if self.at is None else f" at {self.at:g}"
+
+    @property
+    def what(self) -> str:
+        """`f1`, `recall of cat`, `f1 of v2 minus v1`, `precision at 0.5`."""
+        return (f"{self.measure} of {self.of}" if self.of else self.measure) + self.place
+
+    @property
+    def title(self) -> str:
+        """What is measured, and where: `accuracy of new minus old`, `f1 in language=en`."""
+        return f"{self.what} in {self.segment}" if self.segment else self.what
+
+    def same(self, other: "MeasureEstimate") -> bool:
+        """Whether both estimate the same thing, each perhaps from other labels."""
+        mine, theirs = (
+            (one.measure, one.system, one.versus, one.class_name, one.at, one.curve, one.segment)
+            for one in (self, other)
+        )
+        return mine == theirs
 
 
 def why_undefined(undefined_when: str, *, exact: bool) -> str:
@@ -98,7 +205,7 @@ def withheld(estimate: MeasureEstimate, positives: int) -> MeasureEstimate:
         return estimate
     if estimate.value not in named(estimate.measure).bounds:
         return estimate
-    bound = estimate.price_tag.unseen_bound if estimate.price_tag else None
+    bound = estimate.not_excluded.unseen_bound if estimate.not_excluded else None
     most = None if bound is None else plural(bound, "positive")
     unseen = f"; at most {most} among the unlabelled items" if most else ""
     return replace(

@@ -27,7 +27,6 @@ from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_outcome.state import ONE_LABEL
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Diagnostic, Floats
@@ -78,12 +77,6 @@ def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
     ]
 
 
-def share_of_one_label(estimate: MeasureEstimate) -> float | None:
-    """Of a reported estimate: the share of one label in the variance, where it is more than half."""
-    share = estimate.diagnostics.get(ONE_LABEL)
-    return float(share) if isinstance(share, float) else None
-
-
 def _asked(question: Question) -> list[_Asked]:
     if not isinstance(question.measures, Stack):
         return [_Asked(measure=measure, of_class=question.of_class) for measure in question.measures]
@@ -124,7 +117,7 @@ def _present(
         diagnostics=diagnostics,
         system=asked.system,
         versus=asked.versus,
-        of_class=asked.of_class,
+        class_name=asked.of_class,
         comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )

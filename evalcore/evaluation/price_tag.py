@@ -29,7 +29,7 @@ import scipy
 from assay.evalcore.design.round import CountedDesign, EstimateArrays
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
-from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag
+from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotExcluded, PriceTag
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -99,11 +99,11 @@ def _by_pulls(question: Question, state: State) -> Pricing:
 
     def told(row: MeasureEstimate, labels: int | None, reason: str | None) -> PriceTag:
         """With what a model of the labels says, where the method has one."""
-        return beside_a_model(PriceTag(
-            random_labels=labels, random_labels_reason=reason,
-            no_positive_found=_said(row.diagnostics, "no_positive_found", bool),
-            unlabelled_share=_said(row.diagnostics, "unlabelled_share", float) or 0.0,
-        ), row.diagnostics)
+        nothing_found = _said(row.diagnostics, "no_positive_found", bool)
+        share = _said(row.diagnostics, "unlabelled_share", float) or 0.0
+        return _tag(labels, reason, row.diagnostics, None if nothing_found is None else NotExcluded(
+            no_positive_found=nothing_found, unlabelled_share=share,
+        ))
 
     return price
 
@@ -114,26 +114,33 @@ def price_tag(measure: Measure, found: FoundLabels, row: MeasureEstimate) -> Pri
     labels, reason = _random_labels(measure, found, row)
     untouched = (found.labelled.sum(axis=1) == 0) & matters[cells.prediction]
     bound = unseen_bound(found, row.confidence, matters)
-    return beside_a_model(PriceTag(
-        random_labels=labels,
-        random_labels_reason=reason,
+    beside = {} if row.interval == "exact" else row.diagnostics     # an exact value rests on no model
+    return _tag(labels, reason, beside, NotExcluded(
         no_positive_found=found.positives == 0,
         unlabelled_share=float(found.left[untouched].sum() / cells.n_items),
         unseen_bound=bound.positives,
         unseen_items=bound.items,
         unseen_bound_reason=bound.reason,
-    ), {} if row.interval == "exact" else row.diagnostics)     # an exact value rests on no model
+    ))
 
 
-def beside_a_model(tag: PriceTag, diagnostics: Mapping[str, Diagnostic]) -> PriceTag:
+def _tag(
+    labels: int | None, reason: str | None, beside: Mapping[str, Diagnostic], excluded: NotExcluded | None
+) -> PriceTag:
     """With what a method with a model of the labels says beside its estimate."""
-    return replace(
-        tag,
-        wide_lower=_said(diagnostics, "wide_lower", float),
-        wide_upper=_said(diagnostics, "wide_upper", float),
-        wide_announced=_said(diagnostics, "wide_announced", bool),
-        regime=_said(diagnostics, "regime", str),
-        broken_chance=_said(diagnostics, "broken_chance", float),
+    regime = _said(beside, "regime", str)
+    return PriceTag(
+        random_labels=labels,
+        random_labels_reason=reason,
+        not_excluded=None if excluded is None else replace(
+            excluded,
+            wide_lower=_said(beside, "wide_lower", float),
+            wide_upper=_said(beside, "wide_upper", float),
+            wide_announced=_said(beside, "wide_announced", bool),
+        ),
+        model_check=None if regime is None else ModelCheck(
+            regime=regime, broken_chance=_said(beside, "broken_chance", float)
+        ),
     )
 
 

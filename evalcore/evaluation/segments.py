@@ -395,7 +395,7 @@ def _estimate(
     return MeasureEstimate(
         measure=measure.name, value=value, undefined_reason=None, lower=lower, upper=upper,
         confidence=question.confidence, interval=interval, labels=labels, variance=float(arrays.variance[i]),
-        segment=segment, of_class=question.of_class,
+        segment=segment, class_name=question.of_class,
     )
 
 
@@ -405,5 +405,5 @@ def _no_estimate(
     return MeasureEstimate(
         measure=measure.name, value=None, undefined_reason=reason, lower=None, upper=None,
         confidence=question.confidence, interval="none", labels=labels, variance=None, segment=segment,
-        of_class=question.of_class,
+        class_name=question.of_class,
     )

@@ -306,7 +306,7 @@ def _estimate(
         lower=None if reason else _end(lower), upper=None if reason else _end(upper),
         confidence=ends.confidence, labels=n, interval=NONE if reason else "exact" if exact else found.kind,
         variance=None if reason else 0.0 if exact else float(found.variance[part]),
-        of_class=measure.parts[part],
+        class_name=measure.parts[part],
     )
 
 

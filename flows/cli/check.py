@@ -7,13 +7,14 @@ from typing import Literal
 import click
 
 from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
 from assay.flows.cli.json_types import CheckedJson, CheckedPoolJson, CheckJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.pool.same_source import FrozenPool, SourceChanged, refuse_changed_source
-from assay.tasks.report import EstimateRow, wording
+from assay.tasks.report import wording
 from assay.tasks.spec.evaluation import Spec
 
 _EXIT: dict[Verdict, Literal[0, 3, 4]] = {"ok": 0, "breach": 3, "inconclusive": 4}
@@ -23,7 +24,7 @@ _EXIT: dict[Verdict, Literal[0, 3, 4]] = {"ok": 0, "breach": 3, "inconclusive": 
 class Checked:
     """An estimate against a limit."""
 
-    row: EstimateRow
+    row: MeasureEstimate
     low: float | None
     high: float | None
     verdict: Verdict
@@ -168,9 +169,9 @@ def _is_error(spec: Spec, measure: str | None) -> bool:
 
 
 def _wanted(
-    rows: Sequence[EstimateRow], name: str, measure: str | None, class_name: str | None, system: str | None,
-    baseline: str | None,
-) -> list[EstimateRow]:
+    rows: Sequence[MeasureEstimate], name: str, measure: str | None, class_name: str | None,
+    system: str | None, baseline: str | None,
+) -> list[MeasureEstimate]:
     """The estimates that are asked about. Raises BadInput naming those there are."""
     if not rows:
         raise BadInput(f"evaluation {name!r} has no estimates; assay status {name} says why")
@@ -216,7 +217,7 @@ def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool)
     ])
 
 
-def _value(row: EstimateRow) -> str:
+def _value(row: MeasureEstimate) -> str:
     value = wording.value_or_reason(row)
     return f"{value} ({wording.interval(row)})" if wording.has_interval(row) else value
 

@@ -10,7 +10,7 @@ from assay.tasks.alerts.tries import Settled
 from assay.tasks.ledger.monitors import Amendment, Mute
 from assay.tasks.report.data import StateName
 from assay.tasks.report.history.record import HistoryJson
-from assay.tasks.report.printed import EstimateJson, StandingJson
+from assay.tasks.report.printed import MeasureEstimate, StandingJson
 from assay.tasks.spec.alerts import Kind, Severity
 
 _OfClass = TypedDict("_OfClass", {"class": str | None})
@@ -82,7 +82,7 @@ class EstimatedJson(TypedDict):
     labels: int
     rounds: int
     revision: int                    # of the labels
-    estimates: list[EstimateJson]
+    estimates: list[MeasureEstimate]
     notes: list[str]
 
 

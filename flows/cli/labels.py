@@ -6,6 +6,7 @@ from textwrap import fill
 import click
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.printed import printed
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
@@ -13,7 +14,6 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
 from assay.flows.weighted.sample import exported, read_sample
 from assay.tasks.report import write_files
-from assay.tasks.report.machine import estimate_json
 from assay.tasks.weighted.export import FORMATS, format_for
 
 
@@ -94,7 +94,7 @@ def estimate_command(
     if as_json:
         told: EstimatedJson = {
             "evaluation": name, "labels": len(found.rows), "rounds": len(found.folded.closed),
-            "revision": found.revision, "estimates": [estimate_json(row) for row in answer.rows],
+            "revision": found.revision, "estimates": [printed(row) for row in answer.rows],
             "notes": list(answer.notes),
         }
         print_json(told)

@@ -8,13 +8,14 @@ from textwrap import fill
 
 import click
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.report import EstimateRow, ReportData, comparison, price, sentences, wording
-from assay.tasks.report.data import ComparedSystems, of_what
+from assay.tasks.report import ReportData, comparison, price, sentences, wording
+from assay.tasks.report.data import ComparedSystems
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 
@@ -98,7 +99,7 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
 
 
-def estimate_line(row: EstimateRow) -> str:
+def estimate_line(row: MeasureEstimate) -> str:
     """A measure, its value, its interval, the wide one where it says more, and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
@@ -177,9 +178,7 @@ class ProgressDisplay:
     def round(self, known: RoundEstimate) -> None:
         """Print a line about the round that has closed."""
         e = known.estimates[0]
-        of = of_what(e.system, e.versus, e.of_class)
-        name = (f"{e.measure} of {of}" if of else e.measure) + ("" if e.at is None else f" at {e.at:g}")
-        said = f"{name} {wording.in_short(e.value, e.lower, e.upper)}"
+        said = f"{e.what} {wording.in_short(e.value, e.lower, e.upper)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
         self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
 

@@ -14,7 +14,7 @@ from assay.evalcore.annotators.checking import answers_by_draw, surprising_answe
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
 from assay.evalcore.evaluation.rounds import (
     Segments,
@@ -54,7 +54,7 @@ from assay.tasks.ledger.beginning import RecordedSpec, read_identity, read_spec
 from assay.tasks.ledger.ending import Extension, extensions_before, read_extensions
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import Ends, RoundEstimate, Sensitivity
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.labels import ClosedRound, Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -134,35 +134,35 @@ class Statistics:
             positives=positives,
             undecided=state.undecided,
             exhausted=state.exhausted,
-            estimates=tuple(estimates(question, state)),
+            estimates=self._of_pool(state, as_if),
             segments=estimates_by_segment(
                 question, state, [one.labelled(segments) for one in closed] if segments else (), segments
             ),
             joint=reported_region(question, state),
             systems=tuple(system_estimates(question, state)),
             unanswered=state.nonresponse.unanswered,
-            sensitivity=self._sensitivity(as_if),
             counts=labelled if positives is None else (),
             leading=leading_numbers(question),
             outcomes_seen=outcomes_seen(question, state),
         )
 
-    def _sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
-        """Each number if all undecided items were decided alike; nothing without `as_if`."""
+    def _of_pool(self, state: State, as_if: AsIf) -> tuple[MeasureEstimate, ...]:
+        """The estimates of the whole pool, each with what undecided items could change."""
+        found = estimates(self.question, state)
         if as_if is None:
-            return ()
-        by_way = zip(*(estimates(self.question, state) for state in as_if), strict=True)
-        found = [(several[0].measure, [_ends(one) for one in several]) for several in by_way]
-        if self.classes_stand_equal and self.kind.counted is None:
-            ways = list(self.kind.decided_alike)
-            return tuple(
-                Sensitivity(measure=measure, if_all=dict(zip(ways, ends, strict=True)))
-                for measure, ends in found
-            )
+            return tuple(found)
+        by_way = zip(*(estimates(self.question, one) for one in as_if), strict=True)
         return tuple(
-            Sensitivity(measure=measure, all_negative=negative, all_positive=positive)
-            for measure, (negative, positive) in found
+            replace(row, undecided=self._decided_alike(state, [one.ends for one in several]))
+            for row, several in zip(found, by_way, strict=True)
         )
+
+    def _decided_alike(self, state: State, ends: Sequence[Ends]) -> Undecided:
+        if self.classes_stand_equal and self.kind.counted is None:
+            by_way = dict(zip(self.kind.decided_alike, ends, strict=True))
+            return Undecided(items=state.undecided, if_all=by_way)
+        negative, positive = ends
+        return Undecided(items=state.undecided, all_negative=negative, all_positive=positive)
 
     def sample(self, state: State, closed: Sequence[ClosedRound]) -> WeightedSample:
         """The labelled items of these rounds, of which there is one at least, with their weights.
@@ -227,10 +227,6 @@ def probability_kind(drawn: RoundPlan) -> str:
     if drawn.census:
         return "census"
     return "per draw" if drawn.design.replacement else "inclusion"
-
-
-def _ends(estimate: MeasureEstimate) -> Ends:
-    return Ends(value=estimate.value, lower=estimate.lower, upper=estimate.upper)
 
 
 def statistics_of(

@@ -18,7 +18,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.report.data import Moved, of_what
+from assay.tasks.report.data import Moved
 
 # The estimates that count now: those of the newest revision, and how they moved.
 
@@ -37,7 +37,7 @@ def estimates_moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple
         return ()
     return tuple(
         Moved(
-            measure=b.measure, of=of_what(b.system, b.versus, b.of_class), value_before=b.value,
+            measure=b.measure, of=b.of, value_before=b.value,
             value=a.value, lower_before=b.lower, lower=a.lower, upper_before=b.upper, upper=a.upper,
         )
         for b, a in zip(before.estimates, after.estimates, strict=True)

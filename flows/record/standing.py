@@ -2,25 +2,23 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import chain, repeat
 from typing import Any, Literal
 
-from assay.evalcore.evaluation.estimates import share_of_one_label
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.labels_needed import Outlook
+from assay.evalcore.printed import printed
 from assay.flows.record.opened import Opened
 from assay.flows.record.reported import Reissued, estimates_moved, reissued_at
 from assay.tasks.ledger.checkpoints import last_checkpoint
 from assay.tasks.ledger.ending import Ending, read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, Sensitivity, read_estimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.report import EstimateRow
-from assay.tasks.report.data import ExtensionRow, Moved, Undecided
+from assay.tasks.report.data import ExtensionRow, Moved
 from assay.tasks.report.forecast import outlook_json
 from assay.tasks.report.machine import (
-    estimate_json,
     extensions_part,
     joint_part,
     known_before_part,
@@ -97,9 +95,9 @@ class Standing:
         """Why it stopped, or None."""
         return self.ending.stopped_by if self.ending else None
 
-    def rows(self) -> list[EstimateRow]:
+    def rows(self) -> list[MeasureEstimate]:
         """The estimates, first measure first."""
-        return estimate_rows(self.known, self.revision) if self.known else []
+        return list(self.known.rows) if self.known else []
 
     def to_json(self) -> StandingJson:
         """The contract's object."""
@@ -112,7 +110,7 @@ class Standing:
             "labels": self.labels,
             "rounds": self.rounds,
             "revision": self.revision,
-            "estimates": [estimate_json(row) for row in self.rows()],
+            "estimates": [printed(row) for row in self.rows()],
             "method": self.method,
             "method_reason": self.why_method,
             "forecast": None if self.forecast is None else outlook_json(self.forecast),
@@ -129,33 +127,6 @@ class Standing:
         if self.state != "finished":
             return 5
         return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]
-
-
-def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
-    """The estimates of a round as rows of a report: of the whole pool, of further systems, by segment."""
-    return [
-        EstimateRow(
-            measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
-            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
-            price_tag=e.price_tag, system=e.system, revision=revision,
-            undecided=_undecided(known, bounds),
-            nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus, at=e.at,
-            comparison=e.comparison, one_label=share_of_one_label(e), curve=e.curve, band=e.band,
-        )
-        for e, bounds in zip(
-            (*known.estimates, *known.systems, *known.segments),
-            chain(known.sensitivity, repeat(None)), strict=False,
-        )
-    ]
-
-
-def _undecided(known: RoundEstimate, bounds: Sensitivity | None) -> Undecided | None:
-    if bounds is None:
-        return None
-    return Undecided(
-        items=known.undecided, all_negative=bounds.all_negative, all_positive=bounds.all_positive,
-        if_all=bounds.if_all,
-    )
 
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:

@@ -11,7 +11,7 @@ from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
-from assay.flows.record.standing import Standing, estimate_rows, read_history
+from assay.flows.record.standing import Standing, read_history
 from assay.flows.report.labelled import (
     errors_found,
     labelled_items,
@@ -165,7 +165,7 @@ def _systems(opened: Opened) -> ComparedSystems | None:
 def _round(known: RoundEstimate) -> RoundRow:
     return RoundRow(
         round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
-        estimates=estimate_rows(known),
+        estimates=known.rows,
     )
 
 

@@ -149,7 +149,12 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
 def revised_estimate(opened: Opened, folded: Fold, revision: Revision) -> RoundEstimate:
     """The estimates after the last round a revision covers, with its labels: computed, not read."""
     statistics = opened.as_of(revision.rounds).statistics
-    return revised_fold(opened, folded, revision).estimate(statistics, opened.segments)
+    found = revised_fold(opened, folded, revision).estimate(statistics, opened.segments)
+    estimates, systems, segments = (
+        tuple(replace(one, revision=revision.number) for one in several)
+        for several in (found.estimates, found.systems, found.segments)
+    )
+    return replace(found, estimates=estimates, systems=systems, segments=segments)
 
 
 def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> AnnotatorQuality | None:

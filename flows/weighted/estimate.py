@@ -19,7 +19,6 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.replay.records import measure_of_two_classes
-from assay.tasks.report.data import EstimateRow
 from assay.tasks.spec.measures import named_measure
 from assay.tasks.spec.strict_yaml import shortened
 from assay.tasks.weighted.columns import column_as_texts, files_written_since, predictions_of_column
@@ -48,7 +47,7 @@ class NewQuestion:
 class NewAnswer:
     """Its estimates, and what is said beside them."""
 
-    rows: Sequence[EstimateRow]
+    rows: Sequence[MeasureEstimate]
     notes: Sequence[str] = ()
 
 
@@ -69,7 +68,7 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     of = Labelled(items=_items(opened, found, asked), among=equal_to(
         *_segment(opened, found, asked.segment), n=len(found.rows)
     ))
-    rows: list[EstimateRow] = []
+    rows: list[MeasureEstimate] = []
     # where systems are compared, the pool's own predictions are those of the baseline
     system = asked.system or next(iter(opened.spec.pool.compared), None)
     for measure in measures:
@@ -202,13 +201,9 @@ def _withheld(e: MeasureEstimate, reason: str) -> MeasureEstimate:
     )
 
 
-def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEstimate) -> EstimateRow:
-    return EstimateRow(
-        measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
-        interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, revision=found.revision,
-        system=system, class_name=e.of_class, at=asked.threshold,
-        segment=None if asked.segment is None else "=".join(asked.segment),
-    )
+def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEstimate) -> MeasureEstimate:
+    segment = None if asked.segment is None else "=".join(asked.segment)
+    return replace(e, revision=found.revision, system=system, at=asked.threshold, segment=segment)
 
 
 def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:

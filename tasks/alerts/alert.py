@@ -12,8 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.ledger import layout
-from assay.tasks.report import EstimateRow, wording
+from assay.tasks.report import wording
 from assay.tasks.report.history import words
 from assay.tasks.report.history.words import PlaceNews
 from assay.tasks.spec.alerts import KINDS, SEVERITIES, Kind, Severity
@@ -67,7 +68,7 @@ class MeasureReading:
     """A measure at one moment."""
 
     when: str           # "round 4", "the window of 2026-11-20"
-    row: EstimateRow
+    row: MeasureEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +143,12 @@ def _moved(now: MeasureReading, before: MeasureReading | None, then: str = "") -
     return [*lines, f"It rests on {wording.plural(now.row.labels, 'label', 'labels')}."]
 
 
-def _name(row: EstimateRow) -> str:
+def _name(row: MeasureEstimate) -> str:
     of = f" of {row.of}" if row.of else ""
     return wording.measure_name(row.measure) + of + (f" in {row.segment}" if row.segment else "")
 
 
-def _short(row: EstimateRow) -> str:
+def _short(row: MeasureEstimate) -> str:
     if row.value is None:
         return "undefined"
     if row.interval == "exact":

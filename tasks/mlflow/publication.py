@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
-from assay.tasks.report import EstimateRow
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_ -]")
 _LONGEST, _DIGEST = 40, 8    # of one part
 
 
-def metric_name(row: EstimateRow) -> str:
+def metric_name(row: MeasureEstimate) -> str:
     """`assay/f1`, `assay/recall.class.cat`, `assay/f1.system.new.minus.old`, `assay/f1.segment.…`."""
     parts = [allowed_name(row.measure)]
     if row.curve is not None and row.curve != row.measure:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.evalcore.errors import AssayError
-from assay.tasks.report.data import BadReport, EstimateRow, PoolSummary, ReportData, RoundRow
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.tasks.report.data import BadReport, PoolSummary, ReportData, RoundRow
 from assay.tasks.report.machine import contract, report_json, report_parquet
 
 __all__ = [
     "BadReport",
-    "EstimateRow",
+    "MeasureEstimate",
     "PoolSummary",
     "ReportData",
     "ReportFiles",

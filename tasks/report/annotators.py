@@ -11,8 +11,8 @@ from assay.evalcore.annotators.agreement import Agreement, Spread
 from assay.evalcore.annotators.correction import Corrected
 from assay.evalcore.annotators.people import AskedAgain, Person, RateInterval
 from assay.evalcore.annotators.quality import AnnotatorQuality
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import wording
-from assay.tasks.report.data import EstimateRow
 
 _STATISTICS = {
     "fleiss-kappa": "Fleiss’ κ, all",
@@ -72,7 +72,7 @@ class AnnotatorsSection:
     estimates: tuple[CorrectedLine, ...]
 
 
-def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[EstimateRow]) -> AnnotatorsSection:
+def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[MeasureEstimate]) -> AnnotatorsSection:
     """The section in words; estimates: the naive ones."""
     correction = quality.correction
     newest = max((row.revision for row in estimates), default=0)
@@ -148,7 +148,7 @@ def _agreement(a: Agreement) -> AgreementLine:
     )
 
 
-def _corrected(corrected: Corrected, naive: EstimateRow | None) -> CorrectedLine:
+def _corrected(corrected: Corrected, naive: MeasureEstimate | None) -> CorrectedLine:
     return CorrectedLine(
         name=wording.measure_name(corrected.measure),
         naive="–" if naive is None else wording.value_or_reason(naive),

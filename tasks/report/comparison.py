@@ -5,14 +5,14 @@ systems none is called better by chance more often than the confidence says.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from assay.evalcore.evaluation.estimate import Comparison
+from assay.evalcore.evaluation.estimate import Comparison, MeasureEstimate
+from assay.evalcore.printed import printed
 from assay.tasks.report import wording
-from assay.tasks.report.data import ComparedSystems, EstimateRow, ReportData, of_what
-from assay.tasks.report.machine import estimate_json
+from assay.tasks.report.data import ComparedSystems, ReportData
 from assay.tasks.report.printed import ComparedJson
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened_name
 
@@ -30,7 +30,9 @@ class PairTable:
     rows: Sequence[tuple[str, Sequence[str]]]   # system -> a cell for each system
 
 
-def pair_table(systems: Sequence[str], found: Sequence[tuple[EstimateRow, Comparison]]) -> PairTable | None:
+def pair_table(
+    systems: Sequence[str], found: Sequence[tuple[MeasureEstimate, Comparison]]
+) -> PairTable | None:
     """None where the measure has several numbers, which do not fit into one cell."""
     if any(row.class_name is not None for row, _ in found):
         return None
@@ -43,7 +45,7 @@ def pair_table(systems: Sequence[str], found: Sequence[tuple[EstimateRow, Compar
     )
 
 
-def pairs_in_words(found: Sequence[tuple[EstimateRow, Comparison]]) -> str:
+def pairs_in_words(found: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """`Of 66 pairs compared by F1, 40 are decided and 26 are open. a is better than 9 others, ...`"""
     open_ones = sum(c.verdict == "open" for _, c in found)
     decided, name = len(found) - open_ones, wording.measure_name(found[0][0].measure)
@@ -62,7 +64,7 @@ def pairs_in_words(found: Sequence[tuple[EstimateRow, Comparison]]) -> str:
     return " ".join(said)
 
 
-def _pair_cell(row: EstimateRow, verdict: str, sign: int) -> str:
+def _pair_cell(row: MeasureEstimate, verdict: str, sign: int) -> str:
     if row.value is None:
         return "undefined"
     return f"{wording.number(sign * row.value, wording.digits_for(row))} {verdict}"
@@ -104,30 +106,30 @@ class ComparisonSection:
     by_segment: Sequence[ComparisonLine]
 
 
-def levels_of(rows: Sequence[EstimateRow]) -> list[EstimateRow]:
+def levels_of(rows: Sequence[MeasureEstimate]) -> list[MeasureEstimate]:
     """The estimates of single systems, of the whole pool."""
     return [row for row in rows if row.segment is None and row.comparison is None]
 
 
-def differences_of(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
+def differences_of(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimate, Comparison]]:
     """The differences between systems, of the whole pool, with what they say."""
     return [(row, row.comparison) for row in rows if row.segment is None and row.comparison is not None]
 
 
-def differences_by_segment(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
+def differences_by_segment(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimate, Comparison]]:
     """The same in each segment."""
     return [
         (row, row.comparison) for row in rows if row.segment is not None and row.comparison is not None
     ]
 
 
-def first_differences(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
+def first_differences(rows: Sequence[MeasureEstimate]) -> list[tuple[MeasureEstimate, Comparison]]:
     """The differences of the first measure: what the comparison is judged by."""
     found = differences_of(rows)
     return [(row, c) for row, c in found if row.measure == found[0][0].measure]
 
 
-def decided(rows: Sequence[EstimateRow]) -> bool:
+def decided(rows: Sequence[MeasureEstimate]) -> bool:
     """Whether every difference of the first measure has a verdict."""
     return all(c.verdict != "open" for _, c in first_differences(rows))
 
@@ -176,7 +178,7 @@ def verdict_of_all(data: ReportData) -> tuple[str, str] | None:
 _ONE_SIDE = ("better", "worse", "different")
 
 
-def verdict_in_words(row: EstimateRow, c: Comparison) -> str:
+def verdict_in_words(row: MeasureEstimate, c: Comparison) -> str:
     """`v2 is better than v1: F1 is higher by 0.043 (0.010 to 0.076).`"""
     name, at = wording.measure_name(row.measure), f" for {row.class_name}" if row.class_name else ""
     name += at
@@ -232,12 +234,12 @@ def comparison_section(data: ReportData) -> ComparisonSection | None:
     )
 
 
-def comparison_line(row: EstimateRow, c: Comparison) -> ComparisonLine:
+def comparison_line(row: MeasureEstimate, c: Comparison) -> ComparisonLine:
     """One line of the table."""
     more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),
-        of=of_what(row.system, None, row.class_name) if row.segment is None else row.of,
+        of=replace(row, versus=None).of if row.segment is None else row.of,
         segment=row.segment or "",
         undefined=row.undefined_reason,
         value=wording.value_or_reason(row),
@@ -248,7 +250,7 @@ def comparison_line(row: EstimateRow, c: Comparison) -> ComparisonLine:
     )
 
 
-def difference_in_words(row: EstimateRow, c: Comparison) -> str:
+def difference_in_words(row: MeasureEstimate, c: Comparison) -> str:
     """The line for a terminal, after the measure and the systems."""
     line = comparison_line(row, c)
     if line.undefined:
@@ -283,13 +285,13 @@ def comparison_json(data: ReportData, systems: ComparedSystems) -> ComparedJson:
         "differing": dict(systems.differing),
         "pairs": "all" if systems.all_pairs else "baseline",
         "decided": decided(data.estimates),
-        "estimates": [estimate_json(row) for row in levels_of(data.estimates)],
-        "differences": [estimate_json(row) for row, _ in differences_of(data.estimates)],
-        "by_segment": [estimate_json(row) for row in data.estimates if row.segment is not None],
+        "estimates": [printed(row) for row in levels_of(data.estimates)],
+        "differences": [printed(row) for row, _ in differences_of(data.estimates)],
+        "by_segment": [printed(row) for row in data.estimates if row.segment is not None],
     }
 
 
-def _in_numbers(found: Sequence[tuple[EstimateRow, Comparison]]) -> str:
+def _in_numbers(found: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """`Of 13 systems, 2 are better than v1 by F1, 3 are worse and 8 are open: a, b are better.`"""
     row = found[0][0]
     by_verdict = {word: [r.of for r, c in found if c.verdict == word] for word in _WORDS}
@@ -305,7 +307,7 @@ def _in_numbers(found: Sequence[tuple[EstimateRow, Comparison]]) -> str:
     )
 
 
-def _ends(row: EstimateRow, c: Comparison) -> str:
+def _ends(row: MeasureEstimate, c: Comparison) -> str:
     """The simultaneous interval of the size of a difference, in brackets."""
     if c.lower is None or c.upper is None or c.lower == c.upper:
         return ""
@@ -319,7 +321,8 @@ _LONGEST = 24   # characters of a name
 
 
 def forest_figure(
-    levels: Sequence[EstimateRow], differences: Sequence[tuple[EstimateRow, Comparison]], baseline: str
+    levels: Sequence[MeasureEstimate], differences: Sequence[tuple[MeasureEstimate, Comparison]],
+    baseline: str,
 ) -> Picture:
     """Two panels: every system, and every difference; a thin line is the simultaneous interval."""
     height = 1.1 + 0.28 * max(len(levels), len(differences))
@@ -330,8 +333,8 @@ def forest_figure(
 
 
 def _draw_forest(
-    levels: Sequence[EstimateRow], differences: Sequence[tuple[EstimateRow, Comparison]], baseline: str,
-    figure: Any,
+    levels: Sequence[MeasureEstimate], differences: Sequence[tuple[MeasureEstimate, Comparison]],
+    baseline: str, figure: Any,
 ) -> None:
     left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     name = wording.measure_name(levels[0].measure)
@@ -346,7 +349,7 @@ def _draw_forest(
     right.set_xlabel(f"{name}, minus that of {shortened_name(baseline, _LONGEST)}")
 
 
-def _forest_panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) -> None:
+def _forest_panel(ax: Any, rows: Sequence[MeasureEstimate], names: Sequence[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for y, row in enumerate(rows):
@@ -360,12 +363,12 @@ def _forest_panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) ->
     ax.grid(axis="x")
 
 
-def _forest_name(row: EstimateRow) -> str:
+def _forest_name(row: MeasureEstimate) -> str:
     parts = [shortened_name(part, _LONGEST) for part in (row.system, row.class_name) if part]
     return ", ".join(parts)
 
 
-def _forest_in_words(differences: Sequence[tuple[EstimateRow, Comparison]]) -> str:
+def _forest_in_words(differences: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """The figure in words."""
     told = "; ".join(
         f"{row.of} {wording.in_short(row.value, row.lower, row.upper)}" for row, _ in differences

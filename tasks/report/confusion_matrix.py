@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.types import Floats
 from assay.tasks.report import wording
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 from assay.tasks.report.rendering import Picture, is_narrow, picture, shortened_name
 
 MATRIX = "confusion_matrix"
@@ -47,7 +48,7 @@ def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
     )
 
 
-def _number(row: EstimateRow) -> str:
+def _number(row: MeasureEstimate) -> str:
     return wording.in_short(row.value, row.lower, row.upper)
 
 

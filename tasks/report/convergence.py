@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import wording
 from assay.tasks.report.confusion_matrix import MATRIX
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, TRUTH, Picture, is_narrow, picture, shortened_name
 
 _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
 
 
-def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
+def whole_pool_rows(data: ReportData) -> list[MeasureEstimate]:
     """The current estimates of the whole pool, by measure, system and class; no matrix, and no curve."""
     return [
         row for row in data.estimates
@@ -21,12 +22,12 @@ def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
     ]
 
 
-def estimate_against_labels(data: ReportData, of: EstimateRow) -> Picture:
+def estimate_against_labels(data: ReportData, of: MeasureEstimate) -> Picture:
     """One estimate against labels: the line, its interval as a band, limit and truth where known."""
     return picture(partial(_single, data, of), (7.2, 3.5), _told(data, [of]))
 
 
-def small_multiples(data: ReportData, of: Sequence[EstimateRow]) -> Picture:
+def small_multiples(data: ReportData, of: Sequence[MeasureEstimate]) -> Picture:
     """The same for several estimates, side by side, three to a row; two on a phone."""
     return picture(
         partial(_several, data, of), (7.2, 2.05 * -(-len(of) // 3)), _told(data, of), style={"font.size": 8},
@@ -34,7 +35,7 @@ def small_multiples(data: ReportData, of: Sequence[EstimateRow]) -> Picture:
     )
 
 
-def _single(data: ReportData, of: EstimateRow, figure: Any) -> None:
+def _single(data: ReportData, of: MeasureEstimate, figure: Any) -> None:
     ax = figure.subplots()
     _plot(ax, data, of, detailed=True)
     ax.set_xlabel("items labelled")
@@ -45,7 +46,7 @@ def _single(data: ReportData, of: EstimateRow, figure: Any) -> None:
     )
 
 
-def _several(data: ReportData, of: Sequence[EstimateRow], figure: Any) -> None:
+def _several(data: ReportData, of: Sequence[MeasureEstimate], figure: Any) -> None:
     across = 2 if is_narrow(figure) else 3
     axes = figure.subplots(-(-len(of) // across), across, squeeze=False).ravel()
     for ax, row in zip(axes, of, strict=False):
@@ -55,7 +56,7 @@ def _several(data: ReportData, of: Sequence[EstimateRow], figure: Any) -> None:
         ax.set_axis_off()
 
 
-def _plot(ax: Any, data: ReportData, of: EstimateRow, *, detailed: bool) -> None:
+def _plot(ax: Any, data: ReportData, of: MeasureEstimate, *, detailed: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     rows = _history_of(data, of)
@@ -82,7 +83,7 @@ def _plot(ax: Any, data: ReportData, of: EstimateRow, *, detailed: bool) -> None
     ax.grid(axis="y")
 
 
-def _interval(ax: Any, of: EstimateRow, rows: Sequence[EstimateRow]) -> None:
+def _interval(ax: Any, of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> None:
     ends = [(r.labels, r.lower, r.upper) for r in rows if r.lower is not None and r.upper is not None]
     ax.fill_between(
         [labels for labels, _, _ in ends], [lower for _, lower, _ in ends], [upper for _, _, upper in ends],
@@ -93,7 +94,7 @@ def _interval(ax: Any, of: EstimateRow, rows: Sequence[EstimateRow]) -> None:
         ax.plot([labels] * 2, [lower, upper], color=BAND, linewidth=6, solid_capstyle="butt")
 
 
-def _lines(ax: Any, data: ReportData, of: EstimateRow) -> None:
+def _lines(ax: Any, data: ReportData, of: MeasureEstimate) -> None:
     """The true value and the limits, where they are known."""
     truth = (data.truth or {}).get(of.measure)
     if truth is not None:
@@ -106,13 +107,13 @@ def _lines(ax: Any, data: ReportData, of: EstimateRow) -> None:
         )
 
 
-def _limits(data: ReportData, of: EstimateRow) -> list[float]:
+def _limits(data: ReportData, of: MeasureEstimate) -> list[float]:
     """Those of the first estimate; the others have none."""
     edges = (data.limit_min, data.limit_max) if of is data.estimates[0] else ()
     return [edge for edge in edges if edge is not None]
 
 
-def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tuple[float, float]:
+def _range(data: ReportData, of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> tuple[float, float]:
     """The smallest range that shows the whole interval, with a margin, within the measure's bounds."""
     lowest, highest = wording.measure_bounds(of.measure, data.outcome)
     if of.versus:
@@ -131,17 +132,17 @@ def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tu
     return max(low - air, lowest - beyond), min(high + air, highest + beyond)
 
 
-def _title(row: EstimateRow) -> str:
+def _title(row: MeasureEstimate) -> str:
     """Measure, and system and class where there are several."""
     return ", ".join(part for part in (wording.measure_name(row.measure), row.of) if part) + row.place
 
 
-def _history_of(data: ReportData, of: EstimateRow) -> list[EstimateRow]:
+def _history_of(data: ReportData, of: MeasureEstimate) -> list[MeasureEstimate]:
     """What was known about one estimate after every round, oldest first."""
     return [row for past in rounds_and_reissue(data) for row in past.estimates if row.same(of)]
 
 
-def _told(data: ReportData, rows: Sequence[EstimateRow]) -> str:
+def _told(data: ReportData, rows: Sequence[MeasureEstimate]) -> str:
     """The figure in words."""
     told = [f"Estimate and interval against labels: {'; '.join(_title(row) for row in rows)}."]
     for row in rows:

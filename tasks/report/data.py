@@ -5,7 +5,7 @@ Times are whatever strings the caller passes; no clock is read.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
@@ -13,14 +13,12 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.evalcore.evaluation.estimate import Band, Comparison, PriceTag
-from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
-from assay.tasks.ledger.rounds.estimate import Ends
 
 StateName = Literal["waiting", "open", "finished"]
 
@@ -29,83 +27,22 @@ class BadReport(AssayError):
     """A report was asked for from values that contradict themselves; the message names the estimate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undecided:
-    """Items people could not decide, and an estimate if all of them were decided alike."""
-
-    items: int
-    all_negative: Ends | None = None
-    all_positive: Ends | None = None
-    if_all: Mapping[str, Ends] = field(default_factory=dict)   # outcome -> the estimate, of other labels
-
-    def to_json(self) -> Any:
-        """What is there, as the contract has it."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimateRow:
-    """One estimate, as the contract JSON has it (`class_name` is its "class").
+def checked(row: MeasureEstimate) -> MeasureEstimate:
+    """The estimate, which can be shown.
 
     Raises BadReport for a number that is not finite, a value outside its interval, or a missing value
     without a reason: an undefined measure is said to be undefined, never printed as NaN.
     """
-
-    measure: str
-    value: float | None
-    lower: float | None
-    upper: float | None
-    confidence: float
-    interval: str                       #: the kind of interval
-    labels: int
-    undefined_reason: str | None = None
-    revision: int = 0
-    system: str | None = None
-    class_name: str | None = None
-    versus: str | None = None                   #: the system it is compared with, for a difference
-    at: float | None = None                     #: the threshold of the system, for a curve
-    curve: str | None = None                    #: the curve that it is a point of
-    band: Band | None = None                    #: of a point of a curve
-    segment: str | None = None
-    price_tag: PriceTag | None = None           #: None for a segment or a further system
-    undecided: Undecided | None = None
-    nonresponse: ResponseRate | None = None     #: where rounds were closed with gaps
-    comparison: Comparison | None = None        #: what a difference says of its systems
-    one_label: float | None = None              #: the share of one label in the variance, above half
-
-    def __post_init__(self) -> None:
-        where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")
-        for name in ("value", "lower", "upper", "confidence"):
-            number = getattr(self, name)
-            if number is not None and not isfinite(number):
-                raise BadReport(f"{where}: {name} is {number}; what is unknown is passed as None")
-        if (self.value is None) != bool(self.undefined_reason):
-            raise BadReport(f"{where}: needs a value or an undefined_reason, and not both")
-        if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise BadReport(f"{where}: its interval ends ({self.upper}) before it begins ({self.lower})")
-
-    @property
-    def of(self) -> str:
-        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions."""
-        return of_what(self.system, self.versus, self.class_name)
-
-    @property
-    def place(self) -> str:
-        """` at 0.5` for a point of a curve; else empty."""
-        return "" if self.at is None else f" at {self.at:g}"
-
-    @property
-    def what(self) -> str:
-        """`f1`, `recall of cat`, `f1 of v2 minus v1`, `precision at 0.5`."""
-        return (f"{self.measure} of {self.of}" if self.of else self.measure) + self.place
-
-    def same(self, other: "EstimateRow") -> bool:
-        """Whether both estimate the same thing, each perhaps from other labels."""
-        mine, theirs = (
-            (row.measure, row.system, row.versus, row.class_name, row.at, row.curve, row.segment)
-            for row in (self, other)
-        )
-        return mine == theirs
+    where = f"estimate of {row.title}"
+    for name in ("value", "lower", "upper", "confidence"):
+        number = getattr(row, name)
+        if number is not None and not isfinite(number):
+            raise BadReport(f"{where}: {name} is {number}; what is unknown is passed as None")
+    if (row.value is None) != bool(row.undefined_reason):
+        raise BadReport(f"{where}: needs a value or an undefined_reason, and not both")
+    if row.lower is not None and row.upper is not None and row.lower > row.upper:
+        raise BadReport(f"{where}: its interval ends ({row.upper}) before it begins ({row.lower})")
+    return row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +54,6 @@ class ComparedSystems:
     differing: Mapping[str, int]                # other -> items of the pool that it predicts otherwise
     positive: str | None = None                 # the class that measures count, of two
     all_pairs: bool = False                     # every two systems are compared
-
-
-def of_what(system: str | None, versus: str | None, class_name: str | None) -> str:
-    """What an estimate is of, in words."""
-    whose = f"{system} minus {versus}" if versus else system
-    return ", ".join(part for part in (whose, class_name) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +93,7 @@ class RoundRow:
     round: int
     asked: int                          # items newly asked in this round
     labels: int                         # distinct items labelled so far
-    estimates: Sequence[EstimateRow]
+    estimates: Sequence[MeasureEstimate]
     positives: int | None = None        # labelled items of the positive class so far
 
 
@@ -182,7 +113,7 @@ class ReportData:
 
     evaluation: str
     state: StateName
-    estimates: Sequence[EstimateRow]             # newest revision; segments after the rows of the whole pool
+    estimates: Sequence[MeasureEstimate]         # newest revision; segments after the rows of the whole pool
     labels: int
     rounds: int
     pool: PoolSummary
@@ -240,3 +171,5 @@ class ReportData:
     def __post_init__(self) -> None:
         if not self.estimates:
             raise BadReport(f"evaluation {self.evaluation!r} has no estimates to report")
+        for row in self.estimates:
+            checked(row)

@@ -7,29 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.record import plain
-from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, RoundRow
+from assay.tasks.report.data import ExtensionRow, Moved, ReportData, RoundRow
 from assay.tasks.report.printed import (
-    EstimateJson,
     EvaluationJson,
     ExtensionPart,
     JointPart,
     KnownBeforePart,
     OutcomesPart,
-    PriceJson,
     RevisionPart,
     RoundJson,
 )
-
-NOT_EXCLUDED = (
-    "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
-    "wide_lower", "wide_upper", "wide_announced",
-)
-_WITHOUT_PRICE = {
-    (True, False): "for a segment", (True, True): "for a segment", (False, True): "for a further system",
-    (False, False): "with other labels than a positive and a negative class",
-}
 
 
 def contract(data: ReportData) -> EvaluationJson:
@@ -48,7 +38,7 @@ def contract(data: ReportData) -> EvaluationJson:
         "labels": data.labels,
         "rounds": data.rounds,
         "revision": data.revision,
-        "estimates": [estimate_json(row) for row in data.estimates],
+        "estimates": [printed(row) for row in data.estimates],
         **known_before_part(data.known_before),
         **outcomes_part(data.outcomes),
         **joint_part(data.joint),
@@ -82,67 +72,6 @@ def extensions_part(extensions: Sequence[ExtensionRow]) -> ExtensionPart:
     """The contract's `extensions`: more labels that it was given after it had finished; or nothing."""
     told: Any = [asdict(one) for one in extensions]
     return {"extensions": told} if extensions else {}
-
-
-def estimate_json(row: EstimateRow) -> EstimateJson:
-    """One estimate of the contract.
-
-    `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early;
-    `comparison` only with the difference of two systems; `warning` only where one label makes more than half
-    of the variance; `curve` and `band`, whose ends hold together along the curve, only with a point of one.
-    """
-    price = price_json(row)
-    told: EstimateJson = {
-        "measure": row.measure,
-        "system": row.system,
-        "versus": row.versus,
-        "class": row.class_name,
-        "at": row.at,
-        "segment": row.segment,
-        "value": row.value,
-        "undefined_reason": row.undefined_reason,
-        "lower": row.lower,
-        "upper": row.upper,
-        "confidence": row.confidence,
-        "interval": row.interval,
-        "labels": row.labels,
-        "revision": row.revision,
-        "random_labels": price["random_labels"],
-        "random_labels_reason": price["random_labels_reason"],
-        "not_excluded": price["not_excluded"],
-    }
-    if "model_check" in price:
-        told["model_check"] = price["model_check"]
-    if row.one_label is not None:
-        told["warning"] = {"share_of_one_label": row.one_label}
-    if row.curve is not None:
-        told["curve"] = row.curve
-    if row.undecided is not None:
-        told["undecided"] = row.undecided.to_json()
-    if row.nonresponse is not None:
-        told["nonresponse"] = plain(row.nonresponse)
-    if row.comparison is not None:
-        told["comparison"] = plain(row.comparison)
-    if row.band is not None:
-        told["band"] = plain(row.band)
-    return told
-
-
-def price_json(row: EstimateRow) -> PriceJson:
-    """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
-    tag = row.price_tag
-    if tag is None:
-        unknown = f"not computed {_WITHOUT_PRICE[bool(row.segment), bool(row.system)]}"
-        return {"random_labels": None, "random_labels_reason": unknown, "not_excluded": None}
-    excluded: Any = {name: getattr(tag, name) for name in NOT_EXCLUDED}
-    told: PriceJson = {
-        "random_labels": tag.random_labels,
-        "random_labels_reason": tag.random_labels_reason,
-        "not_excluded": None if tag.no_positive_found is None else excluded,
-    }
-    if tag.regime:
-        told["model_check"] = {"regime": tag.regime, "broken_chance": tag.broken_chance}
-    return told
 
 
 def _people(data: ReportData) -> JsonObject:
@@ -196,7 +125,7 @@ def report_json(data: ReportData) -> bytes:
             "round": past.round,
             "asked": past.asked,
             "labels": past.labels,
-            "estimates": [estimate_json(row) for row in past.estimates],
+            "estimates": [printed(row) for row in past.estimates],
         }
         for past in data.history
     ]
@@ -240,8 +169,8 @@ def parquet_of(several: Sequence[ReportData]) -> bytes:
     )
     rows = [
         {"evaluation": data.evaluation, "round": past.round}
-        | {name: value for name, value in estimate_json(row).items() if name in schema.names}
-        | {name: getattr(row.price_tag, name, None) for name in ("unlabelled_share", "unseen_bound")}
+        | {name: value for name, value in printed(row).items() if name in schema.names}
+        | {name: getattr(row.not_excluded, name, None) for name in ("unlabelled_share", "unseen_bound")}
         for data in several
         for past in rounds_and_reissue(data)
         for row in past.estimates

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import wording
 from assay.tasks.report.convergence import whole_pool_rows
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 from assay.tasks.report.rendering import BAND, INK, LIMIT, LINE, SOFT, Picture, is_narrow, picture
 
 
@@ -68,7 +69,7 @@ def _tags(data: ReportData) -> OutcomeSection | None:
     )
 
 
-def _cell(row: EstimateRow | None) -> str:
+def _cell(row: MeasureEstimate | None) -> str:
     return "–" if row is None else wording.in_short(row.value, row.lower, row.upper)
 
 
@@ -137,7 +138,7 @@ def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
 
 # Preferences: the shares of win, loss and tie as bars with their intervals.
 
-def share_bars(rows: Sequence[EstimateRow]) -> Picture:
+def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
     """A bar for each outcome."""
     told = "; ".join(
         f"{row.class_name}: {wording.in_short(row.value, row.lower, row.upper)}" for row in rows
@@ -145,7 +146,7 @@ def share_bars(rows: Sequence[EstimateRow]) -> Picture:
     return picture(partial(_draw_shares, rows), (6.4, 0.6 + 0.5 * len(rows)), f"Shares of the pool. {told}.")
 
 
-def _draw_shares(rows: Sequence[EstimateRow], figure: Any) -> None:
+def _draw_shares(rows: Sequence[MeasureEstimate], figure: Any) -> None:
     ax = figure.subplots()
     places = range(len(rows))
     ax.barh(places, [row.value or 0.0 for row in rows], height=0.6, color=BAND)

@@ -7,12 +7,13 @@ forbids scripts and requests besides, should an escape ever be missed.
 
 from functools import partial
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.confusion_matrix import confusion_matrix
 from assay.tasks.report.convergence import estimate_against_labels, small_multiples, whole_pool_rows
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 from assay.tasks.report.errors_found import errors_in_words
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
@@ -33,7 +34,7 @@ from assay.tasks.report.table_lines import (
 _MOST_MULTIPLES = 12   # measures that are drawn besides the first
 
 
-def _zero(row: EstimateRow) -> float | None:
+def _zero(row: MeasureEstimate) -> float | None:
     """What a difference is drawn against."""
     return None if row.versus is None else 0.0
 

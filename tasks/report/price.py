@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.recalibration.reporting import (
     AGREE,
     BROKEN_SCORE,
@@ -12,7 +13,6 @@ from assay.evalcore.recalibration.reporting import (
     NO_POSITIVE,
 )
 from assay.tasks.report import wording
-from assay.tasks.report.data import EstimateRow
 
 _REGIMES = {
     AGREE: "it agrees with an estimate that uses no model",
@@ -24,7 +24,7 @@ _REGIMES = {
 }
 
 
-def random_labels_in_words(row: EstimateRow) -> str:
+def random_labels_in_words(row: MeasureEstimate) -> str:
     """`about 11,000`, or why it cannot be said."""
     tag = row.price_tag
     if tag is None:
@@ -35,12 +35,12 @@ def random_labels_in_words(row: EstimateRow) -> str:
     return f"all {needed:,}" if row.interval == "exact" else f"about {two_figures(needed):,}"
 
 
-def unseen(row: EstimateRow) -> str:
+def unseen(row: MeasureEstimate) -> str:
     """How many positives may not have been found, or why that cannot be said."""
-    tag = row.price_tag
-    if tag is None:
+    if row.price_tag is None:
         return "not recorded"
-    if tag.no_positive_found is None:
+    tag = row.not_excluded
+    if tag is None:
         return "–"   # no class is the positive one
     bound, items = tag.unseen_bound, tag.unseen_items
     kind = "" if tag.no_positive_found else " predicted negative"
@@ -55,17 +55,17 @@ def unseen(row: EstimateRow) -> str:
     )
 
 
-def rests_on_model(row: EstimateRow) -> str:
+def rests_on_model(row: MeasureEstimate) -> str:
     """Share of the pool in cells where nobody labelled anything."""
-    tag = row.price_tag
-    if tag is None:
+    if row.price_tag is None:
         return "not recorded"
-    return "–" if tag.no_positive_found is None else wording.percent(round(tag.unlabelled_share, 3))
+    tag = row.not_excluded
+    return "–" if tag is None else wording.percent(round(tag.unlabelled_share, 3))
 
 
-def wide(row: EstimateRow) -> str | None:
+def wide(row: MeasureEstimate) -> str | None:
     """The interval under the wide contamination prior, or None where there is none."""
-    tag = row.price_tag
+    tag = row.not_excluded
     if tag is None or tag.wide_lower is None or tag.wide_upper is None:
         return None
     digits = wording.digits_for(row)
@@ -76,7 +76,7 @@ def wide(row: EstimateRow) -> str | None:
     return f"{lower} to {upper}"
 
 
-def wide_in_words(row: EstimateRow, positive: str) -> str | None:
+def wide_in_words(row: MeasureEstimate, positive: str) -> str | None:
     """`wide interval 0.332 to 0.979: ...`, or None where it says no more than the interval does."""
     ends = wide(row)
     if ends is None or ends == wording.interval(row):
@@ -86,15 +86,15 @@ def wide_in_words(row: EstimateRow, positive: str) -> str | None:
     return f"wide interval {ends}: it holds too if some “{positive}” items have scores like all others"
 
 
-def model_check(row: EstimateRow) -> str | None:
+def model_check(row: MeasureEstimate) -> str | None:
     """Which regime the method's model of the labels is in, or None where it has no such model."""
-    tag = row.price_tag
-    if tag is None or tag.regime is None:
+    check = row.price.model_check
+    if check is None:
         return None
-    said = _REGIMES[tag.regime]
-    if tag.regime != BROKEN_SCORE:
+    said = _REGIMES[check.regime]
+    if check.regime != BROKEN_SCORE:
         return said
-    chance = tag.broken_chance or 0.0
+    chance = check.broken_chance or 0.0
     return f"{said} (chance {wording.percent(min(round(chance, 2), 0.99))})"
 
 
@@ -103,7 +103,7 @@ def two_figures(n: int) -> int:
     return n if n < 100 else int(float(f"{n:.1e}"))
 
 
-def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str]:
+def price_lines(rows: list[MeasureEstimate], positive: str = "positive") -> list[str]:
     """For a terminal: what random sampling would have needed, then what the first estimate leaves open."""
     told = [row for row in rows if row.segment is None and row.price_tag]
     if not told:
@@ -115,20 +115,18 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
     return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]
 
 
-def open_lines(rows: Sequence[EstimateRow], positive: str = "positive") -> list[str]:
+def open_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
     """What the first estimate leaves open: what rests on the model alone, and what the labels cannot tell."""
     first = next((row for row in rows if row.segment is None and row.price_tag), None)
-    if first is None or first.price_tag is None or first.interval == "exact":
+    if first is None or first.not_excluded is None or first.interval == "exact":
         return []
-    if first.price_tag.no_positive_found is None:      # no class is the positive one
-        return []
-    hidden = first.price_tag.unseen_bound is not None
+    hidden = first.not_excluded.unseen_bound is not None
     lines = [
         f"{rests_on_model(first)} of the pool have scores of which nobody labelled an item: there "
         f"{first.measure} rests on the model alone"
         + (f"; “{positive}” items not found yet: {unseen(first)}" if hidden else "")
     ]
-    if first.price_tag.wide_announced:
+    if first.not_excluded.wide_announced:
         lines.append(
             f"if some “{positive}” items have scores like all others, {first.measure} may lie anywhere "
             f"from {wide(first)}: the labels cannot tell"

@@ -9,84 +9,12 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimate import Band, Comparison
-from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin
-from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report.data import ExtensionRow, Moved, StateName
-
-_OfClass = TypedDict("_OfClass", {"class": str | None})
-
-
-class NotExcludedJson(TypedDict):
-    """What the labels so far cannot exclude."""
-
-    no_positive_found: bool          # among all labels
-    unlabelled_share: float          # of the pool's items, in cells where nobody labelled anything
-    unseen_bound: int | None         # the most positives that are unseen by the draws alone
-    unseen_items: int                # unlabelled items that bound is about
-    unseen_bound_reason: str | None  # why there is no bound
-    wide_lower: float | None         # the interval if more positives hide than the method expects
-    wide_upper: float | None
-    wide_announced: bool | None      # whether it reaches further than the interval
-
-
-class ModelCheckJson(TypedDict):
-    """What a method with a model of the labels says of that model."""
-
-    regime: str                      # which of its estimates is used
-    broken_chance: float | None      # that the model does not hold
-
-
-class PriceJson(TypedDict):
-    """What random sampling would have needed, and what the labels cannot exclude."""
-
-    random_labels: int | None        # labels that random sampling would have needed for this interval
-    random_labels_reason: str | None  # why that is not known
-    not_excluded: NotExcludedJson | None  # null where there is no positive class, or in a segment
-    model_check: NotRequired[ModelCheckJson]  # only of methods with a model of the labels
-
-
-class WarningJson(TypedDict):
-    """What makes an estimate fragile."""
-
-    share_of_one_label: float        # of the variance
-
-
-class UndecidedJson(TypedDict):
-    """Items people could not decide, and the estimate if all of them were decided alike."""
-
-    items: int
-    all_negative: NotRequired[Ends]           # only of a positive and a negative class
-    all_positive: NotRequired[Ends]
-    if_all: NotRequired[dict[str, Ends]]      # only of other labels: outcome -> the estimate
-
-
-class EstimateJson(_OfClass, PriceJson):
-    """One estimate with its interval."""
-
-    measure: str                     # such as f1
-    system: str | None               # of further predictions in the pool; null: of the pool's own
-    versus: str | None               # the system it is compared with; the value is then a difference
-    at: float | None                 # the threshold, of a point of a curve or of another threshold
-    segment: str | None              # as column=value; null: the whole pool
-    value: float | None              # null where it is undefined, with a reason
-    undefined_reason: str | None     # why there is no value
-    lower: float | None              # end of the interval
-    upper: float | None              # end of the interval
-    confidence: float                # of the interval
-    interval: str                    # the kind of interval
-    labels: int                      # labelled items it rests on
-    revision: int                    # of the labels; 0: as the rounds were closed
-    warning: NotRequired[WarningJson]         # only where one label makes more than half of the variance
-    curve: NotRequired[str]                   # the curve that it is a point of
-    band: NotRequired[Band]                   # of a point of a curve: ends that hold along all of it
-    undecided: NotRequired[UndecidedJson]     # only where people could not decide some items
-    nonresponse: NotRequired[ResponseRate]    # only where rounds were closed early
-    comparison: NotRequired[Comparison]       # only of a difference between two systems
 
 
 class WaitingForJson(TypedDict):
@@ -160,7 +88,7 @@ class EvaluationJson(KnownBeforePart, OutcomesPart, JointPart, RevisionPart, Ext
     labels: int                      # labelled items
     rounds: int                      # closed
     revision: int                    # of the labels; 0: as the rounds were closed
-    estimates: list[EstimateJson]    # the first measure first; segments after the whole pool
+    estimates: list[MeasureEstimate]    # the first measure first; segments after the whole pool
 
 
 class ThresholdJson(TypedDict):
@@ -244,9 +172,9 @@ class ComparedJson(TypedDict):
     differing: dict[str, int]        # system -> items that it predicts otherwise than the baseline
     pairs: Literal["all", "baseline"]  # which differences there are
     decided: bool                    # every difference of the first measure
-    estimates: list[EstimateJson]    # of each system
-    differences: list[EstimateJson]
-    by_segment: list[EstimateJson]   # both in each segment, where the spec names any
+    estimates: list[MeasureEstimate]    # of each system
+    differences: list[MeasureEstimate]
+    by_segment: list[MeasureEstimate]   # both in each segment, where the spec names any
 
 
 class ErrorJson(TypedDict):
@@ -280,7 +208,7 @@ class RoundJson(TypedDict):
     round: int
     asked: int                       # newly
     labels: int                      # so far
-    estimates: list[EstimateJson]
+    estimates: list[MeasureEstimate]
 
 
 class ReportJson(EvaluationJson):

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.judges import ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin
 from assay.tasks.report import wording
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture
 
 _ACROSS = {"pr_curve": "recall", "roc_curve": "false_positive_rate"}   # of the panel without thresholds
@@ -34,15 +35,15 @@ class CurveSection:
 
 def curves(data: ReportData) -> list[CurveSection]:
     """Every curve that was asked for."""
-    found: dict[tuple[str, str | None], list[EstimateRow]] = {}
+    found: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
     for row in data.estimates:
         if row.curve is not None and row.segment is None:
             found.setdefault((row.curve, row.class_name), []).append(row)
     return [_curve(name, of or "", rows) for (name, of), rows in found.items()]
 
 
-def _curve(name: str, of: str, rows: Sequence[EstimateRow]) -> CurveSection:
-    by_measure: dict[str, list[EstimateRow]] = {}
+def _curve(name: str, of: str, rows: Sequence[MeasureEstimate]) -> CurveSection:
+    by_measure: dict[str, list[MeasureEstimate]] = {}
     for row in rows:
         by_measure.setdefault(row.measure, []).append(row)
     points = list(zip(*by_measure.values(), strict=True))
@@ -59,16 +60,16 @@ def _curve(name: str, of: str, rows: Sequence[EstimateRow]) -> CurveSection:
     )
 
 
-def _numbers(row: EstimateRow) -> tuple[str, str]:
+def _numbers(row: MeasureEstimate) -> tuple[str, str]:
     band = "–" if row.band is None else wording.ends_in_words(row.value, row.band.lower, row.band.upper)
     return wording.in_short(row.value, row.lower, row.upper), band
 
 
-def _threshold(row: EstimateRow) -> str:
+def _threshold(row: MeasureEstimate) -> str:
     return "–" if row.at is None else wording.plain_number(row.at)
 
 
-def _draw_curves(by_measure: dict[str, list[EstimateRow]], across: str, figure: Any) -> None:
+def _draw_curves(by_measure: dict[str, list[MeasureEstimate]], across: str, figure: Any) -> None:
     axes = figure.subplots(3, 1) if is_narrow(figure) else figure.subplots(1, 3)
     for ax, (measure, rows) in zip(axes, by_measure.items(), strict=False):
         at = [row.at for row in rows]
@@ -92,32 +93,32 @@ def _draw_curves(by_measure: dict[str, list[EstimateRow]], across: str, figure: 
     axes[2].grid()
 
 
-def _values(rows: Sequence[EstimateRow]) -> Floats:
+def _values(rows: Sequence[MeasureEstimate]) -> Floats:
     return np.array([np.nan if row.value is None else row.value for row in rows], np.float64)
 
 
-def _intervals(rows: Sequence[EstimateRow]) -> tuple[Floats, Floats]:
+def _intervals(rows: Sequence[MeasureEstimate]) -> tuple[Floats, Floats]:
     lower, upper = ([np.nan if x is None else x for x in ends] for ends in (
         [row.lower for row in rows], [row.upper for row in rows]
     ))
     return np.array(lower, np.float64), np.array(upper, np.float64)
 
 
-def _bands(rows: Sequence[EstimateRow]) -> tuple[Floats, Floats]:
+def _bands(rows: Sequence[MeasureEstimate]) -> tuple[Floats, Floats]:
     return (
         np.array([np.nan if row.band is None else row.band.lower for row in rows], np.float64),
         np.array([np.nan if row.band is None else row.band.upper for row in rows], np.float64),
     )
 
 
-def _reach(rows: Sequence[EstimateRow]) -> Floats:
+def _reach(rows: Sequence[MeasureEstimate]) -> Floats:
     """How far the intervals reach down and up, (2, L)."""
     lower, upper = _intervals(rows)
     value = _values(rows)
     return np.maximum(np.nan_to_num(np.stack([value - lower, upper - value])), 0.0)
 
 
-def _curves_in_words(names: Sequence[str], points: Sequence[Sequence[EstimateRow]]) -> str:
+def _curves_in_words(names: Sequence[str], points: Sequence[Sequence[MeasureEstimate]]) -> str:
     """The figure in words."""
     told = "; ".join(
         f"at {_threshold(point[0])} " + " and ".join(

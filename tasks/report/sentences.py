@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
-from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import comparison, price, wording
-from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, Undecided
+from assay.tasks.report.data import ExtensionRow, Moved, ReportData
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
@@ -31,7 +31,7 @@ def measure_meaning(name: str, data: ReportData) -> str:
     return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
 
-def named_row(row: EstimateRow) -> str:
+def named_row(row: MeasureEstimate) -> str:
     """`F1`; `F1 of v2 minus v1` for the difference of two systems."""
     name = wording.measure_name(row.measure)
     return (f"{name} of {row.of}" if row.of else name) + row.place
@@ -171,9 +171,9 @@ def headline(data: ReportData) -> str:
     )
 
 
-def in_a_line(row: EstimateRow) -> str:
+def in_a_line(row: MeasureEstimate) -> str:
     """`f1: 0.891, 95% interval 0.842 to 0.932; wide interval 0.6 to 0.94`."""
-    name = f"{row.what} in {row.segment}" if row.segment else row.what
+    name = row.title
     if row.lower is None or row.upper is None or row.interval == "exact":
         return f"{name}: {wording.value_or_reason(row)}{', exact' if row.interval == 'exact' else ''}"
     beside = price.wide(row)
@@ -183,11 +183,11 @@ def in_a_line(row: EstimateRow) -> str:
     )
 
 
-def warnings(rows: Sequence[EstimateRow]) -> list[str]:
+def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:
     """What to know before these estimates are used."""
     heavy = [
-        f"{wording.measure_name(row.measure)} ({wording.percent(round(row.one_label, 2))})"
-        for row in rows if row.one_label is not None
+        f"{wording.measure_name(row.measure)} ({wording.percent(round(row.warning.share_of_one_label, 2))})"
+        for row in rows if row.warning is not None
     ]
     few = [row for row in rows if _rests_on_few(row)]
     told = [_few_labels(few)] if few else []
@@ -202,13 +202,13 @@ def warnings(rows: Sequence[EstimateRow]) -> list[str]:
     ]
 
 
-def _rests_on_few(row: EstimateRow) -> bool:
+def _rests_on_few(row: MeasureEstimate) -> bool:
     return row.labels < MIN_LABELS and row.segment is None and row.lower is not None and row.interval not in (
         "exact", "none", "too few labels",
     )
 
 
-def _few_labels(rows: Sequence[EstimateRow]) -> str:
+def _few_labels(rows: Sequence[MeasureEstimate]) -> str:
     """What was measured: docs/explanation/concepts.md."""
     labels = wording.plural(min(row.labels for row in rows), "label", "labels")
     named = wording.percent(rows[0].confidence)
@@ -222,7 +222,7 @@ def _few_labels(rows: Sequence[EstimateRow]) -> str:
 
 
 def people_in_words(
-    rows: Sequence[EstimateRow], revision: int, items: int, moved: Sequence[Moved]
+    rows: Sequence[MeasureEstimate], revision: int, items: int, moved: Sequence[Moved]
 ) -> list[str]:
     """How changed, undecided and missing answers changed the estimates."""
     lines = []
@@ -261,7 +261,7 @@ def _moved(one: Moved) -> str:
     return f"{wording.measure_name(one.measure)}{of} from {before} to {now}"
 
 
-def _if_decided(row: EstimateRow, given: Undecided) -> str:
+def _if_decided(row: MeasureEstimate, given: Undecided) -> str:
     name = wording.measure_name(row.measure)
     if given.all_negative and given.all_positive:
         return f"{name} {_in_short(given.all_negative)}, or {_in_short(given.all_positive)}"

@@ -9,9 +9,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import render_report, sentences, wording
 from assay.tasks.report.convergence import estimate_against_labels, whole_pool_rows
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 from assay.tasks.report.machine import contract, parquet_of
 from assay.tasks.report.printed import SeveralJson
 from assay.tasks.report.rendering import Picture, render
@@ -53,7 +54,7 @@ def by_measure(several: Sequence[ReportData]) -> list[ForestTable]:
 
     Of measures that only one evaluation has, only its first is among them.
     """
-    found: dict[Hashable, list[tuple[ReportData, EstimateRow]]] = {}
+    found: dict[Hashable, list[tuple[ReportData, MeasureEstimate]]] = {}
     for data in several:
         for row in whole_pool_rows(data):
             found.setdefault((row.what, _labels(data)), []).append((data, row))
@@ -63,7 +64,7 @@ def by_measure(several: Sequence[ReportData]) -> list[ForestTable]:
     ]
 
 
-def _table(pairs: Sequence[tuple[ReportData, EstimateRow]]) -> ForestTable:
+def _table(pairs: Sequence[tuple[ReportData, MeasureEstimate]]) -> ForestTable:
     shown = [row for _, row in pairs]
     data, row = pairs[0]
     lowest, highest = scale_of_bars(shown, data.outcome)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite, log10
 
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.convergence import whole_pool_rows
-from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.data import ReportData
 
 # The bars: little drawings of intervals beside the numbers, all of a table on one scale.
 
@@ -37,7 +38,7 @@ class IntervalBar:
 
 
 def interval_bar(
-    row: EstimateRow, lowest: float, highest: float, *, limits: Sequence[float | None] = (),
+    row: MeasureEstimate, lowest: float, highest: float, *, limits: Sequence[float | None] = (),
     truth: float | None = None, reference: float | None = None,
 ) -> IntervalBar:
     """An estimate on a scale from `lowest` to `highest`, with what else is marked on it."""
@@ -61,7 +62,7 @@ def interval_bar(
     )
 
 
-def scale_of_bars(rows: Iterable[EstimateRow], outcome: OutcomeKind | None) -> tuple[float, float]:
+def scale_of_bars(rows: Iterable[MeasureEstimate], outcome: OutcomeKind | None) -> tuple[float, float]:
     """The ends of a scale that these estimates are drawn on: those of their measures, where they have ends.
 
     A grade from 1 to 5 is drawn from 1 to 5, a share from 0 to 1. A measure without an end ends at the next
@@ -90,7 +91,7 @@ def _round_number(most: float) -> float:
     return next(float(f"{step * power:.6g}") for step in (1, 2, 5, 10) if step * power >= most * 1.1)
 
 
-def _bounds(rows: Sequence[EstimateRow], outcome: OutcomeKind | None) -> tuple[float, float]:
+def _bounds(rows: Sequence[MeasureEstimate], outcome: OutcomeKind | None) -> tuple[float, float]:
     """From the smallest to the largest value that any of the measures can have."""
     if not rows:
         return -inf, inf
@@ -98,8 +99,8 @@ def _bounds(rows: Sequence[EstimateRow], outcome: OutcomeKind | None) -> tuple[f
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def _wide(row: EstimateRow) -> tuple[float | None, float | None]:
-    tag = row.price_tag
+def _wide(row: MeasureEstimate) -> tuple[float | None, float | None]:
+    tag = row.not_excluded
     return (None, None) if tag is None else (tag.wide_lower, tag.wide_upper)
 
 
@@ -171,7 +172,8 @@ class ForestTable:
 
 
 def table_line(
-    data: ReportData, row: EstimateRow, lowest: float, highest: float = 1.0, reference: float | None = None
+    data: ReportData, row: MeasureEstimate, lowest: float, highest: float = 1.0,
+    reference: float | None = None,
 ) -> EstimateLine:
     """The estimate in words, and its place on a scale from `lowest` to `highest`.
 
@@ -201,14 +203,14 @@ def table_line(
 
 def segment_tables(data: ReportData) -> list[ForestTable]:
     """The segments, a table for each thing that is measured; the whole pool is the first line of each."""
-    found: dict[tuple[str, str | None], list[EstimateRow]] = {}
+    found: dict[tuple[str, str | None], list[MeasureEstimate]] = {}
     for row in data.estimates:
         if row.segment is not None:
             found.setdefault((row.what, row.curve), []).append(row)
     return [_segments(data, rows) for rows in found.values()]
 
 
-def _segments(data: ReportData, rows: Sequence[EstimateRow]) -> ForestTable:
+def _segments(data: ReportData, rows: Sequence[MeasureEstimate]) -> ForestTable:
     told = rows[0].what, rows[0].curve
     whole = next(
         (row for row in data.estimates if row.segment is None and (row.what, row.curve) == told), None
@@ -228,7 +230,7 @@ def _segments(data: ReportData, rows: Sequence[EstimateRow]) -> ForestTable:
     )
 
 
-def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
+def price_line(data: ReportData, row: MeasureEstimate) -> PriceLine:
     """What random sampling would have needed, and what the labels leave open."""
     return PriceLine(
         name=wording.measure_name(row.measure) + (f" of {row.class_name}" if row.class_name else ""),

@@ -12,10 +12,10 @@ from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.errors import plural as plural  # the templates use it too
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.tasks.report.data import EstimateRow
 
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
@@ -64,7 +64,7 @@ def decimals(value: float | None, lower: float | None, upper: float | None) -> i
     return 4 if distance == 0 else min(max(ceil(-log10(distance)) + 1, 4), 6)
 
 
-def digits_for(row: EstimateRow) -> int:
+def digits_for(row: MeasureEstimate) -> int:
     """The decimals of an estimate and its interval."""
     return decimals(row.value, row.lower, row.upper)
 
@@ -114,26 +114,26 @@ def value_and_interval(value: float | None, lower: float | None, upper: float | 
     return estimate_text(value, lower, upper) + ends
 
 
-def interval(row: EstimateRow) -> str:
+def interval(row: MeasureEstimate) -> str:
     """`0.842 to 0.932`, `exact` or `none`."""
     if row.lower is not None and row.upper is not None and row.interval == "exact":
         return "exact"
     return ends_in_words(row.value, row.lower, row.upper)
 
 
-def has_interval(row: EstimateRow) -> bool:
+def has_interval(row: MeasureEstimate) -> bool:
     """Whether there is an interval to print."""
     return row.lower is not None and row.upper is not None and row.interval != "exact"
 
 
-def value_or_reason(row: EstimateRow) -> str:
+def value_or_reason(row: MeasureEstimate) -> str:
     """The estimate, or `undefined: reason`."""
     if row.value is None:
         return f"undefined: {row.undefined_reason}"
     return _of_estimate(row.value, digits_for(row))
 
 
-def half_width(row: EstimateRow) -> str:
+def half_width(row: MeasureEstimate) -> str:
     """Half the width of the interval, rounded up."""
     if row.lower is None or row.upper is None:
         return "–"

@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.methods.two_classes.registry import method
-from assay.tasks.report import EstimateRow, PoolSummary, ReportData, RoundRow
+from assay.tasks.report import PoolSummary, ReportData, RoundRow
 
 REASON = "among the labels so far, no item is positive or predicted positive"
 
 
 def estimate(
     measure: str, value: float | None, half_width: float, labels: int, **changes: Any
-) -> EstimateRow:
+) -> MeasureEstimate:
     """An estimate with a symmetric interval; without a value, with the whole range."""
     given = {
         "measure": measure,
@@ -22,7 +23,7 @@ def estimate(
         "interval": "ais-normal",
         "labels": labels,
     }
-    return EstimateRow(**(given | changes))
+    return MeasureEstimate(**(given | changes))
 
 
 def report_data(**changes: Any) -> ReportData:

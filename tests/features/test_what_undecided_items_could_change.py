@@ -62,8 +62,7 @@ def test_bounds_are_those_of_the_items_decided_either_way(kind, tmp_path):
     opened = open_evaluation(store, spec.name)
     known = fold(opened.ledger, opened.statistics).looks[-1]
     assert known.undecided == 3
-    assert len(known.sensitivity) == len(known.estimates)
-    for one in known.sensitivity:
+    for one in (row.undecided for row in known.estimates):
         if ways is None:
             assert one.all_negative is not None
             assert one.all_positive is not None
@@ -81,5 +80,5 @@ def test_bounds_are_those_of_the_items_decided_either_way(kind, tmp_path):
         answered = planned.answered()
         answered.code[answered.code < -1e200] = code
         state = close_round(question, state, answered)
-    said = [one.all_negative or one.if_all[first] for one in known.sensitivity]
+    said = [row.undecided.all_negative or row.undecided.if_all[first] for row in known.estimates]
     assert [e.value for e in estimates(question, state)] == [one.value for one in said]

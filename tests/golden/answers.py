@@ -93,6 +93,10 @@ def differences(stored: Any, found: Any, *, same_platform: bool, where: str = ""
         yield f"{where}: {stored!r}, found {found!r}"
 
 
+_NUMBERS = ("value", "lower", "upper", "confidence", "labels", "variance", "diagnostics", "price_tag",
+            "nonresponse", "at", "band", "comparison")
+
+
 def _all_of(estimate: RoundEstimate) -> Iterator[Any]:
     yield from estimate.estimates
     yield from estimate.segments
@@ -100,10 +104,13 @@ def _all_of(estimate: RoundEstimate) -> Iterator[Any]:
 
 
 def _row(estimate: Any) -> dict[str, Any]:
-    names = ("measure", "of_class", "at", "curve", "system", "versus", "segment", "value", "lower", "upper",
-             "labels")
-    told = {name: getattr(estimate, name) for name in names}
-    numbers = list(_numbers(asdict(estimate)))
+    names = ("measure", "at", "curve", "system", "versus", "segment", "value", "lower", "upper", "labels")
+    told = {name: getattr(estimate, name) for name in names} | {"of_class": estimate.class_name}
+    parts = asdict(estimate)
+    tag = parts["price_tag"]
+    if tag and tag["not_excluded"] is None:     # recorded as nothing
+        tag["not_excluded"] = {"unlabelled_share": 0.0, "unseen_items": 0}
+    numbers = list(_numbers([parts[name] for name in _NUMBERS]))
     return {name: x for name, x in told.items() if x is not None} | {"numbers": array_of(numbers)}
 
 

@@ -4,8 +4,7 @@
 The estimates reissued with revised labels (`tasks.ledger.revisions`) are the same record.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
@@ -14,25 +13,6 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate, withheld
 from assay.evalcore.evaluation.stopping import Look
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """A value and the ends of its interval."""
-
-    value: float | None
-    lower: float | None
-    upper: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
-    """One number if all undecided items were decided alike."""
-
-    measure: str
-    all_negative: Ends | None = None   # of a positive and a negative class
-    all_positive: Ends | None = None
-    if_all: Mapping[str, Ends] = field(default_factory=dict)   # of other outcomes: by the outcome's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +30,14 @@ class RoundEstimate:
     joint: JointRegion | None = None     # of several measures, where the method gives them one
     systems: tuple[MeasureEstimate, ...] = ()    # the same of further systems, where the spec names any
     unanswered: int = 0  # items so far whose round was closed before they were answered
-    sensitivity: tuple[Sensitivity, ...] = ()   # of each of `estimates`, where items are undecided
     counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
     leading: int = 1                     # how many of the estimates are of the first measure
     outcomes_seen: bool | None = None    # where classes stand equal: those that the first measure needs
+
+    @property
+    def rows(self) -> tuple[MeasureEstimate, ...]:
+        """All of them: of the whole pool, first measure first, of further systems, by segment."""
+        return (*self.estimates, *self.systems, *self.segments)
 
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure, of several numbers the least known."""

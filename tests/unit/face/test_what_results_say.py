@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import assay
-from assay.tasks.report import EstimateRow, price, wording
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.tasks.report import price, wording
 
 SURE = "intervals are less sure than the 95% they are named for"
 
@@ -43,9 +44,9 @@ def two(mails):
 
 def test_every_form_has_value_interval_wide_interval_share_confidence_and_warnings(few):
     row = few.estimates[0]
-    assert isinstance(row, EstimateRow), "the record of reports, not a copy"
+    assert isinstance(row, MeasureEstimate), "the record of reports, not a copy"
     value, interval, wide = wording.value_or_reason(row), wording.interval(row), price.wide(row)
-    assert (row.wide_lower, row.wide_upper) == (row.price_tag.wide_lower, row.price_tag.wide_upper)
+    assert (row.wide_lower, row.wide_upper) == (row.not_excluded.wide_lower, row.not_excluded.wide_upper)
     share = wording.percent(round(row.unlabelled_share, 3))
     for text in (str(few), few.summary(), few._repr_html_()):
         assert value in text

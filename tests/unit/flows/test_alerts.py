@@ -13,6 +13,7 @@ from doubles.world import World
 from services.receivers import webhook_receiver
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.flows.alerts import changes, deliver, outbox_of_all, raise_failure
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
@@ -31,7 +32,6 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.report import EstimateRow
 from assay.tasks.spec.evaluation import Spec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -73,7 +73,7 @@ def test_after_the_end_each_turn_is_told_once():
 
 def row(value, lower, upper, **more):
     usual = {"measure": "f1", "confidence": 0.95, "interval": "posterior and design", "labels": 175}
-    return EstimateRow(**{**usual, "value": value, "lower": lower, "upper": upper, **more})
+    return MeasureEstimate(**{**usual, "value": value, "lower": lower, "upper": upper, **more})
 
 
 def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():

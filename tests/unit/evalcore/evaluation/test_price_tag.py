@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.round import CountedDesign
-from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag, withheld
+from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotExcluded, PriceTag, withheld
 from assay.evalcore.evaluation.price_tag import (
     FoundLabels,
     price_tag,
@@ -156,22 +156,24 @@ def test_the_price_is_the_sample_size_of_the_same_half_width_or_the_reason_there
 def test_what_the_method_says_of_its_model_stands_beside_it_and_not_beside_an_exact_value():
     said = {"wide_lower": 0.4, "wide_upper": 0.9, "wide_announced": True, "regime": "agree", "draws": 60}
     told = tag((0.5, 0.7), [[38, 2], [5, 15]], diagnostics=said)
-    assert (told.wide_lower, told.wide_upper, told.wide_announced) == (0.4, 0.9, True)
-    assert (told.regime, told.broken_chance) == ("agree", None)
+    excluded = told.not_excluded
+    assert (excluded.wide_lower, excluded.wide_upper, excluded.wide_announced) == (0.4, 0.9, True)
+    assert told.model_check == ModelCheck(regime="agree", broken_chance=None)
     exact = tag((0.6, 0.6), [[38, 2], [5, 15]], exact=True, diagnostics=said)
-    assert (exact.wide_lower, exact.wide_announced, exact.regime) == (None, None, None)
+    assert (exact.not_excluded.wide_lower, exact.not_excluded.wide_announced) == (None, None)
+    assert exact.model_check is None
 
 
 def test_the_share_that_rests_on_the_model_is_that_of_cells_without_a_label():
-    assert tag((0.5, 0.7), [[0, 0], [5, 15]]).unlabelled_share == pytest.approx(4000 / 4080)
-    assert tag((0.5, 0.7), [[0, 0], [5, 15]], name="precision").unlabelled_share == 0
-    assert tag((0.5, 0.7), [[1, 0], [5, 15]]).no_positive_found is False
+    assert tag((0.5, 0.7), [[0, 0], [5, 15]]).not_excluded.unlabelled_share == pytest.approx(4000 / 4080)
+    assert tag((0.5, 0.7), [[0, 0], [5, 15]], name="precision").not_excluded.unlabelled_share == 0
+    assert tag((0.5, 0.7), [[1, 0], [5, 15]]).not_excluded.no_positive_found is False
 
 
 TAG = PriceTag(
-    random_labels=None, random_labels_reason="no positive", no_positive_found=True, unlabelled_share=0.5,
-    unseen_bound=240, unseen_items=4000, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
-    wide_announced=None, regime=None, broken_chance=None,
+    random_labels=None, random_labels_reason="no positive", not_excluded=NotExcluded(
+        no_positive_found=True, unlabelled_share=0.5, unseen_bound=240, unseen_items=4000,
+    ),
 )
 FOUND_NOTHING = MeasureEstimate(
     measure="f1", value=0.0, undefined_reason=None, lower=0.0, upper=1.0, confidence=0.95,

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.mlflow.publication import allowed_name, metric_name
-from assay.tasks.report import EstimateRow
 
 
 def row(**what):
     known = {"value": 0.5, "lower": 0.4, "upper": 0.6, "confidence": 0.95, "interval": "x", "labels": 10}
-    return EstimateRow(measure="f1", **known, **what)
+    return MeasureEstimate(measure="f1", **known, **what)
 
 
 @pytest.mark.parametrize(("what", "name"), [

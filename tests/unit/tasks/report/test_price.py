@@ -3,7 +3,7 @@
 import pytest
 from doubles.report_data import estimate
 
-from assay.evalcore.evaluation.estimate import PriceTag
+from assay.evalcore.evaluation.estimate import ModelCheck, NotExcluded, PriceTag
 from assay.evalcore.recalibration import reporting
 from assay.tasks.report import price
 
@@ -14,9 +14,8 @@ REGIMES = [reporting.AGREE, reporting.DISAGREE, reporting.EARLY, reporting.MODEL
 def checked(regime, chance):
     """A price tag that says only what the check of the model found."""
     return PriceTag(
-        random_labels=None, random_labels_reason=None, no_positive_found=False, unlabelled_share=0.0,
-        unseen_bound=None, unseen_items=0, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
-        wide_announced=None, regime=regime, broken_chance=chance,
+        random_labels=None, random_labels_reason=None, not_excluded=NotExcluded(no_positive_found=False),
+        model_check=ModelCheck(regime=regime, broken_chance=chance),
     )
 
 
@@ -48,8 +47,10 @@ def test_no_model_no_check_and_no_chance_of_all():
 ])
 def test_what_is_not_found_yet_is_said_in_plain_words(found, bound, items, reason, said):
     tag = PriceTag(
-        random_labels=300, random_labels_reason=None, no_positive_found=found, unlabelled_share=0.39,
-        unseen_bound=bound, unseen_items=items, unseen_bound_reason=reason,
+        random_labels=300, random_labels_reason=None, not_excluded=NotExcluded(
+            no_positive_found=found, unlabelled_share=0.39, unseen_bound=bound, unseen_items=items,
+            unseen_bound_reason=reason,
+        ),
     )
     row = estimate("f1", 0.8, 0.1, 50, price_tag=tag)
     assert price.unseen(row) == said

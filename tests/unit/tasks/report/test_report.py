@@ -14,14 +14,13 @@ import pytest
 from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
-from assay.evalcore.evaluation.estimate import Comparison, PriceTag
+from assay.evalcore.evaluation.estimate import Comparison, Ends, NotExcluded, PriceTag, Undecided
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.outcomes.classes import Classes
-from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import (
     BadReport,
     PoolSummary,
@@ -32,7 +31,7 @@ from assay.tasks.report import (
     write_report,
 )
 from assay.tasks.report import wording as w
-from assay.tasks.report.data import ComparedSystems, ExtensionRow, Moved, Undecided
+from assay.tasks.report.data import ComparedSystems, ExtensionRow, Moved
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.machine import report_json, report_parquet
 from assay.tasks.report.table_lines import scale_of_bars
@@ -373,9 +372,10 @@ def test_the_price_of_an_audit_is_on_the_page_and_in_the_json():
         measure="f1", confidence=0.95, lower=0.55, upper=0.83, items=1000, steps=(step,), settled_by=None
     )
     tag = PriceTag(
-        random_labels=None, random_labels_reason="no interval", no_positive_found=False, unlabelled_share=0.0,
-        unseen_bound=None, unseen_items=0, unseen_bound_reason="none", wide_lower=0.55, wide_upper=0.83,
-        wide_announced=True, regime=None, broken_chance=None,
+        random_labels=None, random_labels_reason="no interval", not_excluded=NotExcluded(
+            no_positive_found=False, unseen_bound_reason="none", wide_lower=0.55, wide_upper=0.83,
+            wide_announced=True,
+        ),
     )
     rows = [estimate("f1", 0.8, 0.1, 50, price_tag=tag)]
     rendered = render_report(report_data(audit_price=price, estimates=rows))
@@ -407,8 +407,8 @@ def test_what_other_measures_are_drawn_on(rows, ends):
 
 
 def test_the_wide_interval_is_drawn_beside_the_main_one_on_the_first_screen():
-    tag = PriceTag(random_labels=300, random_labels_reason=None, no_positive_found=False, wide_lower=0.332,
-                   wide_upper=0.979, wide_announced=True)
+    excluded = NotExcluded(no_positive_found=False, wide_lower=0.332, wide_upper=0.979, wide_announced=True)
+    tag = PriceTag(random_labels=300, random_labels_reason=None, not_excluded=excluded)
     row = estimate("f1", 0.8, 0.1, 75, price_tag=tag)
     html = render_report(report_data(estimates=[row]))["report.html"].decode()
     first = html[html.index('aria-label="Result"') : html.index('class="facts"')]

@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimate import MeasureEstimate, PriceTag
+from assay.evalcore.evaluation.estimate import (
+    Ends,
+    MeasureEstimate,
+    ModelCheck,
+    NotExcluded,
+    PriceTag,
+    Undecided,
+)
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import DamagedRecord, Ledger
-from assay.tasks.ledger.rounds.estimate import (
-    Ends,
-    RoundEstimate,
-    Sensitivity,
-    read_estimate,
-    write_estimate,
-)
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate, write_estimate
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 
@@ -35,9 +36,11 @@ def test_estimates_survive_and_the_first_writer_wins():
 
 
 TAG = PriceTag(
-    random_labels=900, random_labels_reason=None, no_positive_found=False, unlabelled_share=0.25,
-    unseen_bound=3, unseen_items=70, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
-    wide_announced=None, regime="agree", broken_chance=None,
+    random_labels=900, random_labels_reason=None,
+    not_excluded=NotExcluded(
+        no_positive_found=False, unlabelled_share=0.25, unseen_bound=3, unseen_items=70,
+    ),
+    model_check=ModelCheck(regime="agree", broken_chance=None),
 )
 GAPS = ResponseRate(
     response_rate=0.5, unanswered=20, rounds=1, cells=2, collapsed=0, assumption="missing at random"
@@ -47,7 +50,10 @@ GAPS = ResponseRate(
 def known(**changes):
     estimate = MeasureEstimate(
         measure="f1", value=0.5, undefined_reason=None, lower=0.25, upper=0.75, confidence=0.95,
-        interval="ais-normal", labels=20, variance=0.01, **changes,
+        interval="ais-normal", labels=20, variance=0.01, undecided=Undecided(
+            items=2, all_negative=Ends(value=0.25, lower=0.125, upper=0.5),
+            all_positive=Ends(value=None, lower=None, upper=None),
+        ), **changes,
     )
     return RoundEstimate(
         round=1, asked=20, labels=20, positives=4, undecided=2, exhausted=False, estimates=(estimate,),
@@ -55,10 +61,6 @@ def known(**changes):
             measures=("f1", "recall"), center=(0.5, 0.5), shape=((1.0, 0.5), (0.5, 1.0)), reach=(0.25, 0.5),
             rank=2, confidence=0.95,
         ),
-        sensitivity=(Sensitivity(
-            measure="f1", all_negative=Ends(value=0.25, lower=0.125, upper=0.5),
-            all_positive=Ends(value=None, lower=None, upper=None),
-        ),),
     )
 
 
@@ -76,10 +78,10 @@ def test_what_stands_beside_the_estimates_survives():
 
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ((b'"unseen_bound":3', b'"unseen_bound":"3"'), "price_tag.unseen_bound: "),
+    ((b'"unseen_bound":3', b'"unseen_bound":"3"'), "price_tag.not_excluded.unseen_bound: "),
     ((b'"random_labels":900,', b""), "price_tag.random_labels: is missing"),
     ((b'"response_rate":0.5,', b""), "nonresponse.response_rate: is missing"),
-    ((b'"regime":"agree"', b'"regime":[]'), "price_tag.regime: "),
+    ((b'"regime":"agree"', b'"regime":[]'), "price_tag.model_check.regime: "),
     ((b'{"draws":3}', b'{"draws":[3]}'), "diagnostics.draws"),
 ])
 def test_what_stands_beside_an_estimate_is_validated(changes, said):
