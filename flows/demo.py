@@ -18,7 +18,6 @@ from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.round import OnRound
 from assay.flows.record.opened import Opened, utc_now
-from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
@@ -28,6 +27,7 @@ from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool import febrl
 from assay.tasks.report import ReportFiles, write_report
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.versions import open_monitor
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reported import Moment, moments, read_reissues
-from assay.flows.record.standing import Standing, current_standing, read_history
+from assay.flows.record.standing import current_standing, read_history
 from assay.flows.report.gather import report_data
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
@@ -36,6 +36,7 @@ from assay.tasks.mlflow.tracking import connected, experiment_of, library, track
 from assay.tasks.report import render_report
 from assay.tasks.report.history.files import history_files
 from assay.tasks.report.history.record import MonitorHistory
+from assay.tasks.report.standing import Standing
 from assay.tasks.secrets import secret_in
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -37,13 +37,14 @@ from assay.flows.evaluation.begin import NameTaken
 from assay.flows.evaluation.begin import begin_evaluation as begin_spec
 from assay.flows.evaluation.finish import extend
 from assay.flows.record.opened import desk_of, open_evaluation
-from assay.flows.record.standing import Standing, current_standing
+from assay.flows.record.standing import current_standing
 from assay.tasks.desks.blind import BlindDesk
 from assay.tasks.desks.caller.desk import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.data import ReportData
+from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
 

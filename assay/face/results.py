@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
-from assay.flows.record.standing import Standing
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.presentation import replay_as_text
 from assay.tasks.replay.records import ReplayResult
 from assay.tasks.report import price, sentences, wording
-from assay.tasks.report.printed import StandingJson
+from assay.tasks.report.standing import Standing, StandingJson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -280,7 +279,7 @@ class Replay:
 
 def result_of(standing: Standing, backend: str, store: Store) -> Result:
     """A standing as the public value."""
-    rows = standing.rows()
+    rows = standing.estimates
     return Result(
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,

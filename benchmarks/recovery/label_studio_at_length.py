@@ -23,7 +23,6 @@ from services.label_studio_people import Person, choice_result, new_person, owne
 
 from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.record.standing import Standing
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
@@ -31,6 +30,7 @@ from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 
 NAME = "lengthy"

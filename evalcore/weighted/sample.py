@@ -11,7 +11,7 @@ v_i says what the design left to chance: 0 for an item that was certain to be as
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_method import Weighting
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.printed import HIDDEN, key_as
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
 NO_GROUP = -1
@@ -307,18 +308,18 @@ class LabelledItem:
     """One item with a label and a prediction."""
 
     item_id: str
-    predicted: float            # codes: see `evalcore.outcomes.base`
-    label: float
+    predicted: float = field(metadata=HIDDEN)    # codes: see `evalcore.outcomes.base`
+    label: float = field(metadata=HIDDEN)
     round: int                  # in which it was labelled, counted from 1
-    cell: int
+    cell: int                   # the part of the pool it was drawn from
     chance: float               # of the draw that bought the label
-    chance_kind: str            # "per draw", "inclusion" in the round, or "census"
+    chance_kind: str            # per draw, inclusion (in the round) or census
     asked: bool = True          # False: its label was known beforehand, and nobody was asked
-    weight: float | None = None        # items that it stands for; None where items have no known chances
+    weight: float | None = None        # items it stands for; None where items have no known chances
     score: float | None = None         # where the pool has one
     probability: float | None = None   # of the positive or of the predicted class, where the pool has one
-    predicted_text: str = ""           # both as people write them
-    label_text: str = ""
+    predicted_text: str = field(default="", metadata=key_as("predicted"))   # both as people write them
+    label_text: str = field(default="", metadata=key_as("label"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,9 +328,9 @@ class WrongPredictions:
 
     labelled: int                      # items with a label
     count: int                         # of them, those with an error
-    weight: float | None               # items that the errors stand for; None where weights are not known
+    weight: float | None = field(metadata=key_as("stand_for"))   # items of the pool; None: weights not known
     items: tuple[LabelledItem, ...]    # MOST_LISTED of them at most, in order
-    by_size: bool                      # the largest errors first, not those that weigh most
+    by_size: bool = field(metadata=HIDDEN)   # the largest errors first, not those that weigh most
 
 
 def wrong_predictions(items: Sequence[LabelledItem], *, by_size: bool) -> WrongPredictions:

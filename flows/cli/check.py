@@ -12,9 +12,10 @@ from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
 from assay.flows.cli.json_types import CheckedJson, CheckedPoolJson, CheckJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
 from assay.flows.record.opened import Opened, open_evaluation
-from assay.flows.record.standing import Standing, current_standing
+from assay.flows.record.standing import current_standing
 from assay.tasks.pool.same_source import FrozenPool, SourceChanged, refuse_changed_source
 from assay.tasks.report import wording
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 
 _EXIT: dict[Verdict, Literal[0, 3, 4]] = {"ok": 0, "breach": 3, "inconclusive": 4}
@@ -112,7 +113,7 @@ def check(
     if low is None and high is None:
         low, high = _limit(opened.spec, measure, baseline)
     finished = standing.state == "finished"
-    rows = [row for row in standing.rows() if row.segment is None]
+    rows = [row for row in standing.estimates if row.segment is None]
     # before the first round is closed there is nothing to look up
     wanted = _wanted(rows, name, measure, class_name, system, baseline) if rows or finished else []
     checks = [
@@ -226,7 +227,7 @@ def _how_far(standing: Standing) -> str:
     labels = wording.plural(standing.labels, "label", "labels")
     if standing.state == "finished":
         return f"{labels}, finished"
-    first = "" if standing.rows() else "; no estimate before the first round is closed"
+    first = "" if standing.estimates else "; no estimate before the first round is closed"
     return f"{labels} so far, not finished{first}"
 
 

@@ -71,7 +71,7 @@ def _to_json(found: "Demo") -> DemoJson:
 def answer(found: "Demo") -> list[str]:
     """What was asked, in a few lines: the estimate, both intervals, the price, the truth, and the report."""
     standing, n = found.standing, found.opened.manifest.rows
-    first, *others = [row for row in standing.rows() if row.segment is None]
+    first, *others = [row for row in standing.estimates if row.segment is None]
     true = found.truth[first.measure]
     low, high = first.lower, first.upper
     held = "inside" if low is not None and high is not None and low <= true <= high else "outside"

@@ -25,13 +25,14 @@ from assay.flows.cli.output import (
 from assay.flows.cli.standing import ProgressDisplay, before_it_starts, print_standing, with_outlook
 from assay.flows.record.ahead import extend_command, more_labels, read_outlook
 from assay.flows.record.opened import Opened, open_evaluation
-from assay.flows.record.standing import Standing, current_standing
+from assay.flows.record.standing import current_standing
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.layout import manifest
 from assay.tasks.operating_system import INTERRUPTED
 from assay.tasks.pool.same_source import FrozenPool
 from assay.tasks.report import wording
+from assay.tasks.report.standing import Standing
 from assay.tasks.sources.files.names import format_of, no_predictions, trial_name
 from assay.tasks.spec.evaluation import load_spec
 

@@ -4,13 +4,13 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.tasks.alerts.outbox import Delivery
 from assay.tasks.alerts.tries import Settled
 from assay.tasks.ledger.monitors import Amendment, Mute
-from assay.tasks.report.data import StateName
 from assay.tasks.report.history.record import HistoryJson
-from assay.tasks.report.printed import MeasureEstimate, StandingJson
+from assay.tasks.report.standing import StandingJson, StateName
 from assay.tasks.spec.alerts import Kind, Severity
 
 _OfClass = TypedDict("_OfClass", {"class": str | None})

@@ -20,10 +20,11 @@ from assay.flows.cli.standing import print_comparison, print_standing, with_outl
 from assay.flows.record.ahead import extend_command, kept_outlook, more_labels, read_outlook
 from assay.flows.record.finished import standings as all_standings
 from assay.flows.record.opened import Opened, open_evaluation
-from assay.flows.record.standing import Standing, current_standing
+from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.standing import Standing
 
 if TYPE_CHECKING:
     from assay.flows.cli.json_types import EveryStandingJson, MonitorStandingJson

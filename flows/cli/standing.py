@@ -12,12 +12,12 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
-from assay.flows.record.standing import Standing
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.report import ReportData, comparison, price, sentences, wording
 from assay.tasks.report.data import ComparedSystems
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
+from assay.tasks.report.standing import Standing
 
 _MOST_LISTED = 40   # numbers of one measure
 _REASONS = {
@@ -49,7 +49,7 @@ def print_standing(
     more, command   labels that would decide an inconclusive verdict, and what buys them
     """
     click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
-    rows = standing.rows()
+    rows = standing.estimates
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(several)
         for row in of_measure if len(of_measure) <= _MOST_LISTED else ():

@@ -40,7 +40,7 @@ from assay.flows.record.fold import (
 )
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.record.reported import reissued_at
-from assay.flows.record.standing import Standing, WaitingFor, current_standing, standing_of
+from assay.flows.record.standing import current_standing, standing_of
 from assay.flows.revisions.revise import catch_up
 from assay.flows.revisions.revise import look_again as look_at_closed_rounds
 from assay.tasks.desks.protocol import Desk, DeskUnreachable
@@ -54,6 +54,7 @@ from assay.tasks.ledger.rounds.labels import Decided, write_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.memory import Remembering
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.report.standing import Standing, WaitingFor
 from assay.tasks.settings import Settings
 
 _log = logging.getLogger("assay.advance")

@@ -34,7 +34,6 @@ from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.history import figures_of_store
 from assay.flows.monitor.tick import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation, utc_now
-from assay.flows.record.standing import Standing
 from assay.tasks.desks.protocol import SECRET_HEADER, SendsHints
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.effects.calls import retried
@@ -42,6 +41,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.standing import Standing
 from assay.tasks.telemetry.exporters import content_type, exposition
 
 # The figures of all monitors for Prometheus, read from the ledger at most every few seconds.

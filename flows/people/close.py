@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor, refuse_gaps
 from assay.flows.people.asked import AskedRound, Asking, People
-from assay.flows.record.standing import WaitingFor
 from assay.tasks.desks.protocol import HasPlace, request_more
 from assay.tasks.ledger.beginning import read_begun, read_closed
 from assay.tasks.ledger.rounds.answers import Post
 from assay.tasks.ledger.rounds.labels import Decided, answered, decide_to_close, read_closing
+from assay.tasks.report.standing import WaitingFor
 from assay.tasks.spec.evaluation import Spec
 
 

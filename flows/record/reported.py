@@ -18,7 +18,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.report.data import Moved
+from assay.tasks.report.standing import Moved
 
 # The estimates that count now: those of the newest revision, and how they moved.
 

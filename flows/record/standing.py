@@ -1,13 +1,6 @@
-"""Where an evaluation stands, and what it waits for: what every command prints."""
+"""Where an evaluation stands by its ledger, and its estimates round by round."""
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any, Literal
-
-from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict, verdict
-from assay.evalcore.forecast.labels_needed import Outlook
-from assay.evalcore.printed import printed
 from assay.flows.record.opened import Opened
 from assay.flows.record.reported import Reissued, estimates_moved, reissued_at
 from assay.tasks.ledger.checkpoints import last_checkpoint
@@ -16,117 +9,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.report.data import ExtensionRow, Moved
-from assay.tasks.report.forecast import outlook_json
-from assay.tasks.report.machine import (
-    extensions_part,
-    joint_part,
-    known_before_part,
-    outcomes_part,
-    revision_part,
-)
-from assay.tasks.report.printed import StandingJson, WaitingForJson
-
-_ONLY_IF_SO = ("tied", "invalid", "not_on_desk", "asked_again", "overdue")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingFor:
-    """The items of a round that people have to answer."""
-
-    round: int
-    items: int                        # asked; of what is asked a second time, only these
-    on_desk: int | None = None        # of them; None where the desk was not read
-    answered: int | None = None       # of them, by somebody
-    tied: int = 0                     # one more person is asked
-    invalid: int = 0                  # answered with something that is not a class
-    not_on_desk: int = 0              # they will be posted again
-    asked_again: int = 0              # everybody skipped them the first time
-    deadline: datetime | None = None  # of the round
-    overdue: bool = False             # the deadline has passed
-    cannot_close: str | None = None   # why the round is not closed although it should be
-    desk: str                         # the kind of desk
-    place: str = ""                   # where people find it; for people, and not part of the JSON
-
-    def to_json(self) -> WaitingForJson:
-        """The contract's object: counts of unusual things only where there are any."""
-        told: Any = {
-            name: value for name, value in asdict(self).items()
-            if value is not None and (value or name not in _ONLY_IF_SO) and name != "place"
-        }
-        if self.deadline is not None:
-            told["deadline"] = self.deadline.isoformat(timespec="seconds")
-        there: WaitingForJson = told
-        return there
-
-
-StandingState = Literal["waiting", "open", "finished"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """One evaluation, now. `open` means that something is due; `waiting`, that people are working."""
-
-    evaluation: str
-    state: StandingState
-    waiting_for: WaitingFor | None
-    ending: Ending | None
-    verdict: Verdict | None
-    rounds: int                        # closed
-    labels: int
-    undecided: int
-    known: RoundEstimate | None        # after the last closed round, as revised; None before the first
-    budget: int
-    positive: str = "positive"         # what people call a positive item
-    interval_note: str = ""            # what intervals of the method's kind were measured to cover
-    method: str = ""                   # the one in use, never `auto`
-    why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
-    forecast: Outlook | None = None    # only where asked for: flows.report.gather
-    revision: int = 0                  # of the estimates; 0: as the rounds were closed
-    moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
-    outcomes: int | None = None        # items whose label came by itself; None without a source of them
-    revised_items: int = 0             # whose labels differ from those their rounds were closed with
-    extensions: tuple[ExtensionRow, ...] = ()   # more labels that it was given after it had finished
-    confidence_asked: float = 0.95     # that of the intervals unless it was extended
-    known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
-
-    @property
-    def stopped_by(self) -> str | None:
-        """Why it stopped, or None."""
-        return self.ending.stopped_by if self.ending else None
-
-    def rows(self) -> list[MeasureEstimate]:
-        """The estimates, first measure first."""
-        return list(self.known.rows) if self.known else []
-
-    def to_json(self) -> StandingJson:
-        """The contract's object."""
-        return {
-            "evaluation": self.evaluation,
-            "state": self.state,
-            "waiting_for": None if self.waiting_for is None else self.waiting_for.to_json(),
-            "stopped_by": self.stopped_by,
-            "verdict": self.verdict,
-            "labels": self.labels,
-            "rounds": self.rounds,
-            "revision": self.revision,
-            "estimates": [printed(row) for row in self.rows()],
-            "method": self.method,
-            "method_reason": self.why_method,
-            "forecast": None if self.forecast is None else outlook_json(self.forecast),
-            **known_before_part(self.known_before),
-            **outcomes_part(self.outcomes),
-            **joint_part(self.known.joint if self.known else None),
-            **revision_part(self.revision, self.revised_items, self.moved),
-            **extensions_part(self.extensions),
-        }
-
-    @property
-    def exit_code(self) -> int:
-        """0 done, 3 breach, 4 inconclusive, 5 not finished."""
-        if self.state != "finished":
-            return 5
-        return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]
+from assay.tasks.report.standing import ExtensionRow, Standing, StateName, WaitingFor
 
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
@@ -139,7 +22,7 @@ def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
 
 def standing_of(
     opened: Opened,
-    state: StandingState,
+    state: StateName,
     known: RoundEstimate | None,
     *,
     waiting_for: WaitingFor | None = None,

@@ -1,7 +1,7 @@
 """A report's data, gathered from the ledger; with it what an audit would cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
@@ -11,7 +11,7 @@ from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
-from assay.flows.record.standing import Standing, read_history
+from assay.flows.record.standing import read_history
 from assay.flows.report.labelled import (
     errors_found,
     labelled_items,
@@ -27,10 +27,11 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.beginning import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.revisions import last_revision, read_revised_annotators
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_annotators
-from assay.tasks.report import PoolSummary, ReportData, RoundRow
+from assay.tasks.ledger.rounds.estimate import read_annotators
+from assay.tasks.report import PoolSummary, ReportData
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems
+from assay.tasks.report.standing import Standing
 
 
 class NothingToReport(BadInput):
@@ -57,43 +58,31 @@ def report_data(
             f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
             f"run `assay advance {opened.name}` when people have answered"
         )
-    recorded = _from_ledger(opened, standing, standing.known)
+    recorded = _from_ledger(opened, standing)
     return replace(recorded, truth=truth, random_sampling=random_sampling)
 
 
-def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
-    """What the ledger knows; known: the estimates that count now."""
+def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
+    """What the ledger knows."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, limit = opened.spec, opened.spec.limit
     weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)
     errors = errors_found(opened, labelled)
     return ReportData(
-        evaluation=opened.name,
-        state=standing.state,
-        estimates=standing.rows(),
-        labels=standing.labels,
-        rounds=standing.rounds,
+        **{one.name: getattr(standing, one.name) for one in fields(standing)},
         pool=_pool(opened.manifest),
         spec=spec.to_json(),
-        method=opened.question.method.name,
-        interval_note=standing.interval_note,
         sampling_note=opened.question.method.sampling_note,
         serves_all=opened.statistics.serves_all,
-        budget=standing.budget,
         seed=spec.seed,
         versions=opened.versions,
-        history=[_round(past) for past in read_history(opened.ledger)],
-        waiting_for=standing.waiting_for.to_json() if standing.waiting_for else None,
-        stopped_by=standing.stopped_by,
-        verdict=standing.verdict,
+        history=read_history(opened.ledger),
         limit_min=limit.min if limit else None,
         limit_max=limit.max if limit else None,
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),
-        extensions=standing.extensions,
         notes=_notes(opened),
-        confidence_asked=standing.confidence_asked,
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
@@ -102,17 +91,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         error_texts=texts_of_errors(opened, errors),
         score_axis=score_axis(opened, labelled),
         reliability=probabilities_held(opened, weighted),
-        positive=spec.labels.positive_name or "",
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
-        undecided=standing.undecided,
-        outcomes=standing.outcomes,
-        known_before=standing.known_before,
         annotators=_annotators(opened, standing.rounds, standing.revision),
-        unanswered=known.unanswered,
-        revision=standing.revision,
-        moved=standing.moved,
-        revised_items=standing.revised_items,
-        joint=known.joint,
         judges=read_judges(opened, standing, weighted),
         systems=_systems(opened),
         audit_price=read_audit_price(opened, standing.revision),
@@ -159,13 +139,6 @@ def _systems(opened: Opened) -> ComparedSystems | None:
     return ComparedSystems(
         baseline=names[0], others=names[1:], differing=opened.manifest.differing or {},
         positive=None if kind is None else kind.counted, all_pairs=opened.spec.pool.pairs is not None,
-    )
-
-
-def _round(known: RoundEstimate) -> RoundRow:
-    return RoundRow(
-        round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
-        estimates=known.rows,
     )
 
 

@@ -16,9 +16,9 @@ from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreach
 from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.evalcore.weighted.sample import predictions_unreached
 from assay.flows.record.opened import Opened
-from assay.flows.record.standing import Standing
 from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.replay.records import measure_of_two_classes
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.measures import named_measure
 from assay.tasks.spec.strict_yaml import shortened
 from assay.tasks.weighted.columns import column_as_texts, files_written_since, predictions_of_column

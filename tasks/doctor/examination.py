@@ -13,9 +13,8 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.summary import FreezeCost, MeasureFinding, NumbersSummary, ScoreSummary
-from assay.tasks.report.forecast import forecast_json, words_of_range
+from assay.tasks.report.forecast import ForecastJson, forecast_json, words_of_range
 from assay.tasks.report.price import two_figures
-from assay.tasks.report.printed import ForecastJson
 
 Level = Literal["ok", "warning", "problem"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.tasks.report.data import BadReport, PoolSummary, ReportData, RoundRow
-from assay.tasks.report.machine import contract, report_json, report_parquet
+from assay.tasks.report.data import BadReport, PoolSummary, ReportData
+from assay.tasks.report.machine import report_json, report_parquet
 
 __all__ = [
     "BadReport",
@@ -22,8 +22,6 @@ __all__ = [
     "PoolSummary",
     "ReportData",
     "ReportFiles",
-    "RoundRow",
-    "contract",
     "render_report",
     "write_files",
     "write_report",

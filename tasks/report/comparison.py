@@ -7,14 +7,16 @@ systems none is called better by chance more often than the confidence says.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import Comparison, MeasureEstimate
 from assay.evalcore.printed import printed
 from assay.tasks.report import wording
 from assay.tasks.report.data import ComparedSystems, ReportData
-from assay.tasks.report.printed import ComparedJson
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened_name
+from assay.tasks.report.standing import StateName
 
 # Every pair of systems, in words and as a table: row minus column.
 
@@ -270,6 +272,24 @@ def agreeing(systems: ComparedSystems, items: int) -> list[str]:
         f"{wording.plural(systems.differing[name], 'item')}."
         for name in systems.others
     ]
+
+
+class ComparedJson(TypedDict):
+    """Several systems side by side."""
+
+    evaluation: str
+    state: StateName
+    labels: int
+    rounds: int
+    items: int                       # of the pool
+    baseline: str
+    systems: list[str]               # the baseline first
+    differing: dict[str, int]        # system -> items that it predicts otherwise than the baseline
+    pairs: Literal["all", "baseline"]  # which differences there are
+    decided: bool                    # every difference of the first measure
+    estimates: list[MeasureEstimate]    # of each system
+    differences: list[MeasureEstimate]
+    by_segment: list[MeasureEstimate]   # both in each segment, where the spec names any
 
 
 def comparison_json(data: ReportData, systems: ComparedSystems) -> ComparedJson:

@@ -4,6 +4,8 @@ from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.stopping import MIN_LABELS, RULE, least_budget
 from assay.evalcore.forecast.audit import AuditPrice
@@ -11,7 +13,46 @@ from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.forecast.play import Forecast, Goal
 from assay.tasks.report import wording
 from assay.tasks.report.price import two_figures
-from assay.tasks.report.printed import ForecastJson, OutlookJson
+
+
+class ThresholdJson(TypedDict):
+    """What the measure has to be, at least and at most."""
+
+    min: float | None
+    max: float | None
+
+
+class SimulationErrorJson(TypedDict):
+    """How far the median and the share may be off, since only so many worlds were simulated."""
+
+    least: int | None                # the median is at least this
+    most: int | None                 # and at most this; null: beyond the horizon
+    share_of_worlds: float           # the share is within so much
+
+
+class ForecastJson(TypedDict):
+    """Labels until a goal is met, over plausible worlds."""
+
+    half_width: float | None         # the goal is one of the first three
+    variance: float | None
+    threshold: ThresholdJson | None
+    labels: int | None               # in all, the median; null: more than the horizon
+    low: int | None                  # the middle 80% of the worlds
+    high: int | None                 # null: beyond the horizon
+    more: int | None                 # labels beyond those there are
+    horizon: int                     # labels up to which was simulated
+    share_of_worlds: float           # that met the goal within the horizon
+    worlds: int
+    simulation_error: SimulationErrorJson | None  # null where it was not reckoned
+
+
+class OutlookJson(TypedDict):
+    """What is ahead of an evaluation that has not finished."""
+
+    target: ForecastJson | None      # until the target
+    verdict: ForecastJson | None     # until the verdict
+    audit: AuditPrice | None         # what would bring a wide interval down
+
 
 _DIGITS = 2          # of the ends of an interval
 

@@ -3,134 +3,58 @@
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
+from typing import NotRequired
 
-from assay.evalcore.estimators.joint_region import JointRegion
+from typing_extensions import TypedDict
+
+from assay.evalcore.annotators.quality import AnnotatorQuality
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.printed import printed
-from assay.evalcore.types import JsonObject
-from assay.tasks.ledger.record import plain
-from assay.tasks.report.data import ExtensionRow, Moved, ReportData, RoundRow
-from assay.tasks.report.printed import (
-    EvaluationJson,
-    ExtensionPart,
-    JointPart,
-    KnownBeforePart,
-    OutcomesPart,
-    RevisionPart,
-    RoundJson,
-)
+from assay.evalcore.weighted.judges import Judges, ReliabilityBin
+from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.report.data import ReportData
+from assay.tasks.report.standing import EvaluationJson
 
 
-def contract(data: ReportData) -> EvaluationJson:
-    """The object that `run`, `advance`, `status` and `report` print with `--json`.
+class RoundJson(TypedDict):
+    """What was known when a round closed."""
 
-    `joint_region` is there only where the method gives several measures a region, `revised` only after a
-    revision, `extensions` only after one.
-    """
-    waiting_for: Any = None if data.waiting_for is None else dict(data.waiting_for)
-    return {
-        "evaluation": data.evaluation,
-        "state": data.state,
-        "waiting_for": waiting_for,
-        "stopped_by": data.stopped_by,
-        "verdict": data.verdict,
-        "labels": data.labels,
-        "rounds": data.rounds,
-        "revision": data.revision,
-        "estimates": [printed(row) for row in data.estimates],
-        **known_before_part(data.known_before),
-        **outcomes_part(data.outcomes),
-        **joint_part(data.joint),
-        **revision_part(data.revision, data.revised_items, data.moved),
-        **extensions_part(data.extensions),
-    }
+    round: int
+    asked: int                       # newly
+    labels: int                      # so far
+    estimates: list[MeasureEstimate]
 
 
-def known_before_part(labels: int) -> KnownBeforePart:
-    """The contract's `labels_known_before`: labels that were not bought; or nothing without any."""
-    return {"labels_known_before": labels} if labels else {}
+class ReportJson(EvaluationJson):
+    """The file report.json."""
 
-
-def outcomes_part(known: int | None) -> OutcomesPart:
-    """The contract's `outcomes`: items whose label came by itself; or nothing without a source of them."""
-    return {} if known is None else {"outcomes": {"known": known}}
-
-
-def joint_part(joint: JointRegion | None) -> JointPart:
-    """The contract's `joint_region`, or nothing."""
-    return {} if joint is None else {"joint_region": plain(joint)}
-
-
-def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> RevisionPart:
-    """The contract's `revised`: how many labels differ, and what that did; or nothing."""
-    told: Any = [asdict(one) for one in moved]
-    return {"revised": {"items": items, "moved": told}} if revision else {}
-
-
-def extensions_part(extensions: Sequence[ExtensionRow]) -> ExtensionPart:
-    """The contract's `extensions`: more labels that it was given after it had finished; or nothing."""
-    told: Any = [asdict(one) for one in extensions]
-    return {"extensions": told} if extensions else {}
-
-
-def _people(data: ReportData) -> JsonObject:
-    """How people did, where it is known."""
-    return {} if data.annotators is None else {"annotators": asdict(data.annotators)}
-
-
-def _audit(data: ReportData) -> JsonObject:
-    """What would bring the wide interval down, where one is announced."""
-    return {} if data.audit_price is None else {"audit": asdict(data.audit_price)}
-
-
-def _judges(data: ReportData) -> JsonObject:
-    """What the labels say of the judges, where there are any."""
-    return {} if data.judges is None else {"judges": plain(data.judges)}
-
-
-def _errors(data: ReportData) -> JsonObject:
-    """The errors among the labelled items, where there are predictions."""
-    if data.errors is None:
-        return {}
-    errors = data.errors
-    return {"errors": {
-        "labelled": errors.labelled,
-        "count": errors.count,
-        "stand_for": errors.weight,
-        "items": [
-            {
-                "item_id": one.item_id, "predicted": one.predicted_text, "label": one.label_text,
-                "score": one.score, "probability": one.probability, "round": one.round, "cell": one.cell,
-                "asked": one.asked, "chance": one.chance, "chance_kind": one.chance_kind,
-                "weight": one.weight,
-            }
-            for one in errors.items
-        ],
-    }}
-
-
-def _labels_and_scores(data: ReportData) -> JsonObject:
-    """Where the labels went on the axis of the score, and whether probabilities hold, with two classes."""
-    return {
-        **({"score_axis": [asdict(bin) for bin in data.score_axis]} if data.score_axis else {}),
-        **({"reliability": [asdict(bin) for bin in data.reliability]} if data.reliability else {}),
-    }
+    history: list[RoundJson]
+    annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
+    audit: NotRequired[AuditPrice]                 # only where a wide interval is announced
+    judges: NotRequired[Judges]                    # only where the pool has judges
+    errors: NotRequired[WrongPredictions]                # only where there are predictions
+    score_axis: NotRequired[list[ScoreBin]]        # of two classes: where the labels went
+    reliability: NotRequired[list[ReliabilityBin]]  # of classes with probabilities
 
 
 def report_json(data: ReportData) -> bytes:
-    """`report.json`: the contract, under "history" what was known after every round, and how people did."""
-    history: list[RoundJson] = [
-        {
-            "round": past.round,
-            "asked": past.asked,
-            "labels": past.labels,
-            "estimates": [printed(row) for row in past.estimates],
-        }
+    """`report.json`: the contract, under "history" what was known after every round, and what is known of
+    people, judges and errors.
+    """
+    history = [
+        {"round": past.round, "asked": past.asked, "labels": past.labels, "estimates": printed(past.rows)}
         for past in data.history
     ]
-    whole = dict(contract(data)) | {"history": history}
-    whole |= _people(data) | _audit(data) | _judges(data) | _errors(data) | _labels_and_scores(data)
+    beside = {
+        "annotators": data.annotators, "audit": data.audit_price, "judges": data.judges,
+        "errors": data.errors, "score_axis": data.score_axis, "reliability": data.reliability,
+    }
+    whole = {**data.contract(), "history": history} | {
+        name: printed(part) for name, part in beside.items() if part not in (None, (), [])
+    }
     return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 
 
@@ -173,16 +97,16 @@ def parquet_of(several: Sequence[ReportData]) -> bytes:
         | {name: getattr(row.not_excluded, name, None) for name in ("unlabelled_share", "unseen_bound")}
         for data in several
         for past in rounds_and_reissue(data)
-        for row in past.estimates
+        for row in past.rows
     ]
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink, compression="zstd")
     return sink.getvalue()
 
 
-def rounds_and_reissue(data: ReportData) -> list[RoundRow]:
+def rounds_and_reissue(data: ReportData) -> list[RoundEstimate]:
     """The history, and the current estimates where it does not end with them (a revision, or no history)."""
     past = list(data.history)
-    if past and list(past[-1].estimates) == list(data.estimates):
+    if data.known is None or (past and past[-1].rows == data.estimates):
         return past
-    return [*past, RoundRow(round=data.rounds, asked=0, labels=data.labels, estimates=data.estimates)]
+    return [*past, replace(data.known, asked=0, positives=None)]

@@ -8,6 +8,7 @@ forbids scripts and requests besides, should an escape ever be missed.
 from functools import partial
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.printed import printed
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
@@ -51,6 +52,7 @@ def report_html(data: ReportData) -> bytes:
     return render(
         "page.html.j2",
         data=data,
+        waiting_for=printed(data.waiting_for),
         contents=[],      # (id, title) of the parts, in order, as the template comes to them
         w=wording,
         sentences=sentences,
@@ -73,7 +75,7 @@ def report_html(data: ReportData) -> bytes:
         scale_to=wording.plain_number(highest),
         several=any(row.system or row.class_name for row in data.estimates),
         rounds=[
-            (past, next((line(r) for r in past.estimates if r.same(first)), None))
+            (past, next((line(r) for r in past.rows if r.same(first)), None))
             for past in rounds_and_reissue(data)
         ],
         judges=None if data.judges is None else judges_in_words(data.judges),

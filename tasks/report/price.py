@@ -103,7 +103,7 @@ def two_figures(n: int) -> int:
     return n if n < 100 else int(float(f"{n:.1e}"))
 
 
-def price_lines(rows: list[MeasureEstimate], positive: str = "positive") -> list[str]:
+def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> list[str]:
     """For a terminal: what random sampling would have needed, then what the first estimate leaves open."""
     told = [row for row in rows if row.segment is None and row.price_tag]
     if not told:

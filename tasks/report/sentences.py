@@ -6,7 +6,8 @@ from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
 from assay.tasks.report import comparison, price, wording
-from assay.tasks.report.data import ExtensionRow, Moved, ReportData
+from assay.tasks.report.data import ReportData
+from assay.tasks.report.standing import ExtensionRow, Moved
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",

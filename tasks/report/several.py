@@ -9,13 +9,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from typing_extensions import TypedDict
+
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import render_report, sentences, wording
 from assay.tasks.report.convergence import estimate_against_labels, whole_pool_rows
 from assay.tasks.report.data import ReportData
-from assay.tasks.report.machine import contract, parquet_of
-from assay.tasks.report.printed import SeveralJson
+from assay.tasks.report.machine import parquet_of
 from assay.tasks.report.rendering import Picture, render
+from assay.tasks.report.standing import EvaluationJson
 from assay.tasks.report.table_lines import ForestTable, scale_of_bars, table_line
 
 _MOST_NAMED = 4     # classes
@@ -206,11 +208,32 @@ def several_files(several: Sequence[ReportData]) -> Mapping[str, bytes]:
     }
 
 
+class ReportedPoolJson(TypedDict):
+    """The pool of an evaluation."""
+
+    items: int
+    digest: str
+
+
+class ReportedJson(EvaluationJson):
+    """One of several evaluations in a report."""
+
+    pool: ReportedPoolJson
+    began: str | None                # when it began and finished; null where that is not recorded
+    finished: str | None
+
+
+class SeveralJson(TypedDict):
+    """Several evaluations in one report, also in its reports.json."""
+
+    evaluations: list[ReportedJson]
+
+
 def several_json(several: Sequence[ReportData]) -> SeveralJson:
     """{"evaluations": [...]}: of each what `assay report NAME --json` prints, its pool and its dates."""
     return {"evaluations": [
         {
-            **contract(data),
+            **data.contract(),
             "pool": {"items": data.pool.n, "digest": data.pool.digest},
             "began": data.began, "finished": data.finished,
         }

@@ -1,10 +1,14 @@
 """Report data for tests: an evaluation with two measures and three rounds, the first of them undefined."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.methods.two_classes.registry import method
-from assay.tasks.report import PoolSummary, ReportData, RoundRow
+from assay.tasks.ledger.ending import Ending
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.report import PoolSummary, ReportData
 
 REASON = "among the labels so far, no item is positive or predicted positive"
 
@@ -27,24 +31,23 @@ def estimate(
 
 
 def report_data(**changes: Any) -> ReportData:
-    """A finished evaluation; any field can be replaced."""
+    """A finished evaluation; any field can be replaced, and its estimates, joint region and ending too."""
     history = [
-        RoundRow(
-            round=number,
-            asked=25,
-            labels=25 * number,
-            positives=4 * number,
-            estimates=[
+        RoundEstimate(
+            round=number, asked=25, labels=25 * number, positives=4 * number, undecided=0, exhausted=False,
+            estimates=(
                 estimate("f1", f1, 0.3 / number, 25 * number),
                 estimate("recall", 0.7, 0.3 / number, 25 * number),
-            ],
+            ),
         )
         for number, f1 in ((1, None), (2, 0.75), (3, 0.8))
     ]
+    stopped = changes.pop("stopped_by", "budget")
+    last = {"estimates": changes.pop("estimates", history[-1].estimates), "joint": changes.pop("joint", None)}
     given: dict[str, Any] = {
         "evaluation": "restaurant-dedup",
         "state": "finished",
-        "estimates": history[-1].estimates,
+        "known": replace(history[-1], **last | {"estimates": tuple(last["estimates"])}),
         "labels": 75,
         "rounds": 3,
         "history": history,
@@ -56,7 +59,9 @@ def report_data(**changes: Any) -> ReportData:
         "budget": 75,
         "seed": 7,
         "versions": {"assay": "0.1.0", "Python": "3.11"},
-        "stopped_by": "budget",
+        "ending": None if stopped is None else Ending(
+            stopped_by=stopped, verdict=None, rounds=3, labels=75, undecided=0,
+        ),
         "verdict": "inconclusive",
         "limit_min": 0.8,
         "labels_to_decide": 300,
@@ -64,3 +69,8 @@ def report_data(**changes: Any) -> ReportData:
         "negative": "no match",
     }
     return ReportData(**(given | changes))
+
+
+def with_estimates(data: ReportData, estimates: Sequence[MeasureEstimate]) -> ReportData:
+    """The same with other estimates."""
+    return replace(data, known=replace(data.known, estimates=tuple(estimates), systems=(), segments=()))

@@ -14,9 +14,9 @@ from doubles.small_pool import small_spec
 from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import utc_now
-from assay.flows.record.standing import Standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import FakeDesk
 

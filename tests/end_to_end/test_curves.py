@@ -17,7 +17,6 @@ from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.report.machine import contract
 from assay.tasks.report.page import report_html
 from assay.tasks.spec.evaluation import Spec
 
@@ -84,7 +83,7 @@ def test_a_curve_has_two_bands_and_the_ledger_recomputes(tmp_path):
     assert len(planned.scores) == len(planned.item_id)
     assert verify(store, standing.evaluation).differences == ()
     data = report_data(opened, standing)
-    assert contract(data)["estimates"] == rows
+    assert data.contract()["estimates"] == rows
     page = report_html(data).decode()
     assert ">Precision-recall curve</h2>" in page
     assert "The choice of items served Precision-recall curve." in page

@@ -24,7 +24,6 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.report.machine import contract
 from assay.tasks.report.page import report_html
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
@@ -80,7 +79,7 @@ def test_known_items_are_never_drawn_and_the_ledger_recomputes(tmp_path, method)
     assert standing.labels == 60
     assert standing.to_json()["outcomes"] == {"known": len(known)}
     data = report_data(open_evaluation(store, spec.name), standing)
-    assert contract(data)["outcomes"] == {"known": len(known)}
+    assert data.contract()["outcomes"] == {"known": len(known)}
     assert f"The labels of {len(known)} items came by themselves" in report_html(data).decode()
     (row,) = [r for r in standing.to_json()["estimates"] if r["measure"] == "accuracy"]
     assert row["lower"] <= accuracy_of(predictions, truth) <= row["upper"]

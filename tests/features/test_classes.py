@@ -16,7 +16,6 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, Timing, advance, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
-from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.caller.desk import CallerDesk
@@ -25,6 +24,7 @@ from assay.tasks.ledger.rounds.estimate import read_annotators
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import render_report
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
 
@@ -43,7 +43,7 @@ def run(store, folder: Path, /, **changes) -> Standing:
 
 
 def by_place(standing: Standing) -> dict:
-    return {(row.measure, row.class_name): row for row in standing.rows()}
+    return {(row.measure, row.class_name): row for row in standing.estimates}
 
 
 def test_a_run_is_finished_verified_and_the_same_when_it_is_run_again(tmp_path):
@@ -75,12 +75,12 @@ def test_a_pool_that_is_labelled_out_has_exact_values_those_of_scikit_learn(tmp_
     y, f = [truth[item] for item in truth], [predicted[item] for item in truth]
     rows = by_place(standing)
     assert standing.stopped_by == "pool"
-    assert {row.interval for row in standing.rows()} == {"exact"}
+    assert {row.interval for row in standing.estimates} == {"exact"}
     assert rows["macro_f1", None].value == pytest.approx(f1_score(y, f, average="macro"))
     assert rows["accuracy", None].value == pytest.approx(accuracy_score(y, f))
     for name, value in zip(NAMES, precision_score(y, f, average=None, labels=NAMES), strict=True):
         assert rows["precision", name].value == pytest.approx(value)
-    matrix = [row.value for row in standing.rows() if row.measure == "confusion_matrix"]
+    matrix = [row.value for row in standing.estimates if row.measure == "confusion_matrix"]
     np.testing.assert_allclose(
         np.array(matrix).reshape(4, 4).T, confusion_matrix(y, f, labels=NAMES) / 90, atol=1e-12
     )
@@ -189,8 +189,8 @@ def test_grades_are_classes_in_order(tmp_path):
         MemoryStore(), tmp_path, labels={"grades": [1, 2, 3, 4]},
         measure=[{"name": "cohen_kappa", "weights": "quadratic"}, "accuracy"],
     )
-    assert [row.measure for row in standing.rows()] == ["cohen_kappa(quadratic)", "accuracy"]
-    assert standing.rows()[0].value is not None
+    assert [row.measure for row in standing.estimates] == ["cohen_kappa(quadratic)", "accuracy"]
+    assert standing.estimates[0].value is not None
 
 
 def test_a_changed_label_or_estimate_is_found(tmp_path):

@@ -296,7 +296,7 @@ def test_undecided_items_are_bounded_both_ways(tmp_path):
     world.desk.answers = {**world.truth, item: None}
     done = step(world)
     assert (done.undecided, done.labels) == (1, 11)
-    for row in done.rows()[:2]:                          # accuracy and precision
+    for row in done.estimates[:2]:                          # accuracy and precision
         bounds = row.undecided
         # the item is predicted positive: right if it is positive
         assert bounds.all_negative.value < bounds.all_positive.value

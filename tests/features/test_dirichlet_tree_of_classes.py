@@ -38,7 +38,7 @@ def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
     data = spec_of_classes(tmp_path, **changes)
     store, standing = run(data)
     assert (standing.stopped_by, standing.labels, standing.rounds) == ("budget", 40, 2)
-    rows = [row for row in standing.rows() if row.value is not None]
+    rows = [row for row in standing.estimates if row.value is not None]
     assert rows
     assert all(row.lower <= row.value <= row.upper for row in rows)
     assert {row.interval.split(",")[0] for row in rows if row.segment is None} == {"importance and model"}

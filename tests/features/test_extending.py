@@ -26,7 +26,6 @@ from assay.tasks.ledger.ending import enter_index, open_evaluations, read_extens
 from assay.tasks.ledger.monitors import create_opening
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report import sentences
-from assay.tasks.report.machine import contract
 from assay.tasks.report.page import report_html
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
@@ -237,7 +236,7 @@ def test_answers_that_change_after_an_extension_are_revisions_as_ever(finished):
     standing = finished.advance(look_again=True)
     assert standing.state == "finished"
     assert standing.revision >= 2
-    assert standing.rows()[0].confidence == 0.975
+    assert standing.estimates[0].confidence == 0.975
     assert verify(finished.store, "small").differences == ()
 
 
@@ -260,7 +259,7 @@ def test_the_report_says_it_and_names_what_would_decide(tmp_path):
     assert "it was extended from a budget of 50 to" in page
     assert "by anna (close to the limit)" in page
     assert "computed at 97.5%, so that all that are shown after extensions hold together at 95%" in page
-    assert contract(data)["extensions"] == standing.to_json()["extensions"]
+    assert data.contract()["extensions"] == standing.to_json()["extensions"]
     assert verify(world.store, "small").differences == (), "the alerts of both endings are called for"
 
 

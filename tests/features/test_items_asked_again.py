@@ -37,7 +37,7 @@ def test_a_budget_may_exceed_the_pool_and_the_record_is_verified(tmp_path):
     begin_evaluation(store, spec)
     standing = drive(store, spec.name, patience=AT_ONCE)
     assert (standing.state, standing.stopped_by, standing.labels) == ("finished", "budget", 140)
-    assert all(row.lower < row.value < row.upper for row in standing.rows() if row.segment is None)
+    assert all(row.lower < row.value < row.upper for row in standing.estimates if row.segment is None)
     found = verify(store, spec.name)
     assert (found.differences, found.rounds, found.labels) == ((), 7, 140)
     answers = {}

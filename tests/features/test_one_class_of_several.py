@@ -81,9 +81,9 @@ def test_it_is_the_evaluation_of_two_classes(tmp_path, method):
     write_pool(tmp_path)
     store, standing = run(spec_of_owls(tmp_path, method=method))
     _, of_two = run(spec_of_two(tmp_path, method))
-    told = [(row.measure, row.value, row.lower, row.upper, row.price_tag) for row in standing.rows()]
-    assert told == [(row.measure, row.value, row.lower, row.upper, row.price_tag) for row in of_two.rows()]
-    assert {row.class_name for row in standing.rows()} == {"owl"}
+    told = [(row.measure, row.value, row.lower, row.upper, row.price_tag) for row in standing.estimates]
+    assert told == [(row.measure, row.value, row.lower, row.upper, row.price_tag) for row in of_two.estimates]
+    assert {row.class_name for row in standing.estimates} == {"owl"}
     assert verify(store, "classes").differences == ()
     page = render_report(report_data(open_evaluation(store, "classes"), standing))["report.html"].decode()
     assert "owl" in page

@@ -62,7 +62,7 @@ def test_where_all_are_known_the_value_is_exact_and_nobody_is_asked(kind, tmp_pa
     begin_evaluation(store, spec)
     standing = advance(store, spec.name)
     assert (standing.state, standing.rounds, standing.labels) == ("finished", 1, len(known))
-    assert {row.interval for row in standing.rows() if row.value is not None} == {"exact"}
+    assert {row.interval for row in standing.estimates if row.value is not None} == {"exact"}
     assert verify(store, spec.name).verified
 
 

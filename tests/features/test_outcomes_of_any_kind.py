@@ -20,7 +20,6 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.record.opened import open_evaluation
-from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
@@ -31,6 +30,7 @@ from assay.tasks.ledger.rounds.answers import stored_answers
 from assay.tasks.ledger.rounds.estimate import read_annotators
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report import render_report
+from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 from assay.tasks.testing import MemoryStore
@@ -45,7 +45,7 @@ def run(kind: str, folder: Path, /, store=None, **changes) -> tuple[MemoryStore,
 
 
 def values(standing: Standing) -> dict:
-    return {(row.measure, row.class_name): row.value for row in standing.rows()}
+    return {(row.measure, row.class_name): row.value for row in standing.estimates}
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -53,7 +53,7 @@ def test_a_run_is_finished_verified_reported_and_the_same_again(tmp_path, kind):
     WRITERS[kind](tmp_path)
     store, standing = run(kind, tmp_path)
     assert (standing.state, standing.stopped_by, standing.labels) == ("finished", "budget", 40)
-    assert all(row.lower <= row.value <= row.upper for row in standing.rows())
+    assert all(row.lower <= row.value <= row.upper for row in standing.estimates)
     found = verify(store, kind)
     assert (found.differences, found.rounds, found.labels) == ((), 2, 40)
     _, again = run(kind, tmp_path)
@@ -71,14 +71,14 @@ def test_tags_by_appendix_d_run_live(tmp_path, form):
         pool_segments=["predicted"],
     )
     assert (standing.state, standing.labels) == ("finished", 40)
-    assert {row.interval for row in standing.rows() if row.segment is None} == {"beta"}
-    assert all(row.lower <= row.value <= row.upper for row in standing.rows() if row.segment is None)
+    assert {row.interval for row in standing.estimates if row.segment is None} == {"beta"}
+    assert all(row.lower <= row.value <= row.upper for row in standing.estimates if row.segment is None)
     assert verify(store, "tags").differences == ()
     page = render_report(report_data(open_evaluation(store, "tags"), standing))["report.html"].decode()
     assert "beta interval" in page
     everything = {"budget": {"labels": N}, "batch_size": 50}
     _, labelled_out = run("tags", tmp_path, method=f"bernoulli:form={form}", **everything)
-    assert all(row.lower == row.value == row.upper for row in labelled_out.rows())
+    assert all(row.lower == row.value == row.upper for row in labelled_out.estimates)
 
 
 @pytest.mark.parametrize(("kind", "method", "why"), [
@@ -235,7 +235,7 @@ def test_numbers_need_no_prediction_for_their_mean_and_take_judges(tmp_path):
     store, standing = run("number", tmp_path, pool_judge="judge", **asked)
     _, blind = run("number", tmp_path, **asked)
     assert verify(store, "number").differences == ()
-    judged, alone = (one.rows()[0] for one in (standing, blind))
+    judged, alone = (one.estimates[0] for one in (standing, blind))
     assert judged.upper - judged.lower < 0.7 * (alone.upper - alone.lower)
 
 

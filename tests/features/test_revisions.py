@@ -115,7 +115,7 @@ def test_an_answer_taken_back_leaves_the_item_undecided_and_a_new_one_settles_it
     assert (taken_back.revision, taken_back.undecided, taken_back.labels) == (1, 1, 15)
     (revision,) = read_revisions(Ledger(world.store, "small"))
     assert (revision.items[0].decided.label, revision.items[0].decided.reason) == (None, "withdrawn")
-    bounds = taken_back.rows()[0].undecided
+    bounds = taken_back.estimates[0].undecided
     assert bounds.items == 1
     assert bounds.all_negative.value != bounds.all_positive.value
     world.desk.answers[item] = answer

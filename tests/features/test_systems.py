@@ -43,7 +43,7 @@ def run(folder: Path, /, **changes):
 def test_labels_go_where_the_models_differ_and_the_ledger_recomputes(tmp_path):
     _, columns = write_models(tmp_path)
     store, standing = run(tmp_path)
-    first = standing.rows()[0]
+    first = standing.estimates[0]
     assert (first.measure, first.system, first.versus) == ("f1", "new", "old")
     assert (first.comparison.together, standing.known.leading) == (1, 1)
     assert verify(store, "systems").differences == ()
@@ -63,7 +63,7 @@ def test_a_pool_that_is_labelled_out_has_exact_differences_those_of_scikit_learn
     truth, columns = write_models(tmp_path, n=90)
     _, standing = run(tmp_path, budget={"labels": 90}, batch_size=45)
     assert standing.stopped_by == "pool"
-    found = {(row.measure, row.system, row.versus): row for row in standing.rows()}
+    found = {(row.measure, row.system, row.versus): row for row in standing.estimates}
     for name, function in BY_SCIKIT.items():
         old, new = function(truth, columns["p1"]), function(truth, columns["p2"])
         assert found[name, "old", None].value == pytest.approx(old)

@@ -90,7 +90,7 @@ def test_numbers_labelled_out_have_the_differences_of_scikit_learn(tmp_path):
     measures = ["mae", "mse", "rmse", "bias", {"name": "within", "tolerance": 2}, "r2"]
     store, standing = run(tmp_path, {"number": {"min": 0, "max": 100}}, systems, measures)
     assert standing.stopped_by == "pool"
-    found = {(row.measure, row.system, row.versus): row for row in standing.rows()}
+    found = {(row.measure, row.system, row.versus): row for row in standing.estimates}
     for name, function in (
         ("mae", mean_absolute_error), ("rmse", root_mean_squared_error), ("r2", r2_score),
         ("bias", lambda y, f: np.mean(f - y)), ("within(2)", lambda y, f: np.mean(np.abs(f - y) <= 2)),
@@ -108,7 +108,7 @@ def test_the_difference_in_bias_is_known_before_labels_tell_it(tmp_path):
     _, columns = numbers(tmp_path)
     systems = {"old": {"prediction": "p1"}, "new": {"prediction": "p2"}}
     store, standing = run(tmp_path, {"number": {}}, systems, ["mae", "bias"], budget=40)
-    row = next(r for r in standing.rows() if r.measure == "bias" and r.versus)
+    row = next(r for r in standing.estimates if r.measure == "bias" and r.versus)
     assert row.value == pytest.approx(columns["p2"].mean() - columns["p1"].mean())
     assert row.upper - row.lower < 1e-9
     opened = open_evaluation(store, "systems")
@@ -135,7 +135,7 @@ def test_tags_labelled_out_have_the_differences_of_scikit_learn(tmp_path):
     store, standing = run(tmp_path, {"tags": list(TAGS)}, systems, [
         "micro_f1", "macro_f1", "jaccard", "hamming", {"name": "recall", "class": "war"},
     ])
-    found = {(row.measure, row.system, row.versus): row for row in standing.rows()}
+    found = {(row.measure, row.system, row.versus): row for row in standing.estimates}
     one = {"zero_division": 1.0}
     for name, function in (
         ("micro_f1", lambda y, f: f1_score(y, f, average="micro")),
@@ -191,7 +191,7 @@ def test_probabilities_of_each_system_labelled_out(tmp_path, capsys):
     systems = {n: {"probability": c, "threshold": 0.5} for n, c in (("old", "s1"), ("new", "s2"))}
     measures = ["brier", "log_loss", "accuracy"]
     store, standing = run(tmp_path, {"positive": "yes", "negative": "no"}, systems, measures)
-    found = {(row.measure, row.system, row.versus): row for row in standing.rows()}
+    found = {(row.measure, row.system, row.versus): row for row in standing.estimates}
     for name, function in (("brier", lambda p: 2 * brier_score_loss(truth, p)),
                            ("log_loss", lambda p: log_loss(truth, p))):
         old, new = function(columns["s1"]), function(columns["s2"])

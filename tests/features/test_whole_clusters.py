@@ -75,7 +75,7 @@ def test_rounds_ask_for_whole_clusters_one_after_the_other(tmp_path):
         runs = sum(a != b for a, b in pairwise(clusters)) + 1
         assert runs == len(count)
         assert len(clusters) <= 20
-    first = standing.rows()[0]
+    first = standing.estimates[0]
     assert (first.labels, first.interval) == (60, "ratio, over clusters")
     assert first.price_tag is None
     assert verify(store, "prompts").differences == ()
@@ -84,7 +84,7 @@ def test_rounds_ask_for_whole_clusters_one_after_the_other(tmp_path):
 def test_a_pool_labelled_out_has_the_exact_value_and_an_interval_over_clusters(tmp_path):
     size, share = write(tmp_path)
     _, standing = run(tmp_path, budget={"labels": sum(size.values())}, batch_size=40)
-    row = standing.rows()[0]
+    row = standing.estimates[0]
     assert standing.stopped_by == "pool"
     assert row.value == pytest.approx(share)
     assert row.lower < share < row.upper
@@ -100,7 +100,7 @@ def test_two_classes_and_numbers_and_systems_draw_whole_clusters_too(tmp_path):
     store, standing = run(
         tmp_path, pool_prediction=None, pool_systems={n: {"prediction": "predicted"} for n in "ab"},
     )
-    assert {row.versus for row in standing.rows()} == {None, "a"}
+    assert {row.versus for row in standing.estimates} == {None, "a"}
     assert verify(store, "prompts").differences == ()
 
 

@@ -96,7 +96,7 @@ def test_estimates_say_whose_they_are():
     round = plan(question, state, 60)
     rows = _rows(cell, round)
     found = estimates(question, observe(question, state, round, pool.codes[rows], pool.items.at(rows)))
-    assert [(e.measure, e.of_class, e.system, e.versus) for e in found] == [
+    assert [(e.measure, e.class_name, e.system, e.versus) for e in found] == [
         *[("f1", c, "old", None) for c in "abcd"], ("accuracy", None, "old", None),
         *[("f1", c, "new", "old") for c in "abcd"],
     ]

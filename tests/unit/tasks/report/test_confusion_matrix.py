@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from doubles.report_data import estimate, report_data
+from doubles.report_data import estimate, report_data, with_estimates
 
 from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.report.confusion_matrix import MATRIX, confusion_matrix
@@ -19,7 +19,7 @@ def with_matrix(names=NAMES):
         for share, (f, y) in zip(shares, places, strict=True)
     ]
     data = report_data()
-    return replace(data, outcome=Classes(names=names), estimates=[*data.estimates, *rows])
+    return with_estimates(replace(data, outcome=Classes(names=names)), [*data.estimates, *rows])
 
 
 def test_rows_are_predicted_classes_and_the_worst_confusion_is_told():

@@ -25,15 +25,15 @@ from assay.tasks.report import (
     BadReport,
     PoolSummary,
     ReportNotWritten,
-    contract,
     render_report,
     sentences,
     write_report,
 )
 from assay.tasks.report import wording as w
-from assay.tasks.report.data import ComparedSystems, ExtensionRow, Moved
+from assay.tasks.report.data import ComparedSystems
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.machine import report_json, report_parquet
+from assay.tasks.report.standing import ExtensionRow, Moved, WaitingFor
 from assay.tasks.report.table_lines import scale_of_bars
 
 
@@ -75,7 +75,7 @@ def test_json_has_exactly_the_keys_of_the_contract_and_the_history():
         "upper", "confidence", "interval", "labels", "revision", "random_labels", "random_labels_reason",
         "not_excluded",
     ]
-    assert {name: told[name] for name in contract(report_data())} == contract(report_data())
+    assert {name: told[name] for name in report_data().contract()} == report_data().contract()
     assert [list(past) for past in told["history"]] == [["round", "asked", "labels", "estimates"]] * 3
 
 
@@ -96,7 +96,7 @@ def test_undefined_is_null_with_its_reason_and_never_nan():
 )
 def test_estimates_that_contradict_themselves_are_refused(changes, message):
     with pytest.raises(BadReport, match=message):
-        replace(estimate("f1", 0.8, 0.1, 100), **changes)
+        report_data(estimates=[replace(estimate("f1", 0.8, 0.1, 100), **changes)])
 
 
 def test_parquet_has_one_row_per_round_and_measure():
@@ -190,10 +190,11 @@ def test_an_undefined_headline_is_undefined_everywhere_and_decides_nothing():
 
 
 def test_an_unfinished_evaluation_is_called_interim():
-    text = page(state="waiting", stopped_by=None, verdict=None, waiting_for={"asked": 25, "answered": 3}).text
+    waits = WaitingFor(round=4, items=25, answered=3, desk="folder")
+    text = page(state="waiting", stopped_by=None, verdict=None, waiting_for=waits).text
     assert "interim: this evaluation is still running" in text
     assert "these are interim figures" in text
-    assert "asked: 25; answered: 3" in text
+    assert "items: 25; answered: 3" in text
     assert "Not yet decided" in text
 
 
@@ -268,7 +269,7 @@ def test_nothing_hostile_gets_in_by_any_name():
         spec={HOSTILE: HOSTILE},
         interval_note=HOSTILE,
         versions={HOSTILE: HOSTILE},
-        waiting_for={HOSTILE: HOSTILE},
+        waiting_for=WaitingFor(round=4, items=25, desk=HOSTILE, cannot_close=HOSTILE),
         positive=HOSTILE,
         negative=HOSTILE,
         sampling_note=HOSTILE,

@@ -1,0 +1,197 @@
+"""Where an evaluation stands, and what it waits for: every command prints it, every report is made of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import ClassVar, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.forecast.labels_needed import Outlook
+from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
+from assay.tasks.ledger.ending import Ending
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.report.forecast import OutlookJson, outlook_json
+
+StateName = Literal["waiting", "open", "finished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingFor:
+    """What an evaluation waits for. Counts of unusual things are there only where there are any."""
+
+    round: int
+    items: int                       # asked; of what is asked a second time, only these
+    on_desk: int | None = field(default=None, metadata=IF_ANY)    # of them; left out where it was not read
+    answered: int | None = field(default=None, metadata=IF_ANY)   # of them, by somebody
+    tied: int = field(default=0, metadata=IF_ANY)           # one more person is asked
+    invalid: int = field(default=0, metadata=IF_ANY)        # answered with something that is not a class
+    not_on_desk: int = field(default=0, metadata=IF_ANY)    # they will be posted again
+    asked_again: int = field(default=0, metadata=IF_ANY)    # everybody skipped them the first time
+    deadline: datetime | None = field(default=None, metadata=HIDDEN)
+    overdue: bool = field(default=False, metadata=IF_ANY)   # the deadline has passed
+    cannot_close: str | None = field(default=None, metadata=IF_ANY)   # why it stays open
+    desk: str                        # the kind of desk
+    place: str = field(default="", metadata=HIDDEN)         # where people find it
+
+    also_printed: ClassVar = {"deadline_text": key_as("deadline", if_any=True)}
+
+    @property
+    def deadline_text(self) -> str | None:
+        """Of the round, with its zone."""
+        return None if self.deadline is None else self.deadline.isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What revised labels did to one estimate of the whole pool."""
+
+    measure: str
+    value_before: float | None
+    value: float | None
+    lower_before: float | None
+    lower: float | None
+    upper_before: float | None
+    upper: float | None
+    of: str = ""                        # the system and the class it is of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionRow:
+    """More labels that a finished evaluation was given."""
+
+    extension: int                      # from 1
+    rounds: int                         # closed by then
+    labels_before: int                  # the budget until then
+    labels: int                         # the budget from then on
+    confidence: float                   # of each interval from then on
+    corrected: bool                     # the confidence was raised for the looks; else it holds at every look
+    beyond_target: bool                 # its target had been met: from then on the budget alone stops it
+    by: str                             # as they call themselves; may be empty
+    reason: str                         # may be empty
+    at: str
+
+
+class OutcomesJson(TypedDict):
+    """Labels that come by themselves."""
+
+    known: int                       # items whose label has come
+
+
+class RevisedJson(TypedDict):
+    """What answers that changed later did to the estimates."""
+
+    items: int                       # with another label than their round was closed with
+    moved: list[Moved]               # one for each estimate of the whole pool
+
+
+class EvaluationJson(TypedDict):
+    """An evaluation, finished or not."""
+
+    evaluation: str                  # its name
+    state: StateName                 # waiting: for people; open: something is due
+    waiting_for: WaitingFor | None
+    stopped_by: str | None           # half_width, variance, budget or pool; null until it stops
+    verdict: Verdict | None          # on the first measure; null without a limit
+    labels: int                      # labelled items
+    rounds: int                      # closed
+    revision: int                    # of the labels; 0: as the rounds were closed
+    estimates: list[MeasureEstimate]    # the first measure first; segments after the whole pool
+    labels_known_before: NotRequired[int]      # of the labels: not bought; only where there are any
+    outcomes: NotRequired[OutcomesJson]        # only with a source of outcomes
+    joint_region: NotRequired[JointRegion]     # only where the method gives several measures one
+    revised: NotRequired[RevisedJson]          # only after a revision
+    extensions: NotRequired[list[ExtensionRow]]   # only after an extension
+
+
+class StandingJson(EvaluationJson):
+    """Where an evaluation stands."""
+
+    method: str                      # the one in use, never auto
+    method_reason: str | None        # why auto chose it; null where it was asked for by name
+    forecast: OutlookJson | None     # null where it has finished, or nothing was forecast
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One evaluation, now. `open` means that something is due; `waiting`, that people are working."""
+
+    evaluation: str
+    state: StateName
+    waiting_for: WaitingFor | None = None
+    ending: Ending | None = None
+    verdict: Verdict | None = None
+    rounds: int = 0                    # closed
+    labels: int = 0
+    undecided: int = 0                 # items that people could not decide
+    known: RoundEstimate | None        # after the last closed round, as revised; None before the first
+    budget: int                        # the one in force: an extension makes it larger
+    positive: str = "positive"         # what people call a positive item
+    interval_note: str = ""            # what intervals of the method's kind were measured to cover
+    method: str = ""                   # the one in use, never `auto`
+    why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
+    forecast: Outlook | None = None    # only where asked for: flows.report.gather
+    revision: int = 0                  # of the estimates; 0: as the rounds were closed
+    moved: Sequence[Moved] = ()        # what the revisions did to the estimates, first measure first
+    outcomes: int | None = None        # items whose label came by itself; None without a source of them
+    revised_items: int = 0             # whose labels differ from those their rounds were closed with
+    extensions: Sequence[ExtensionRow] = ()     # more labels that it was given after it had finished
+    confidence_asked: float = 0.95     # that of the intervals unless it was extended
+    known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why it stopped: half_width, variance, budget or pool; None before."""
+        return self.ending.stopped_by if self.ending else None
+
+    @property
+    def estimates(self) -> Sequence[MeasureEstimate]:
+        """Those that count now, first measure first; segments after the rows of the whole pool."""
+        return self.known.rows if self.known else ()
+
+    @property
+    def joint(self) -> JointRegion | None:
+        """The joint region of several measures, where there is one."""
+        return self.known.joint if self.known else None
+
+    def contract(self) -> EvaluationJson:
+        """What the JSON of every evaluation has. What is unusual is there only where there is any."""
+        told: EvaluationJson = {
+            "evaluation": self.evaluation,
+            "state": self.state,
+            "waiting_for": printed(self.waiting_for),
+            "stopped_by": self.stopped_by,
+            "verdict": self.verdict,
+            "labels": self.labels,
+            "rounds": self.rounds,
+            "revision": self.revision,
+            "estimates": printed(self.estimates),
+        }
+        if self.known_before:
+            told["labels_known_before"] = self.known_before
+        if self.outcomes is not None:
+            told["outcomes"] = {"known": self.outcomes}
+        if self.joint is not None:
+            told["joint_region"] = printed(self.joint)
+        if self.revision:
+            told["revised"] = {"items": self.revised_items, "moved": printed(self.moved)}
+        if self.extensions:
+            told["extensions"] = printed(self.extensions)
+        return told
+
+    def to_json(self) -> StandingJson:
+        """What `run`, `advance`, `status` and `report` print with `--json`."""
+        return {
+            **self.contract(), "method": self.method, "method_reason": self.why_method,
+            "forecast": None if self.forecast is None else outlook_json(self.forecast),
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 3 breach, 4 inconclusive, 5 not finished."""
+        if self.state != "finished":
+            return 5
+        return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]
