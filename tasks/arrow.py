@@ -54,6 +54,29 @@ def mask_of(values: Bools) -> pa.BooleanArray:
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
 
+def column_from(values: Sequence[Any] | Array, type: pa.DataType | None = None) -> pa.Array:
+    """A column of numbers, yes and no, texts, or lists of these; None is missing.
+
+    Without a type it is that of the values.
+    """
+    if type is None:
+        if not isinstance(values, np.ndarray):
+            return pa.array(values)
+        type = pa.string() if values.dtype.kind == "U" else pa.from_numpy_dtype(values.dtype)
+    if pa.types.is_string(type):
+        return texts_of(list(map(str, values)) if isinstance(values, np.ndarray) else values)
+    there = np.array([value is not None for value in values], np.bool_)
+    validity = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    if pa.types.is_list(type):
+        ends = np.cumsum([0, *(0 if value is None else len(value) for value in values)], dtype=np.int32)
+        inner = column_from([one for value in values for one in value or ()], type.value_type)
+        return pa.Array.from_buffers(type, len(there), [validity, pa.py_buffer(ends)], children=[inner])
+    known = values if validity is None else [0 if value is None else value for value in values]
+    column = mask_of(np.asarray(known, np.bool_)) if pa.types.is_boolean(type) \
+        else column_of(np.asarray(known, _NUMBERS[type]), type)
+    return pa.Array.from_buffers(type, len(there), [validity, column.buffers()[1]])
+
+
 def texts_of(values: Sequence[str | None]) -> pa.StringArray:
     """A column of texts; None is missing."""
     written = [b"" if value is None else value.encode() for value in values]

@@ -1,15 +1,16 @@
 """A window beside those before it: the mean over the last, whether a judge changed, labels handed down."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum, hypot, sqrt
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from assay.evalcore.monitoring.verdicts import Measured
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.pool.strata import assign
+from assay.evalcore.printed import HIDDEN, key_as
 from assay.evalcore.types import Floats, Ints
 from assay.evalcore.weighted.judges import JudgeFigure
 
@@ -34,10 +35,10 @@ Joined = Literal["independent", "dependent"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentMean:
-    """One place over several windows."""
+    """The mean over the last windows."""
 
-    segment: str | None          # "column=value"; None: the whole pool
-    windows: tuple[str, ...]     # in order of time; those that have an estimate
+    segment: str | None = field(metadata=HIDDEN)   # "column=value"; None: the whole pool
+    windows: tuple[str, ...]     # those that have an estimate, in order of time
     value: float
     lower: float
     upper: float
@@ -86,7 +87,7 @@ class JudgeChange:
     """One figure of a judge in a window, and how it differs from the windows before."""
 
     judge: str
-    figure: str
+    figure: str              # agreement, kappa, ...
     value: float             # in the newest window
     lower: float
     upper: float
@@ -98,6 +99,8 @@ class JudgeChange:
     labels: int              # of the newest window
     labels_before: int
     windows_before: tuple[str, ...]
+
+    also_printed: ClassVar = {"beyond_chance": key_as()}
 
     @property
     def beyond_chance(self) -> bool:

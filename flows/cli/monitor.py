@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from assay.evalcore.printed import printed
 from assay.flows.alerts import deliver
 from assay.flows.cli.json_types import AmendedJson, MutedJson, ScheduledJson, TickJson, UnmutedJson
 from assay.flows.cli.look import standing_code
@@ -36,7 +37,7 @@ from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.alerts.outbox import Delivery
-from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import mute_at
 from assay.tasks.report import wording, write_files
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
@@ -288,7 +289,7 @@ def amend_command(spec: Path, first: str | None, reason: str, where: str | None,
     made = amending.amend(store, asked, now=datetime.now(UTC), first=first, reason=reason)
     if as_json:
         amended: AmendedJson = {
-            "monitor": asked.name, "amendment": None if made is None else record.plain(made)
+            "monitor": asked.name, "amendment": None if made is None else printed(made)
         }
         print_json(amended)
         return 0
@@ -328,7 +329,7 @@ def mute_command(name: str, until: str, reason: str, where: str | None, as_json:
         store_named(where), name, until=_moment(until), reason=reason, now=datetime.now(UTC)
     )
     if as_json:
-        muted: MutedJson = {"monitor": name, "mute": record.plain(made)}
+        muted: MutedJson = {"monitor": name, "mute": printed(made)}
         print_json(muted)
     else:
         click.echo(f"{name}: muted until {made.until:%Y-%m-%d %H:%M} UTC")

@@ -10,7 +10,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.flows.cli import json_types as of
-from assay.flows.verify.checking import VerificationJson
+from assay.flows.verify.ledger import Verification
 from assay.tasks.doctor.examination import ExaminationJson
 from assay.tasks.json_schema import schema_of
 from assay.tasks.replay.records import ReplayResult
@@ -52,7 +52,7 @@ FORMS: dict[str, Form] = dict([
     _command("estimate", of.EstimatedJson),
     _command("publish", of.PublishedJson),
     _command("compare", ComparedJson),
-    _command("verify", VerificationJson),
+    _command("verify", Verification),
     _command("replay", ReplayResult),
     _command("import", of.ImportedJson),
     _command("init", of.SpecWrittenJson),

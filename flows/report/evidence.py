@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, probability_kind
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.beginning import versions
 from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.record import Ledger
@@ -172,7 +173,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
             "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
             "labels": ending.labels, "undecided": ending.undecided,
         },
-        "extensions": [record.plain(one) for one in opened.extensions],
+        "extensions": [printed(one) for one in opened.extensions],
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},

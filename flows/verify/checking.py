@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-from typing_extensions import TypedDict
 
 from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import Opened
@@ -74,21 +73,3 @@ class Checking:
         if computed is None:
             return self.say(["should not be there"])
         return self.say(value_differences(record.from_json(self.ledger.get(self.key), self.key), computed))
-
-
-class VerificationJson(TypedDict):
-    """What a recomputation found."""
-
-    evaluation: str                  # or monitors/NAME
-    verified: bool                   # nothing differs
-    finished: bool
-    rounds: int                      # recomputed; of a monitor: verdicts
-    labels: int
-    revisions: int
-    keys: int                        # in the ledger
-    keys_checked: int                # of them, compared with a digest
-    seal: str | None                 # digest of the newest seal
-    as_sealed: list[str]             # keys that differ although their bytes are as they were sealed
-    differences: list[Difference]
-    notes: list[str]
-    remedy: str | None               # what to do; null where nothing differs

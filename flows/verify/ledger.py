@@ -11,15 +11,16 @@ Nothing is written, no desk is asked, no source is read: a copy of the ledger is
 still running is verified as far as it goes.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.methods.two_classes.registry import is_auto
+from assay.evalcore.printed import key_as, printed
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.verify.beside import check_beside, check_desk, check_told
-from assay.flows.verify.checking import UNREADABLE, VerificationJson
+from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
 from assay.flows.workers.chosen import chosen_workers
@@ -51,19 +52,21 @@ _LISTED = 3     # keys named in a remedy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What was verified, and what was found."""
+    """What a recomputation found."""
 
-    evaluation: str
+    evaluation: str                         # or monitors/NAME
     finished: bool
-    rounds: int                             # recomputed in full
+    rounds: int                             # recomputed in full; of a monitor: verdicts
     labels: int                             # in them
     revisions: int = 0                      # recomputed in full
     keys: int                               # in the ledger
     keys_checked: int                       # of them, compared with a digest
     seal: str | None                        # digest of the newest seal
-    as_sealed: frozenset[str] = frozenset()   # keys that recompute to something else, their bytes as sealed
+    as_sealed: Sequence[str] = ()           # keys that differ although their bytes are as they were sealed
     differences: tuple[Difference, ...]     # sorted by key
     notes: tuple[str, ...]
+
+    also_printed: ClassVar = {"verified": key_as(), "remedy": key_as()}
 
     @property
     def verified(self) -> bool:
@@ -74,27 +77,14 @@ class Verification:
     def remedy(self) -> str | None:
         """What to do, by what may have happened to the keys that differ; None where nothing differs."""
         keys = {found.key for found in self.differences}
-        parts = ((CHANGED, keys - self.as_sealed), (AS_SEALED, keys & self.as_sealed))
+        sealed = set(self.as_sealed)
+        parts = ((CHANGED, keys - sealed), (AS_SEALED, keys & sealed))
         return "; ".join(text.format(keys=_named(some)) for text, some in parts if some) or None
 
-    def to_json(self) -> VerificationJson:
+    def to_json(self) -> dict[str, Any]:
         """What `--json` prints."""
-        differences: Any = [{"key": d.key, "difference": d.difference} for d in self.differences]
-        return {
-            "evaluation": self.evaluation,
-            "verified": self.verified,
-            "finished": self.finished,
-            "rounds": self.rounds,
-            "labels": self.labels,
-            "revisions": self.revisions,
-            "keys": self.keys,
-            "keys_checked": self.keys_checked,
-            "seal": self.seal,
-            "differences": differences,
-            "notes": list(self.notes),
-            "as_sealed": sorted(self.as_sealed),
-            "remedy": self.remedy,
-        }
+        told: dict[str, Any] = printed(self)
+        return told
 
 
 def verify(
@@ -129,7 +119,7 @@ def verify(
         keys=len(found.keys),
         keys_checked=len(found.checked),
         seal=found.last_seal,
-        as_sealed=frozenset(found.damaged & fitting),
+        as_sealed=sorted(found.damaged & fitting),
         differences=tuple(sorted(found.differences)),
         notes=tuple(found.notes),
     )

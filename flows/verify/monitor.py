@@ -78,7 +78,7 @@ def verify_monitor(
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
         keys=len(there), keys_checked=len(sealed.checked & there), seal=sealed.last_seal,
-        as_sealed=frozenset((named & sealed.checked) - changed),
+        as_sealed=sorted((named & sealed.checked) - changed),
         differences=tuple(sorted({*found, *(d for d in sealed.differences if d.key not in named)})),
         notes=(
             f"{plural(recomputed, 'verdict')} recomputed; verify its evaluations by their own names", *notes,

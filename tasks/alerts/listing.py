@@ -6,12 +6,13 @@ Reading an outbox in full also repairs an index that was lost.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Delivery, enter_alert_index
 from assay.tasks.alerts.tries import Settled
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.report import wording
 
@@ -28,9 +29,9 @@ class OutboxRow:
 
     def to_json(self) -> JsonObject:
         """Plain values."""
-        channels = {channel: record.plain(told) for channel, told in self.channels.items()}
+        channels = {channel: printed(told) for channel, told in self.channels.items()}
         return {
-            "owner": self.owner, **record.plain(self.alert), "channels": channels, "waiting": self.waiting,
+            "owner": self.owner, **printed(self.alert), "channels": channels, "waiting": self.waiting,
             "muted": self.muted,
         }
 

@@ -1,7 +1,7 @@
 """All findings about one file or spec, what a pool would cost, and the JSON of both."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from typing_extensions import TypedDict
@@ -9,10 +9,11 @@ from typing_extensions import TypedDict
 from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.stopping import RULE
 from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis, Suitability
+from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
-from assay.tasks.doctor.summary import FreezeCost, MeasureFinding, NumbersSummary, ScoreSummary
+from assay.tasks.doctor.summary import Calibration, FreezeCost, MeasureFinding, NumbersSummary, ScoreSummary
 from assay.tasks.report.forecast import ForecastJson, forecast_json, words_of_range
 from assay.tasks.report.price import two_figures
 
@@ -50,9 +51,6 @@ def problem(about: str, says: str, remedy: str) -> Finding:
 
 # The JSON of an examination: its keys and what they hold.
 
-_From = TypedDict("_From", {"from": float})
-
-
 class ColumnsJson(TypedDict):
     """Column names by what they hold; null or empty where there is none."""
 
@@ -64,23 +62,6 @@ class ColumnsJson(TypedDict):
     time: list[str]
     display: list[str]
     segments: list[str]
-
-
-class CalibrationBinJson(_From):
-    """Items of neighbouring probabilities, from the lowest to the highest."""
-
-    to: float
-    items: int
-    expected: float                  # mean probability
-    observed: float                  # share of positives
-
-
-class CalibrationJson(TypedDict):
-    """Expected and counted positives."""
-
-    expected_positives: float
-    positives: int
-    bins: list[CalibrationBinJson]
 
 
 class BlockJson(TypedDict):
@@ -102,7 +83,7 @@ class SummaryPart(TypedDict, total=False):
     """What the numbers look like; only where they can be used."""
 
     scores: ScoreSummary
-    calibration: CalibrationJson | None   # null without labels
+    calibration: Calibration | None   # null without labels
     measures: list[MeasureFinding]
     freeze: FreezeCost
 
@@ -185,7 +166,7 @@ class Examination:
             "spec": self.spec,
         }
         if self.summary:
-            told |= self.summary.to_json()
+            told |= printed(self.summary)
         if self.prognosis:
             ahead: Any = prognosis_json(self.prognosis)
             told |= ahead
@@ -209,8 +190,6 @@ def of_all_rows(ahead: Prognosis, times: float) -> Prognosis:
 
 def prognosis_json(ahead: Prognosis) -> PrognosisPart:
     """The keys it adds to an examination."""
-    hidden: Any = None if ahead.hidden is None else asdict(ahead.hidden)
-    methods: Any = [asdict(one) for one in ahead.methods]
     return {
         "method": {"name": ahead.method.method, "reason": ahead.method.reason},
         "forecast": [
@@ -218,8 +197,8 @@ def prognosis_json(ahead: Prognosis) -> PrognosisPart:
             for cost in ahead.costs
         ],
         "random_sampling_undefined_at_100_labels": round(ahead.undefined_at_100, 4),
-        "hidden_positives": hidden,
-        "methods": methods,
+        "hidden_positives": printed(ahead.hidden),
+        "methods": printed(ahead.methods),
     }
 
 

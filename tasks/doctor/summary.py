@@ -1,12 +1,12 @@
 """What a pool looks like: its scores, whether its probabilities are calibrated, which measures exist."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from assay.evalcore.measures.registry import every
 from assay.evalcore.measures.two_classes import Measure, where_alike
+from assay.evalcore.printed import key_as
 from assay.evalcore.types import Array
 from assay.tasks.doctor.numbers import UsableRows
 
@@ -28,10 +28,10 @@ class ScoreSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationBin:
-    """Items of neighbouring probabilities."""
+    """Items of neighbouring probabilities, from the lowest to the highest."""
 
-    lowest: float                    # probability in the bin
-    highest: float
+    lowest: float = field(metadata=key_as("from"))    # probability in the bin
+    highest: float = field(metadata=key_as("to"))
     items: int
     expected: float                  # mean probability
     observed: float                  # share of positives
@@ -73,17 +73,6 @@ class NumbersSummary:
     calibration: Calibration | None  # None without labels
     measures: tuple[MeasureFinding, ...]
     freeze: FreezeCost
-
-    def to_json(self) -> Any:
-        """The keys it adds to an examination."""
-        told = asdict(self)
-        if self.calibration is not None:
-            told["calibration"]["bins"] = [
-                {"from": one.lowest, "to": one.highest, "items": one.items, "expected": one.expected,
-                 "observed": one.observed}
-                for one in self.calibration.bins
-            ]
-        return told
 
 
 def summary_of(numbers: UsableRows, rows: int, times: float = 1.0) -> NumbersSummary:

@@ -11,7 +11,7 @@ not. So a process that loses a `put` uses the winner's bytes, and versions are c
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from io import BytesIO
@@ -69,7 +69,7 @@ def damaged(key: str, what: str) -> DamagedRecord:
 
 def encode(record: "DataclassInstance") -> bytes:
     """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here."""
-    return to_json(asdict(record))
+    return to_json(record)
 
 
 def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
@@ -94,14 +94,14 @@ def from_rows(kind: type[_Decoded], rows: Any, key: str) -> _Decoded:
 
 
 def plain(record: "DataclassInstance") -> Any:
-    """The JSON value that a record is written as."""
+    """The JSON value that a record is kept as, with every field."""
     return json.loads(encode(record))
 
 
 def to_json(value: Any) -> bytes:
     """Canonical JSON. Raises ValueError for NaN and infinities."""
     text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_time
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_inside
     )
     return text.encode() + b"\n"
 
@@ -124,7 +124,11 @@ def to_parquet(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table(dict(columns), schema=schema)
+    from assay.tasks.arrow import column_from
+
+    types = dict.fromkeys(columns) if schema is None else {one.name: one.type for one in schema}
+    made = [column_from(columns[name], type) for name, type in types.items()]
+    table = pa.Table.from_arrays(made, schema=schema, names=list(types) if schema is None else None)
     sink = BytesIO()
     with pq.ParquetWriter(
         sink, table.schema,
@@ -197,9 +201,12 @@ def _what_is_wrong(error: ValidationError) -> str:
     return f"{place}: {said}{others}" if place else f"{said}{others}"
 
 
-def _time(value: object) -> str:
+def _inside(value: Any) -> Any:
+    """A value that JSON does not know: a time as text, a record as its fields."""
     if isinstance(value, datetime):
         return value.isoformat()
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
     raise TypeError(f"{type(value).__name__} is no value of the ledger")
 
 

@@ -135,10 +135,10 @@ class Standing:
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
     forecast: Outlook | None = None    # only where asked for: flows.report.gather
     revision: int = 0                  # of the estimates; 0: as the rounds were closed
-    moved: Sequence[Moved] = ()        # what the revisions did to the estimates, first measure first
+    moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
     outcomes: int | None = None        # items whose label came by itself; None without a source of them
     revised_items: int = 0             # whose labels differ from those their rounds were closed with
-    extensions: Sequence[ExtensionRow] = ()     # more labels that it was given after it had finished
+    extensions: tuple[ExtensionRow, ...] = ()   # more labels that it was given after it had finished
     confidence_asked: float = 0.95     # that of the intervals unless it was extended
     known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
 

@@ -1,17 +1,18 @@
 """A monitor's windows, in order, with the newest verdict on each; and the JSON of `assay history --json`."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.earlier_windows import Joined, JudgeChange, RecentMean
+from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.verdicts import PlaceVerdict, WatchedLimit
+from assay.evalcore.printed import printed
 from assay.tasks.ledger.monitors import Amendment, Mute, Opening, WindowState, WindowVerdict
 
 
@@ -36,25 +37,6 @@ class MuteJson(TypedDict):
     until: str | None                # null: the mute ended
 
 
-class JudgeChangeJson(TypedDict):
-    """One figure of a judge in the newest window, and how it differs from the windows before."""
-
-    judge: str
-    figure: str                      # agreement, kappa, ...
-    value: float                     # in the newest window
-    lower: float
-    upper: float
-    before: float                    # the mean of the windows before
-    change: float
-    change_lower: float
-    change_upper: float
-    confidence: float
-    labels: int                      # of the newest window
-    labels_before: int
-    windows_before: list[str]
-    beyond_chance: bool              # the interval of the change leaves out 0
-
-
 class LimitJson(TypedDict):
     """A limit of a place, with the evidence against it."""
 
@@ -62,18 +44,6 @@ class LimitJson(TypedDict):
     side: Side
     value: float
     evidence: float                  # log, over the life since the last breach
-
-
-class RecentJson(TypedDict):
-    """The mean over the last windows."""
-
-    windows: list[str]               # those that have an estimate
-    value: float
-    lower: float
-    upper: float
-    confidence: float
-    labels: int                      # in all of them
-    joined: Joined
 
 
 class PlaceJson(TypedDict):
@@ -93,7 +63,7 @@ class SegmentJson(PlaceJson):
 
     segment: str | None              # as column=value
     verdict: Verdict
-    recent: RecentJson | None
+    recent: RecentMean | None
 
 
 class WrongJson(TypedDict):
@@ -117,7 +87,7 @@ class WindowJson(PlaceJson):
     asked: int                       # labels asked for since the verdict
     pool: int | None                 # items in the window
     labels_to_decide: int | None     # about so many more would decide
-    recent: RecentJson | None        # null where fewer than two windows have an estimate
+    recent: RecentMean | None        # null where fewer than two windows have an estimate
     why: str | None                  # first, quiet, suspicious, ...: what its labels were decided by
     sizing: Sizing | None            # what its number of labels was decided from; null: the spec says it
     outcomes: Literal["arrived", "complete"] | None   # labels that came by themselves
@@ -141,7 +111,7 @@ class HistoryJson(TypedDict):
     no_data_since: str | None        # the first of the newest windows that all have no predictions
     amendments: list[AmendmentJson]
     mutes: list[MuteJson]
-    judges: list[JudgeChangeJson]    # of the newest judged window
+    judges: list[JudgeChange]    # of the newest judged window
     windows: list[WindowJson]
 
 
@@ -248,10 +218,6 @@ class MonitorHistory:
 
     def to_json(self) -> HistoryJson:
         """What `assay history --json` prints."""
-        judges: Any = [
-            asdict(one) | {"windows_before": list(one.windows_before), "beyond_chance": one.beyond_chance}
-            for one in self.judges
-        ]
         return {
             "monitor": self.monitor,
             "measure": self.measure,
@@ -268,7 +234,7 @@ class MonitorHistory:
                 }
                 for one in self.mutes
             ],
-            "judges": judges,
+            "judges": printed(self.judges),
             "windows": [_row_json(row) for row in self.rows],
         }
 
@@ -300,7 +266,6 @@ def held_against(place: PlaceVerdict) -> list[tuple[WatchedLimit, float]]:
 
 def _row_json(row: HistoryRow) -> WindowJson:
     verdict = row.verdict
-    signals: Any = [asdict(signal) for signal in row.signals]
     return {
         "window": row.window,
         "state": row.state,
@@ -313,18 +278,18 @@ def _row_json(row: HistoryRow) -> WindowJson:
         "asked": row.asked,
         "pool": verdict.pool if verdict else None,
         "labels_to_decide": verdict.labels_to_decide if verdict else None,
-        "recent": _recent_json(row.recent),
+        "recent": printed(row.recent),
         "why": row.openings[0].why if row.openings else None,
-        "sizing": _sizing_json(row),
+        "sizing": printed(row.openings[0].sizing) if row.openings else None,
         "outcomes": row.openings[0].outcomes if row.openings else None,
         "contradicted": list(row.openings[0].contradicted) if row.openings else [],
-        "signals": signals,
+        "signals": printed(row.signals),
         "replaced": row.replaced,
         "reissued": row.reissued,
         "evaluations": [o.evaluation for o in row.openings if o.evaluation],
         "segments": [
             {"segment": one.segment, "verdict": one.verdict, **_place_json(one),
-             "recent": _recent_json(row.recent_of(one.segment))} for one in row.segments
+             "recent": printed(row.recent_of(one.segment))} for one in row.segments
         ],
     }
 
@@ -341,20 +306,6 @@ def _amendment_json(one: Amendment) -> AmendmentJson:
         "changed": list(one.changed), "evidence_begins_anew": list(one.anew), "new_model": one.new_model,
         "reference": one.reference,
     }
-
-
-def _recent_json(mean: RecentMean | None) -> RecentJson | None:
-    if mean is None:
-        return None
-    return {
-        "windows": list(mean.windows), "value": mean.value, "lower": mean.lower, "upper": mean.upper,
-        "confidence": mean.confidence, "labels": mean.labels, "joined": mean.joined,
-    }
-
-
-def _sizing_json(row: HistoryRow) -> Any:
-    sizing = row.openings[0].sizing if row.openings else None
-    return None if sizing is None else asdict(sizing) | {"windows": list(sizing.windows)}
 
 
 def _place_json(place: PlaceVerdict | None) -> PlaceJson:

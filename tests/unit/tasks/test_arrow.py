@@ -1,10 +1,22 @@
 """Columns of Arrow as arrays of NumPy and back."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from assay.tasks.arrow import column_of, ends_of, filled, lengths_of, missing_of, numbers_of, texts_of
+from assay.evalcore.types import Array
+from assay.tasks.arrow import (
+    column_from,
+    column_of,
+    ends_of,
+    filled,
+    lengths_of,
+    missing_of,
+    numbers_of,
+    texts_of,
+)
 
 TYPES = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()]
 
@@ -47,3 +59,21 @@ def test_texts_by_their_bytes() -> None:
     assert missing_of(texts).tolist() == [text is None for text in texts.to_pylist()]
     assert filled(texts).to_pylist() == [text or "" for text in texts.to_pylist()]
     assert missing_of(pa.nulls(2)).all()
+
+
+@pytest.mark.parametrize(("values", "type"), [
+    ([None, 3, -1], pa.int16()), ([None, 1.5, float("nan")], pa.float64()), ([True, None, False], pa.bool_()),
+    ([None, [1, 2], []], pa.list_(pa.int64())), ([(0.5,), None, (1.25, 2)], pa.list_(pa.float32())),
+    ([["a"], [], ["b", "c"]], pa.list_(pa.string())), ([None, None], pa.float64()), ([], pa.int64()),
+])
+def test_columns_with_what_is_missing_are_those_of_arrow(values: list[Any], type: pa.DataType) -> None:
+    column = column_from(values, type)
+    assert str(column) == str(pa.array(values, type))
+    column.validate(full=True)
+
+
+@pytest.mark.parametrize("values", [
+    np.arange(3), np.arange(3) / 2, np.array([True, False]), np.array(["a", "ß"]),
+])
+def test_arrays_are_columns_of_their_own_type(values: Array) -> None:
+    assert column_from(values).equals(pa.array(values))

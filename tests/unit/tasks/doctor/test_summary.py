@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.printed import printed
 from assay.tasks.doctor.judge import alike_finding, ties_finding
 from assay.tasks.doctor.numbers import ClassNames, UsableRows, threshold_of, usable_rows
 from assay.tasks.doctor.roles import Roles
@@ -75,7 +76,7 @@ def test_calibration_compares_expected_with_counted_positives_by_bins():
 
 
 def test_the_json_of_a_summary_names_the_ends_of_bins():
-    told = summary_of(a_pool([0.0, 1.0], [0.2, 0.6], [0, 1], [0, 1]), rows=250_000).to_json()
+    told = printed(summary_of(a_pool([0.0, 1.0], [0.2, 0.6], [0, 1], [0, 1]), rows=250_000))
     assert set(told) == {"scores", "calibration", "measures", "freeze"}
     assert set(told["calibration"]["bins"][0]) == {"from", "to", "items", "expected", "observed"}
     assert told["freeze"] == {"megabytes": 315, "seconds": 2}

@@ -1,4 +1,6 @@
-"""Reading and writing the rows of a pool does not import pandas, which takes as long as two million rows."""
+"""Rows of a pool and tables of a ledger are read and written without pandas, whose import takes as long as
+two million rows.
+"""
 
 import subprocess
 import sys
@@ -35,4 +37,20 @@ def test_pandas_stays_out(tmp_path: Path) -> None:
         f"desk: {{kind: simulated, labels: none.csv}}, store: {tmp_path}/ledger, seed: 7}}"
     )
     told = subprocess.run([sys.executable, "-c", FREEZE, str(spec)], capture_output=True, text=True)
+    assert (told.stdout.strip(), told.returncode) == ("[]", 0), told.stderr
+
+
+def test_pandas_stays_out_of_tables_of_a_ledger() -> None:
+    code = """
+import sys
+
+import numpy as np
+
+from assay.tasks.ledger import record
+
+blob = record.to_parquet({"x": np.arange(3), "y": np.array(["a", "b", "c"]), "z": np.array([True] * 3)})
+record.from_parquet(blob, "key")
+print([name for name in sys.modules if name == "pandas"])
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (told.stdout.strip(), told.returncode) == ("[]", 0), told.stderr

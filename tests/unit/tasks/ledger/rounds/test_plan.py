@@ -50,7 +50,7 @@ def with_column(blob, name, values):
     field = table.schema.field(name)
     changed = table.set_column(table.column_names.index(name), name, pa.array(values, field.type))
     return record.to_parquet(
-        {column: changed.column(column) for column in changed.column_names},
+        changed.to_pydict(), changed.schema.remove_metadata(),
         attached={k.decode(): v.decode() for k, v in table.schema.metadata.items()},
     )
 
