@@ -1,13 +1,14 @@
 """Any value that the statistics carry from round to round, as bytes and back, to the last bit.
 
-A value is made of plain values, NumPy arrays, tuples, lists, mappings and dataclasses of these. It is written
-as JSON, and the bytes of its arrays behind it; equal arrays are written once. What a state shares with the
-state before the first round, such as cells and label models, is not written: the reader has it already
-(`base`), and finds it at the same place. A tuple that has one entry for every round is a history: its early
-entries go into files of their own, which are the same from then on, and are read only where they are needed.
+A value is made of plain values, NumPy arrays, tuples, lists, mappings and dataclasses of these. It is kept as
+one npz: all arrays of a type as one flat array, and JSON that says what is made of which parts of them; equal
+arrays are written once. What a state shares with the state before the first round, such as cells and label
+models, is not written: the reader has it already (`base`), and finds it at the same place. A tuple that has
+one entry for every round is a history: its early entries go into files of their own, which are the same from
+then on, and are read only where they are needed.
 
-Reading makes nothing but dataclasses of the modules in `_MODULES`, so bytes that were tampered with can give
-wrong numbers, which `verify` finds, and cannot run code.
+Reading makes nothing but dataclasses of the modules in `_MODULES`, and no file is unpickled. So bytes that
+were tampered with can give wrong numbers, which `verify` finds, and cannot run code.
 """
 
 import importlib
@@ -16,7 +17,9 @@ import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -25,9 +28,12 @@ from assay.evalcore.evaluation.state import LATEST, RUN, History
 from assay.tasks.ledger import layout
 
 _MODULES = ("assay.evalcore.", "assay.tasks.ledger.rounds.")
-_PLAIN = (bool, int, float, str)
+_PLAIN = (bool, int, float, str, type(None))
 _SAME: dict[str, Any] = {"same": True}
-UNREADABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ImportError, zlib.error)
+UNREADABLE = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, ImportError, EOFError, NotImplementedError,
+    zlib.error, BadZipFile,
+)
 
 
 class NotKept(AssayError):
@@ -53,23 +59,13 @@ def written_value(value: Any, rounds: int, base: Any = None) -> tuple[bytes, dic
     rounds   closed so far: what has as many entries is a history. Raises NotKept.
     """
     writer = _Writer(rounds)
-    said = writer.said(value, base)
-    return _packed(said, writer.arrays), writer.runs
+    return writer.packed(value, base), writer.runs
 
 
 def named_runs(blob: bytes) -> set[str]:
     """The digests of the runs that a value names. Raises one of UNREADABLE."""
-    head, _, _ = zlib.decompress(blob).partition(b"\n")
-    found: set[str] = set()
-    todo = [json.loads(head)]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, dict):
-            found.update(one.get("history", ()))
-            todo += one.values()
-        elif isinstance(one, list):
-            todo += one
-    return found
+    with np.load(BytesIO(blob), allow_pickle=False) as kept:
+        return set(json.loads(kept["json"].tobytes())["runs"])
 
 
 def read_value(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> Any:
@@ -77,43 +73,51 @@ def read_value(blob: bytes, fetch: Callable[[str], bytes], base: Any = None) -> 
 
     Raises one of UNREADABLE.
     """
-    head, _, arrays = zlib.decompress(blob).partition(b"\n")
-    return _Reader(arrays, fetch).value(json.loads(head), base)
+    with np.load(BytesIO(blob), allow_pickle=False) as kept:
+        flat = dict(kept)
+    return _Reader(flat, fetch).value(json.loads(flat["json"].tobytes())["value"], base)
 
 
 class _Writer:
     """One file that is written."""
 
     def __init__(self, rounds: int) -> None:
-        self.arrays = bytearray()
         self.runs: dict[str, bytes] = {}
         self._rounds = rounds
-        self._there: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        self._named: list[str] = []
+        self._flat: dict[str, bytearray] = {}     # type of array -> all of them
+        self._there: dict[tuple[str, bytes], int] = {}
 
-    def said(self, value: Any, base: Any = None) -> Any:
-        """The value as JSON; its arrays go into `arrays`."""
-        if value is None or type(value) in _PLAIN:
+    def packed(self, value: Any, base: Any = None) -> bytes:
+        """The bytes of a value."""
+        said = {"value": self._said(value, base), "runs": self._named}
+        flat: dict[str, Any] = {kind: np.frombuffer(held, kind) for kind, held in self._flat.items()}
+        sink = BytesIO()
+        np.savez_compressed(sink, json=np.frombuffer(json.dumps(said).encode(), np.uint8), **flat)
+        return sink.getvalue()
+
+    def _said(self, value: Any, base: Any = None) -> Any:
+        """The value as JSON; its arrays are put with the others."""
+        if type(value) in _PLAIN:
             return value
         if value is base:
             return _SAME
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray | np.generic):
             return self._array(value)
-        if isinstance(value, np.generic):
-            return {"scalar": self._array(np.asarray(value))}
         if isinstance(value, History) or self._is_history(value):
             return self._history(value)
         if type(value) in (tuple, list):
-            if all(one is None or type(one) in _PLAIN for one in value):
-                return {type(value).__name__: list(value), "plain": True}
             places = zip(value, _items(base, len(value)), strict=True)
-            return {type(value).__name__: [self.said(one, old) for one, old in places]}
+            return {type(value).__name__: [self._said(one, old) for one, old in places]}
         if isinstance(value, Mapping):
-            return self._mapping(value, base if isinstance(base, Mapping) else {})
+            old = base if isinstance(base, Mapping) else {}
+            pairs = [[self._said(key), self._said(one, old.get(key))] for key, one in value.items()]
+            return {"mapping": pairs}
         if is_dataclass(value) and type(value).__module__.startswith(_MODULES):
             return {
                 "of": f"{type(value).__module__}:{type(value).__qualname__}",
                 "fields": {
-                    field.name: self.said(getattr(value, field.name), getattr(base, field.name, None))
+                    field.name: self._said(getattr(value, field.name), getattr(base, field.name, None))
                     for field in fields(value)
                 },
             }
@@ -129,42 +133,39 @@ class _Writer:
         while len(rest) >= RUN + LATEST:
             runs.append(rest[:RUN])
             rest = rest[RUN:]
-        return {"history": [self._run(run) for run in runs], "rest": [self.said(one) for one in rest]}
+        digests = [self._run(run) for run in runs]
+        self._named += digests
+        return {"history": digests, "rest": [self._said(one) for one in rest]}
 
     def _run(self, run: Any) -> str:
         """The digest of a run; its bytes go into `runs` unless they were read from a file."""
         if isinstance(run, KeptRun):
             return run.digest
-        of_run = _Writer(0)
-        blob = _packed(of_run.said(tuple(run)), of_run.arrays)
+        blob = _Writer(0).packed(tuple(run))
         digest = layout.digest(blob)[:32]
         self.runs[digest] = blob
         return digest
 
-    def _mapping(self, value: Mapping[Any, Any], base: Mapping[Any, Any]) -> Any:
-        if all(type(key) is str and type(one) in _PLAIN for key, one in value.items()):
-            return {"plain mapping": dict(value)}
-        return {"mapping": [[self.said(key), self.said(one, base.get(key))] for key, one in value.items()]}
-
-    def _array(self, array: Any) -> dict[str, Any]:
+    def _array(self, value: Any) -> dict[str, Any]:
         """Where the array is to be found. Its axes keep their order in memory: sums depend on it."""
+        array = np.asarray(value)
         if array.dtype.hasobject:
             raise NotKept(f"an array of {array.dtype} cannot be kept")
         axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-        laid_out = array.transpose(axes)
-        what = (array.dtype.str, laid_out.shape, laid_out.tobytes())
+        what = (array.dtype.str, array.transpose(axes).tobytes())
         if what not in self._there:
-            self._there[what] = len(self.arrays)
-            self.arrays += what[2]
-        place: dict[str, Any] = {"array": what[0], "shape": list(what[1]), "at": self._there[what]}
-        return place if axes == sorted(axes) else place | {"axes": axes}
+            held = self._flat.setdefault(what[0], bytearray())
+            self._there[what] = len(held) // max(array.itemsize, 1)
+            held += what[1]
+        place = {"array": what[0], "at": self._there[what], "shape": [array.shape[axis] for axis in axes]}
+        return place | {"axes": axes} | ({"scalar": True} if isinstance(value, np.generic) else {})
 
 
 class _Reader:
     """One file that is read."""
 
-    def __init__(self, arrays: bytes, fetch: Callable[[str], bytes]) -> None:
-        self._arrays, self._fetch = arrays, fetch
+    def __init__(self, flat: Mapping[str, Any], fetch: Callable[[str], bytes]) -> None:
+        self._flat, self._fetch = flat, fetch
 
     def value(self, said: Any, base: Any = None) -> Any:
         """The value that was said."""
@@ -176,18 +177,13 @@ class _Reader:
             return base
         if "array" in said:
             return self._array(said)
-        if "scalar" in said:
-            return self._array(said["scalar"])[()]
         if "history" in said:
             runs = tuple(KeptRun(digest, self._fetch) for digest in said["history"])
             return History(runs, tuple(self.value(one) for one in said["rest"]))
         for name, kind in (("tuple", tuple), ("list", list)):
             if name in said:
-                ones = said[name]
-                places = zip(ones, _items(base, len(ones)), strict=True)
-                return kind(ones) if "plain" in said else kind(self.value(one, old) for one, old in places)
-        if "plain mapping" in said:
-            return said["plain mapping"]
+                places = zip(said[name], _items(base, len(said[name])), strict=True)
+                return kind(self.value(one, old) for one, old in places)
         if "mapping" in said:
             of_base = base if isinstance(base, Mapping) else {}
             pairs = [(self.value(key), one) for key, one in said["mapping"]]
@@ -197,17 +193,10 @@ class _Reader:
 
     def _array(self, place: Mapping[str, Any]) -> Any:
         """The array at a place, a copy of its own."""
-        shape = tuple(place["shape"])
-        count = int(np.prod(shape, dtype=np.int64))
-        if not count:
-            array = np.zeros(shape, place["array"])
-        else:
-            array = np.frombuffer(self._arrays, place["array"], count, place["at"]).reshape(shape).copy()
-        return array.transpose(np.argsort(place["axes"])) if "axes" in place else array
-
-
-def _packed(said: Any, arrays: bytearray) -> bytes:
-    return zlib.compress(json.dumps(said, separators=(",", ":")).encode() + b"\n" + bytes(arrays))
+        count = int(np.prod(place["shape"], dtype=np.int64))
+        held = self._flat[place["array"]][place["at"] : place["at"] + count]
+        array = held.reshape(place["shape"]).copy().transpose(np.argsort(place["axes"]))
+        return array[()] if "scalar" in place else array
 
 
 def _items(base: Any, length: int) -> Any:

@@ -1,8 +1,8 @@
 """Values of the statistics as bytes and back."""
 
 import json
-import zlib
 from dataclasses import dataclass
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -14,6 +14,12 @@ from assay.tasks.ledger.checkpoint_values import UNREADABLE, NotKept, named_runs
 
 def nothing(_digest):
     raise AssertionError("no run is to be read")
+
+
+def npz(**arrays):
+    sink = BytesIO()
+    np.savez_compressed(sink, **arrays)
+    return sink.getvalue()
 
 
 def again(value, base=None, rounds=0):
@@ -59,7 +65,8 @@ def test_dataclasses_come_back_and_equal_arrays_are_written_once():
     assert back[0].undecided == 1
     assert back[0].new.tobytes() == labels().new.tobytes()
     assert back[0].drawn_known.shape == (1, 0, 2)
-    assert len(zlib.decompress(blob)) < 2 * big.nbytes
+    with np.load(BytesIO(blob)) as kept:
+        assert kept[big.dtype.str].nbytes < 2 * big.nbytes
 
 
 def test_what_is_shared_with_the_base_is_not_written():
@@ -95,7 +102,8 @@ def test_one_entry_for_every_round_is_a_history_of_which_the_early_ones_lie_apar
     "assay.evalcore.nothing:Nothing", "assay.evalcore.evaluation.state:Nobody",
 ])
 def test_nothing_but_dataclasses_of_the_core_is_made(named):
-    blob = zlib.compress(json.dumps({"of": named, "fields": {}}).encode() + b"\n")
+    said = {"value": {"of": named, "fields": {}}, "runs": []}
+    blob = npz(json=np.frombuffer(json.dumps(said).encode(), np.uint8))
     with pytest.raises(UNREADABLE):
         read_value(blob, nothing)
 
@@ -105,3 +113,20 @@ def test_objects_of_python_are_not_kept():
         written_value(np.array([object()]), 0)
     with pytest.raises(NotKept, match="function"):
         written_value({"a": nothing}, 0)
+
+
+def test_half_written_and_foreign_files_are_unreadable():
+    whole, _ = written_value((labels(), np.arange(50.0)), 0)
+    pickled = npz(json=np.array([{"value": 1, "runs": []}], object))
+    halves = (whole[:n] for n in range(0, len(whole), 37))
+    foreign = (b"", b"{}\n", pickled, npz(other=np.arange(3)), npz(json=np.arange(3)))
+    for blob in (*halves, *foreign):
+        with pytest.raises(UNREADABLE):
+            read_value(blob, nothing)
+
+
+def test_a_part_of_an_array_that_is_not_there_is_unreadable():
+    said = {"value": {"array": "<f8", "at": 2, "shape": [3], "axes": [0]}, "runs": []}
+    blob = npz(json=np.frombuffer(json.dumps(said).encode(), np.uint8), **{"<f8": np.arange(4.0)})
+    with pytest.raises(UNREADABLE):
+        read_value(blob, nothing)
