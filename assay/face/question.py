@@ -28,7 +28,7 @@ from assay.tasks.sources.values import as_text
 from assay.tasks.spec.consistency import never_met
 from assay.tasks.spec.evaluation import Spec, refuse_idle_keys
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
-from assay.tasks.spec.labels.kinds import Compared, Labels
+from assay.tasks.spec.labels.kinds import Labels, two_classes_as
 from assay.tasks.spec.measures import MeasureChoice, named_measure, written_measure
 
 Column = Any
@@ -225,7 +225,7 @@ def known_outcome(outcome: Any) -> KnownOutcome:
     if isinstance(outcome, str):
         raise BadInput(f"outcome: {outcome!r} is neither a list of classes nor one of {', '.join(KINDS)}")
     try:
-        form = _LABELS.validate_python(Compared(labels_of(outcome)))
+        form = _LABELS.validate_python(two_classes_as(labels_of(outcome), "two classes compared"))
     except ValidationError as error:
         said = "; ".join(one["msg"] for one in error.errors())
         raise BadInput(f"outcome: {said}") from None

@@ -49,7 +49,7 @@ from assay.tasks.spec.consistency import (
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.classes import TwoClasses
-from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, Singled, task_of
+from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
 from assay.tasks.spec.labels.one_of_several import class_against_the_rest
 from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_scores
 from assay.tasks.spec.pool import Pool, compares
@@ -198,12 +198,13 @@ class Spec(Part):
         curves = asks_for_scores(data.get("measure"))
         alone = _guessed_beside(data["pool"]) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):
-            data = data | {"labels": Compared(labels)}
+            data = data | {"labels": two_classes_as(labels, "two classes compared")}
         elif isinstance(labels, dict) and (beside or curves):
-            data = data | {"labels": Scored(labels)}
+            data = data | {"labels": two_classes_as(labels, "two classes with a score")}
         counted = class_against_the_rest(data)
         if counted is not None:
-            data = data | {"labels": Singled(data["labels"], counted=counted)}
+            singled = {**data["labels"], "counted": counted}
+            data = data | {"labels": WrittenLabels(singled, "one class of several")}
         if "task" in data["pool"]:
             return data
         task = task_of(data.get("labels"))

@@ -37,30 +37,26 @@ LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
 """The forms by the tags that errors are located with."""
 
 
-class Compared(dict[str, Any]):
-    """The labels of a spec as they are written, with systems that are compared."""
+class WrittenLabels(dict[str, Any]):
+    """The labels of a spec as they are written, and the form that the rest of the spec gives them."""
+
+    def __init__(self, data: Mapping[str, Any], form: str) -> None:
+        super().__init__(data)
+        self.form = form
 
 
-class Scored(dict[str, Any]):
-    """The labels of a spec as they are written, with curves or clusters."""
-
-
-class Singled(dict[str, Any]):
-    """The labels of a spec as they are written, and under `counted` the one class that is asked for."""
-
-
-# the form of two classes whose statistics are those of any classes
-_ANY_CLASSES: Mapping[type, str] = {Compared: "two classes compared", Scored: "two classes with a score"}
+def two_classes_as(data: Mapping[str, Any], form: str) -> Mapping[str, Any]:
+    """Labels of two classes in a form whose statistics are those of any classes; others as they are."""
+    return WrittenLabels(data, form) if _form(data) == "two classes" else data
 
 
 def _form(data: Any) -> str:
     """The form whose keys the mapping has, or nearly has."""
     if isinstance(data, LabelsForm):
         return next(tag for tag, form in LABEL_FORMS.items() if type(data) is form)
-    if isinstance(data, Singled):
-        return "one class of several"
-    tag = _form_of_keys(data) if isinstance(data, dict) else "two classes"
-    return _ANY_CLASSES.get(type(data), tag) if tag == "two classes" else tag
+    if isinstance(data, WrittenLabels):
+        return data.form
+    return _form_of_keys(data) if isinstance(data, dict) else "two classes"
 
 
 def _form_of_keys(data: Mapping[Any, Any]) -> str:
