@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from scipy.special import betaln, expit, gammaln, logit, psi
+import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
@@ -69,9 +69,9 @@ class Counted:
     def unlikely(self, there: Floats) -> Floats:
         """(R, C) -log of the chance of the labels, in the order in which they came, at K (R, C)."""
         missing, k, other = self.size - there, self.positives, self.labels - self.positives
-        hits = gammaln(there + 1) - gammaln(there - k + 1)
-        misses = gammaln(missing + 1) - gammaln(missing - other + 1)
-        whole = gammaln(self.size + 1) - gammaln(self.size - self.labels + 1)
+        hits = scipy.special.gammaln(there + 1) - scipy.special.gammaln(there - k + 1)
+        misses = scipy.special.gammaln(missing + 1) - scipy.special.gammaln(missing - other + 1)
+        whole = scipy.special.gammaln(self.size + 1) - scipy.special.gammaln(self.size - self.labels + 1)
         return np.asarray(whole - hits - misses)
 
     def at(self, slope: Floats) -> Floats:
@@ -81,6 +81,7 @@ class Counted:
         for _ in range(_WITHIN):
             there = (least + most) / 2
             missing = self.size - there
+            psi = scipy.special.psi
             rises = psi(there - k + 1) - psi(there + 1) + psi(missing + 1) - psi(missing - other + 1)
             least, most = np.where(rises < slope, there, least), np.where(rises < slope, most, there)
         return np.asarray((least + most) / 2)
@@ -100,13 +101,13 @@ class Counted:
 def open_counts(size: Ints, labelled: Ints, chance: Floats, confidence: float) -> Counted:
     """What labels rule out; size (R, C) items, labelled (R, C, 2) by label, chance (C,): the supplied
     probabilities of a positive."""
-    odds = np.clip(logit(np.clip(chance, 1e-9, 1 - 1e-9)), -_LIKELY, _LIKELY)
+    odds = np.clip(scipy.special.logit(np.clip(chance, 1e-9, 1 - 1e-9)), -_LIKELY, _LIKELY)
     n, k = labelled.sum(axis=2).astype(np.float64), labelled[..., 1].astype(np.float64)
     logs = []
     for (slope, by_slope), (shift, by_shift), (worth, by_worth) in product(_SLOPES, _SHIFTS, _WORTH):
-        mean = expit(np.clip(slope * odds + shift, -_LIKELY, _LIKELY))
+        mean = scipy.special.expit(np.clip(slope * odds + shift, -_LIKELY, _LIKELY))
         a, b = worth * mean, worth * (1 - mean)
-        likely = (betaln(a + k, b + n - k) - betaln(a, b)).sum(axis=1)
+        likely = (scipy.special.betaln(a + k, b + n - k) - scipy.special.betaln(a, b)).sum(axis=1)
         logs.append(likely + np.log(by_slope * by_shift * by_worth))
     predicted = np.logaddexp.reduce(logs, axis=0)
     return Counted(
