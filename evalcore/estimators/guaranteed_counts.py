@@ -77,7 +77,7 @@ class Counted:
     def at(self, slope: Floats) -> Floats:
         """K (R, C) where -log P rises by the slope (R, C) for every positive."""
         least, most = self.positives, self.size - self.labels + self.positives
-        k, other = self.positives, self.labels - self.positives
+        k, other, psi = self.positives, self.labels - self.positives, scipy.special.psi
         for _ in range(_WITHIN):
             there = (least + most) / 2
             missing = self.size - there
