@@ -104,17 +104,19 @@ FEWEST = 10             # labels that matter; with fewer no interval is given
 FEWEST_EFFECTIVE = 4.0  # labels of a simple random sample that they are worth
 
 
-def effective_number(value: Floats, variance: Floats, labels: Floats, confidence: float) -> Floats:
+def effective_number(
+    value: Floats, variance: Floats, labels: Floats, confidence: float | Floats
+) -> Floats:
     """n* (R,): what the labels are worth in a simple random sample.
 
     value (R,) between 0 and 1, kept off both by half a label; variance (R,) of it, above 0; labels (R,) that
-    V rests on.
+    V rests on; confidence: one for all, or (R,).
     """
     half = 0.5 / np.maximum(labels, 1.0)
     p = np.clip(value, half, 1 - half)
     tail = 0.5 + confidence / 2
     student = np.asarray(scipy.special.stdtrit(np.maximum(labels - 1, 1.0), tail), dtype=np.float64)
-    normal = float(scipy.special.ndtri(tail))
+    normal = scipy.special.ndtri(tail)
     return np.asarray(p * (1 - p) / np.maximum(variance, 1e-30) * (normal / student) ** 2)
 
 
@@ -154,8 +156,11 @@ def interval_of(
     )
 
 
-def clopper_pearson(value: Floats, number: Floats, confidence: float) -> Interval:
-    """The exact interval of a proportion (R,) among so many labels (R,), which need not be whole numbers."""
+def clopper_pearson(value: Floats, number: Floats, confidence: float | Floats) -> Interval:
+    """The exact interval of a proportion (R,) among so many labels (R,), which need not be whole numbers.
+
+    confidence: one for all, or (R,).
+    """
     tail = (1 - confidence) / 2
     yes, no = np.maximum(value * number, 0.0), np.maximum((1 - value) * number, 0.0)
     low = scipy.special.betaincinv(np.maximum(yes, 1e-9), no + 1, tail)

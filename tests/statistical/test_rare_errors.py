@@ -43,6 +43,18 @@ def test_without_the_bound_they_do_not():
     assert found.before.min() < 0.75
 
 
+@pytest.mark.parametrize("labels", [100, 200, 500])
+def test_a_share_is_told_nearly_as_well_as_by_the_exact_interval(labels):
+    """Predictions alone: cells are as good as an even draw, and Student's interval was twice as wide."""
+    pool = FAMILIES["classes"].draw(stream(1, "as exact"), 10_000, 0.01)
+    stack = stack_of(pool, "accuracy")
+    auto, passive = (
+        simulate(outcome_method(name), pool, stack, [labels], repeats=50, seed=1)[0]
+        for name in ("recalibrated", "passive")
+    )
+    assert (auto.upper - auto.lower).mean() <= 1.2 * (passive.upper - passive.lower).mean()
+
+
 @pytest.mark.parametrize("method", ["passive", "recalibrated"])
 def test_common_errors_cost_next_to_nothing(method):
     found = cell(FAMILIES["classes"], "macro_f1", method, size=2_000, rate=0.25, runs=100)

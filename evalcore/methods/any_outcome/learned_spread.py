@@ -4,11 +4,16 @@ Cells lie in order (of numbers: of the score), so neighbours spread alike.  With
 score of the middle of cell c in that order, z the pull of a residual, off the centre of its group, and g the
 variance that was guessed beforehand,
 
-    v_c/g_c = (Σ_i K(x_c - x_i) r_i + PRIOR r̄) / (Σ_i K(x_c - x_i) + PRIOR),      r_i = z_i²/g_i
+    v_c/g_c = (Σ_i K(x_c - x_i) r_i + κ r̄) / (Σ_i K(x_c - x_i) + κ),      r_i = z_i²/g_i
 
-over the labels i: a kernel mean (Nadaraya 1964; Watson 1964), drawn to the mean r̄ over the pool while labels
-are few.  In normal scores the ends of the order are wide, which is where spread changes most when it follows
-the score.
+over the labels i: a kernel mean (Nadaraya 1964; Watson 1964), drawn to the mean r̄ over the pool while
+labels are few.  In normal scores the ends of the order are wide, which is where spread changes most when it
+follows the score.
+
+κ is PRIOR labels, and more where squares scatter more about what was found than those of normal errors do:
+PRIOR √(S/2), S their variance in squares of their mean.  A label that is far off draws further ones to its
+cell, which outvote it, so draws that follow single labels leave estimates too low: with Student's t, 2.2
+degrees of freedom, by 0.44 of the error at 500 labels, where 0.92 of the intervals of `mae` covered.
 
 Neighbours and the prior keep a cell whose first labels agree from being left alone.  Distances |z| in place
 of squares do as well where tails are heavy, but where errors are rare they take cells with few of them for
@@ -28,6 +33,7 @@ from assay.evalcore.types import Floats
 
 BAND = 0.35     # of the kernel, its standard deviation in normal scores
 PRIOR = 12.0    # labels that spread as everywhere, which each cell has besides its own
+NORMAL = 2.0    # how far the squares of normal errors scatter: their variance, in squares of their mean
 _LEAST = 1e-30
 
 
@@ -42,8 +48,14 @@ def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floa
     mean = ((stands * square).sum(axis=1) / stands.sum(axis=1))[:, None]
     near = np.einsum("cd,rdq->rcq", kernel, sums(state.cell, square, cells.n_cells))
     labels = np.einsum("cd,rd->rc", kernel, state.labelled.astype(np.float64))[..., None]
+    found = (near + PRIOR * mean) / (labels + PRIOR)
+    # drawn to the mean the more, the more the squares scatter about what was found
+    own = np.take_along_axis(found, state.cell[..., None], axis=1)
+    ratio = square / np.where(own > 0, own, 1.0)
+    scatter = (ratio**2).mean(axis=1) / np.maximum(ratio.mean(axis=1) ** 2, _LEAST) - 1
+    prior = PRIOR * np.sqrt(np.maximum(scatter / NORMAL, 1.0))[:, None]
     # labels that are all alike say nothing of where others lie apart
-    found = np.where(mean > 0, (near + PRIOR * mean) / (labels + PRIOR), 1.0)
+    found = np.where(mean > 0, (near + prior * mean) / (labels + prior), 1.0)
     return np.maximum(found * cells.spread, _LEAST)
 
 

@@ -16,6 +16,12 @@ left to `tails`: g is drawn to the size of an error seen as k grows beyond FEW. 
 from the best guess (that of the least Σ |z|; the median of all J·ℓ is one), k = (Σ √|z|)²/Σ |z| counts the
 labels that differ, and Σ z²/Σ |z| on either side is the size of an error there.
 
+A share, the mean of a loss that is 0 or 1, has the interval of so many hits among the labels of a random
+sample that these ones are worth (Korn & Graubard 1998), exact where they are one.  Student's was two to three
+times as wide where one to five labels were wrong: of so few, fourth moments and skewness tell nothing that
+the share does not.  What is hidden counts there too: n* is too large where the few wrong labels are of cells
+that were asked often.
+
 Losses without a bound have none that is exact: numbers are taken to lie where outcomes were seen or
 predicted, other losses up to the largest seen.  The share of the pool that may differ from all that was seen
 is bounded all the same (`Unseen.largest_share`).
@@ -25,7 +31,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.evalcore.estimators.intervals import exact_share, hidden_items, hidden_reach
+from assay.evalcore.estimators.intervals import (
+    clopper_pearson,
+    effective_number,
+    exact_share,
+    hidden_items,
+    hidden_reach,
+)
 from assay.evalcore.measures.measure import Loss
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import Reading
@@ -47,7 +59,8 @@ class Unseen:
     caught: Floats       # (R, C) -log of the chance that an item was not drawn
     unlabelled: Floats   # (R, C)
     error: Floats        # (R, Q) standard errors
-    share: Bools         # (R, Q) the number is a share, and the labels are a simple random sample of the pool
+    counted: Bools       # (R, Q) the number is a share: the mean of a loss that is 0 or 1 of every label
+    share: Bools         # (R, Q) one, and the labels are a simple random sample of the pool
     hits: Ints           # (R, Q) of shares, how many labels are hits
     labels: int
     items: Floats        # (R,)
@@ -61,9 +74,16 @@ class Unseen:
     def widened(
         self, value: Floats, lower: Floats, upper: Floats, confidence: Floats
     ) -> tuple[Floats, Floats]:
-        """The ends (R, Q), no nearer than what is hidden may reach; of shares the exact interval."""
+        """The ends (R, Q), no nearer than what is hidden may reach; of shares by counts, exact where they
+        are."""
         lower, upper = lower.copy(), upper.copy()
         for q in range(value.shape[1]):
+            counted = self.counted[:, q]
+            if counted.any():
+                p, level = np.clip(value[counted, q], 0.0, 1.0), confidence[counted, q]
+                variance, labels = self.error[counted, q] ** 2, np.full(len(p), float(self.labels))
+                ends = clopper_pearson(p, effective_number(p, variance, labels, level), level)
+                lower[counted, q], upper[counted, q] = ends.lower, ends.upper
             below, above, exact = self._reach(q, confidence[:, q])
             if self.bent:
                 below = below / (1 + below / np.maximum(value[:, q], 1e-12))
@@ -117,11 +137,12 @@ def unseen_errors(
         np.maximum(_drawn(most - sign * expected, size, few), 0.0) / items
         for sign, most, size in zip((-1.0, 1.0), possible, sizes, strict=True)
     )
-    share, hits = _shares(state, risk, slopes, seen)
+    counted, hits = _counts(state, risk, slopes, seen)
+    counted &= state.wanted.any(axis=1, keepdims=True)
     return Unseen(
         down=down, up=up, caught=np.log1p(reading.given / np.maximum(left, 1e-12)), unlabelled=left,
-        error=np.sqrt(variance), share=share, hits=hits, labels=state.n, items=reading.items, bent=bent,
-        apart=_apart(state, risk, seen), unknown=unknown,
+        error=np.sqrt(variance), counted=counted, share=counted & (len(state.cells.size) == 1), hits=hits,
+        labels=state.n, items=reading.items, bent=bent, apart=_apart(state, risk, seen), unknown=unknown,
     )
 
 
@@ -242,9 +263,8 @@ def _expected(state: SampleState, reading: Reading, secant: Floats) -> Floats:
     return np.asarray(found)
 
 
-def _shares(state: SampleState, risk: Floats, slopes: Floats, seen: Floats) -> tuple[Bools, Ints]:
-    """Which numbers (R, Q) are shares of a simple random sample, and their hits: the mean of one component
-    that is 0 or 1, in one cell."""
+def _counts(state: SampleState, risk: Floats, slopes: Floats, seen: Floats) -> tuple[Bools, Ints]:
+    """Which numbers (R, Q) are shares, and their hits: the mean of one component that is 0 or 1."""
     stack, known = state.stack, state.cells.known_sizes.tolist()
     one = (np.abs(slopes) > 0).sum(axis=2) == 1
     at = np.argmax(slopes, axis=2)
@@ -253,8 +273,7 @@ def _shares(state: SampleState, risk: Floats, slopes: Floats, seen: Floats) -> t
     whole = ((column == 0) | (column == 1)).all(axis=1)
     same = np.isclose(np.take_along_axis(slopes, at[..., None], axis=2)[..., 0], 1.0, atol=1e-6)
     same &= np.isclose(stack.value(risk, known), mean, rtol=0, atol=1e-9)
-    left = np.asarray(state.wanted.any(axis=1, keepdims=True))
-    share = one & whole & same & left & (len(state.cells.size) == 1)
+    share = one & whole & same
     share &= np.array([stack.measures[m].bounds == (0.0, 1.0) for m, _ in stack.parts])
     share &= state.table.cluster is None   # type: ignore[union-attr]   # else of the clusters' population
     return np.asarray(share), np.where(whole, column.sum(axis=1), 0.0).astype(np.int64)

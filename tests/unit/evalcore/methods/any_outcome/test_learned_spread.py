@@ -80,3 +80,14 @@ def test_of_numbers_and_grades_alone():
         preferences("old", "new", None),
     )]
     assert learned == [True, True, False, False, False]
+
+
+def test_single_labels_that_are_far_off_are_believed_less():
+    # the same spread everywhere: heavy tails must not send draws where the largest error happened to lie
+    rng = np.random.default_rng(4)
+    apart = []
+    for error in (rng.normal(size=N), rng.standard_t(2.2, N)):
+        spread = Guesses().pull_spread(_labelled(error, 200, repeats=50)[1])[..., 0]
+        apart.append(np.median(spread.max(axis=1) / spread.min(axis=1)))
+    assert apart[0] < 3
+    assert apart[1] < 8

@@ -9,7 +9,8 @@ from assay.evalcore.methods.any_outcome.interval import FURTHEST_MOVE, further, 
 def test_the_index_of_pareto_tails_is_found():
     rng = np.random.default_rng(2)
     for alpha in (0.7, 1.5):
-        pull = rng.pareto(alpha, size=(1, 20_000, 1)) + 1
+        there = rng.random((1, 20_000, 1)) < 0.4     # the median is 0
+        pull = there * (rng.pareto(alpha, size=there.shape) + 1)
         # k = 4,000: the standard error of α̂ is α/√k
         assert index(pull)[0, 0] == pytest.approx(alpha, abs=4 * alpha / np.sqrt(4000))
 
@@ -18,6 +19,13 @@ def test_without_enough_positive_pulls_there_is_no_tail():
     assert index(-np.ones((1, 50, 1)))[0, 0] == np.inf
     assert index(np.ones((1, 50, 1)))[0, 0] == np.inf     # all alike
     assert index(np.arange(4.0).reshape(1, 4, 1))[0, 0] == np.inf
+
+
+def test_squares_most_of_which_lie_below_their_mean_have_a_tail():
+    errors = np.exp(2.2 * np.random.default_rng(5).standard_normal((1, 200, 1)))
+    centred = errors - errors.mean()
+    assert (centred > 0).mean() < 0.2
+    assert index(centred)[0, 0] < 1
 
 
 def test_only_the_end_on_the_side_of_the_tail_of_an_unbounded_measure_is_moved():
