@@ -10,13 +10,20 @@ linearisation (Särndal et al. 1992, ch. 5; Woodruff 1971), with z = J·(ℓ - R
 v and z̄ as in `evalcore.weighted.sample`; the finite population correction is in v.  The second term is there
 because labels that happen to agree, and classes with few labels, do not show their own spread: every label is
 read as if, of each class of which m labels were found, one in m + 1 of its share could have turned up there
-instead.
+instead.  A measure of one mean does without it, since its interval bounds what no label has shown:
 
-The interval of a measure between two bounds is Clopper and Pearson's at the effective number of labels
-(`evalcore.estimators.intervals`, Korn & Graubard 1998), that of any other measure Student's, both with
-the degrees of freedom that the terms of the variance leave (Satterthwaite 1946).  A difference of two systems
-has Student's too, with no more degrees of freedom than labels on which they differ: the others say next to
-nothing, so a share of all labels would be far too wide.
+a share, a loss that is 0 or 1     Clopper and Pearson's interval at the effective number of labels
+                                   (`evalcore.estimators.intervals`, Korn & Graubard 1998)
+another mean between bounds        Student's, and no nearer than what may be hidden (the same chapter, and
+                                   `evalcore.methods.any_outcome.unseen_errors`)
+means of classes, between bounds   Clopper and Pearson's, as of a share
+without bounds                     Student's
+
+with the degrees of freedom that the terms of the variance leave (Satterthwaite 1946); those of a share are
+one less than the labels.  A mean of graded losses was read as a share before, which spreads as far as a loss
+can: its intervals were three times as wide as errors call for.  A difference of two systems has Student's
+too, with no more degrees of freedom than labels on which they differ: the others say next to nothing, so a
+share of all labels would be far too wide.
 
 Where items come in clusters the variance has what differs between them too, as the whole pool's has
 (`evalcore.methods.any_outcome.interval`): the interval is of the population that they were drawn from, and
@@ -38,12 +45,19 @@ import numpy as np
 import scipy
 
 from assay.evalcore.errors import plural
-from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
+from assay.evalcore.estimators.intervals import (
+    FEWEST,
+    FEWEST_EFFECTIVE,
+    clopper_pearson,
+    depths,
+    furthest,
+)
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.interval import Between
+from assay.evalcore.methods.any_outcome.unseen_errors import FALL, FEW
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import is_nothing
@@ -79,6 +93,8 @@ class Linearised:
     most: Floats     # labels of a random sample that the labels that matter can be worth
     slopes: Floats   # (q, d) by the part that depends on the outcome
     scatter: Floats  # of the pulls of all items: n times the variance of a random sample of few of them
+    counted: bool    # a share: the mean of a loss that is 0 or 1
+    hidden: tuple[Floats, Floats] | None   # of another mean: by how much an item may pull it down, and up
     slack: Floats    # how far the value may be from what it stands for: 0 but for areas under curves
     clusters: Between | None    # what they add to the variance, which holds it; None without clusters
     differing: int | None   # of a difference of two systems: labels on which they differ
@@ -145,8 +161,10 @@ def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of
     centred = z - _centres(sample, z)
     v = sample.factor / (total or 1.0) ** 2
     by_outcome = slopes[:, : outcome.shape[1]]
+    one = outcome.shape[1] == 1
     # numbers have no other classes that a label could have been of
-    doubted = stack.spread(of.items, _doubted(phi, w), by_outcome) if stack.kind.parts else np.zeros_like(z)
+    doubts = bool(stack.kind.parts) and not one
+    doubted = stack.spread(of.items, _doubted(phi, w), by_outcome) if doubts else np.zeros_like(z)
     terms = v[:, None] * (centred**2 + np.where(of.among[:, None], doubted, 0.0))
     variance, fourth = terms.sum(axis=0), (terms**2).sum(axis=0)
     excess = np.maximum(fourth - variance**2 / n, 2 * variance**2 / max(n - 1, 1))
@@ -166,7 +184,37 @@ def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of
         most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),
         differing=_differing(measure, of, outcome),
+        counted=one and measure.bounds == (0.0, 1.0) and bool(np.isin(outcome[of.among], (0.0, 1.0)).all())
+        and bool(np.allclose(value, risk[:1])),
+        hidden=_hidden(stack, of, z, slopes, risk) if one and np.isfinite(measure.bounds).all() else None,
     )
+
+
+def _hidden(
+    stack: Stack, of: Labelled, z: Floats, slopes: Floats, risk: Floats
+) -> tuple[Floats, Floats]:
+    """By how much an item that differs from the labels may pull the numbers down and up, each (q,).
+
+    As far as outcomes allow while few labels differ from most, else as far as those that do
+    (`evalcore.methods.any_outcome.unseen_errors`).  z (n, q): pulls; slopes (q, d), risk (d,).
+    """
+    kind, items = stack.kind, of.items
+    none = np.zeros((len(items), 0, 1))
+    said = np.stack([kind.said(one) for one in items.prediction.T], axis=1) if items.systems else none
+    off = (z - np.median(z[of.among], axis=0))[of.among]
+    whole = np.abs(off).sum(axis=0)
+    k = np.sqrt(np.abs(off)).sum(axis=0) ** 2 / np.where(whole > 0, whole, 1.0)
+    few, found = (FEW / np.maximum(k, FEW)) ** FALL, []
+    for sign in (-1.0, 1.0):
+        most = np.array([
+            (stack.largest_pull(said, sign * slope, stack.known_sizes(items), together=items.systems > 1)
+             - sign * slope @ risk)[of.among].max(initial=0.0) for slope in slopes
+        ])
+        side = np.maximum(sign * off, 0.0)
+        sums = side.sum(axis=0)
+        typical = np.minimum(most, (side**2).sum(axis=0) / np.where(sums > 0, sums, 1.0))
+        found.append(typical + few * (most - typical))
+    return found[0], found[1]
 
 
 def _clusters(of: Labelled, w: Floats, z: Floats, total: float) -> Between | None:
@@ -266,17 +314,37 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
         return _Ends(
             lower=np.where(few, low, lower), upper=np.where(few, high, upper), few=few, confidence=confidence
         )
+    if found.hidden is not None and not found.counted:
+        return _ends_of_a_mean(found, n, confidence, (low, high))
     span = high - low
     share = np.clip((value - low) / span, 0.0, 1.0)
+    df = np.full_like(found.df, max(n - 1, 1)) if found.counted and found.clusters is None else found.df
     p = np.clip(share, 0.5 / max(n, 1), 1 - 0.5 / max(n, 1))
     tail = 0.5 + confidence / 2
-    worth = (scipy.special.ndtri(tail) / scipy.special.stdtrit(found.df, tail)) ** 2
+    worth = (scipy.special.ndtri(tail) / scipy.special.stdtrit(df, tail)) ** 2
     number = np.minimum(p * (1 - p) * span**2 / variance * worth, found.most)
     few = (n < FEWEST) | (number < FEWEST_EFFECTIVE) | found.few_clusters
     ends = clopper_pearson(share, np.where(few, 1.0, number), confidence)
     return _Ends(
         lower=np.where(few, low, low + span * ends.lower),
         upper=np.where(few, high, low + span * ends.upper), few=few, confidence=confidence,
+    )
+
+
+def _ends_of_a_mean(found: Linearised, n: int, confidence: float, bounds: tuple[Floats, Floats]) -> _Ends:
+    """Of a mean between bounds, whose losses are graded."""
+    value, error = np.nan_to_num(found.value), np.sqrt(np.maximum(found.variance, 0.0))
+    lower, upper = interval.interval_ends(value, error**2, found.df, found.skew, confidence, bounds)
+    tail = np.full(len(value), (1 - confidence) / 2)
+    # share of the items that all draws may have missed
+    missed = -np.expm1(-depths(tail) / np.maximum(found.most, 1.0)[:, None])
+    down, up = (furthest(gain[:, None] * missed, error, tail) for gain in found.hidden or ())
+    few = (n < FEWEST) | (found.most < FEWEST_EFFECTIVE) | found.few_clusters
+    low, high = bounds
+    return _Ends(
+        lower=np.where(few, low, np.clip(np.minimum(lower, value - down), low, high)),
+        upper=np.where(few, high, np.clip(np.maximum(upper, value + up), low, high)),
+        few=few, confidence=confidence,
     )
 
 

@@ -126,6 +126,32 @@ def test_numbers_have_student_s_interval():
     assert (mean.upper - mean.lower) / 2 == pytest.approx(half, rel=0.15)
 
 
+def test_a_share_of_many_classes_is_told_as_well_as_one_of_two():
+    # 70 of 74 right: whatever the number of classes, the interval is that of 70 hits among 74 labels
+    kind, f = Classes(tuple("abcdef")), np.arange(74) % 6
+    y = np.where(np.arange(74) < 4, (f + 1) % 6, f)
+    sample = a_sample(y, np.full(74, 1e4))
+    (found,) = weighted_estimates(kind, asked(["accuracy"], kind), sample, given(f), 0.95)
+    assert (found.lower, found.upper) == pytest.approx((0.867, 0.985), abs=0.006)
+
+
+def test_a_mean_of_graded_losses_between_bounds_spreads_as_its_labels_do():
+    rng, kind = np.random.default_rng(2), Numbers(1.0, 5.0)
+    f = rng.integers(2, 5, 80).astype(float)
+    y = f + rng.choice([-0.5, 0.0, 0.5], 80)
+    (found,) = weighted_estimates(kind, asked(["mae"], kind), a_sample(y, np.full(80, 1e4)), given(f), 0.95)
+    spread = np.abs(y - f).std(ddof=1) / np.sqrt(80)
+    assert 3.9 * spread < found.upper - found.lower < 6 * spread
+
+
+def test_where_hardly_a_label_differs_a_mean_reaches_as_far_as_outcomes_may():
+    kind, f = Numbers(1.0, 5.0), np.full(80, 2.0)
+    (found,) = weighted_estimates(kind, asked(["mae"], kind), a_sample(f, np.full(80, 1e4)), given(f), 0.95)
+    # of 80 labels none differs: up to 1 - 0.025^(1/80) of the items may, by 3 at most
+    assert (found.value, found.lower) == (0.0, 0.0)
+    assert found.upper == pytest.approx(3 * (1 - 0.025 ** (1 / 80)), rel=0.02)
+
+
 def test_a_measure_depends_on_items_that_could_not_be_drawn_or_does_not():
     y, f = np.tile([0.0, 1.0], 30), np.ones(60)
     sample = a_sample(y, np.full(60, 3.0), reached=[True, False])
