@@ -36,7 +36,7 @@ from assay.evalcore.annotators.people import (
     labels_by_place,
     people,
 )
-from assay.evalcore.annotators.rules import Rule, company, disagreements
+from assay.evalcore.annotators.rules import Rule, disagreements, earlier_annotators
 from assay.evalcore.methods.two_classes.base import Method, MethodState
 from assay.evalcore.types import Floats
 
@@ -223,7 +223,7 @@ def _shares_asked_again(rounds: Sequence[AnsweredRound], rule: Rule) -> Floats:
     answers = {r.number: r.answers for r in rounds}
     again = []
     for r in rounds:
-        known = company({n: a for n, a in answers.items() if n <= r.number}, rule.gold)
+        known = earlier_annotators({n: a for n, a in answers.items() if n <= r.number}, rule.gold)
         in_force = r.again_alone or len(known) > 1
         again += [[in_force and y in r.again.get(item, ()) for y in (0, 1)] for item in r.item_id]
     positive = np.concatenate([r.positive for r in rounds])

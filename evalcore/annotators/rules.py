@@ -30,7 +30,7 @@ class Rule:
     again_alone: bool = False                                 # even while only one person is known
     gold: Mapping[Place, float] = field(default_factory=dict)   # gold items of this round and before -> code
     earlier: Callable[[], Mapping[int, Sequence[Answer]]] = dict   # closed rounds' answers, gold too
-    people_before: Callable[[], Collection[str]] | None = None     # see `company`; None: from `earlier`
+    people_before: Callable[[], Collection[str]] | None = None     # who answered then; None: from `earlier`
 
     def by_item(self) -> "Rule":
         """The rule of the same people that decides each item by its own answers: for a round of which not all
@@ -90,11 +90,11 @@ def _asked_again(rule: Rule, items: Collection[str], answers: Sequence[Answer]) 
     people = {answer.annotator for answer in answers if answer.item_id in items}
     if len(people) == 1 and any(answer.item_id in rule.again for answer in answers):
         before = rule.people_before
-        people.update(company(rule.earlier(), rule.gold) if before is None else before())
+        people.update(earlier_annotators(rule.earlier(), rule.gold) if before is None else before())
     return len(people) > 1
 
 
-def company(answers: Mapping[int, Iterable[Answer]], gold: Collection[Place]) -> set[str]:
+def earlier_annotators(answers: Mapping[int, Iterable[Answer]], gold: Collection[Place]) -> set[str]:
     """Everybody who answered about an item that was asked."""
     return {
         answer.annotator

@@ -145,14 +145,14 @@ def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
             call.timing.repost_after,
         )
 
-    def come_back(ending: Ending) -> Standing:
+    def resume_finished(ending: Ending) -> Standing:
         if call.close_round:
             refuse_unless_closed(evaluation, ending, call.named)
         finish_again(opened, ending, people if call.look_again else None, call.timing.now)
         return current_standing(opened)
 
     if ending is not None:
-        return come_back(ending)
+        return resume_finished(ending)
     if layout.open_index(evaluation) not in entries.keys:
         retried(enter_index)(opened.ledger)
     begun = not_begun(opened.statistics)
@@ -167,7 +167,7 @@ def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
     if newest is not None and (looks or folded.open_round is None):
         ending = _read_ending(opened)
         if ending is not None:
-            return come_back(ending)
+            return resume_finished(ending)
     return _Run(
         store=store, opened=opened, people=people(), begun=begun, entries=entries,
         annotating=Annotating(

@@ -30,7 +30,7 @@ from assay.tasks.sources.files.protocol import NoFile
 from assay.tasks.spec.evaluation import Spec
 
 
-def take_on(run: MonitorRun, window: Window) -> bool:
+def open_due(run: MonitorRun, window: Window) -> bool:
     """Open a window that is new or whose predictions changed, and do what is due for it; whether it was
     opened. Raises BadInput when its predictions cannot be read.
 
@@ -50,7 +50,7 @@ def take_on(run: MonitorRun, window: Window) -> bool:
     elif known and not is_late(run, window):
         _look_again(run, window.name)
     # a window opened later in the same run is compared with this one, and inherits its labels
-    while go_on(run, window.name):
+    while advance_window(run, window.name):
         pass
     return opening is not None
 
@@ -129,7 +129,7 @@ def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) 
 
 # Doing what is due for a window that was opened: advance its evaluations, judge it, buy more labels.
 
-def go_on(run: MonitorRun, window: str) -> bool:
+def advance_window(run: MonitorRun, window: str) -> bool:
     """Do the next thing that is due for a window; returns whether anything changed.
 
     Its evaluations are advanced. Once all are finished the window is judged, unless its verdict rests on just

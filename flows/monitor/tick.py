@@ -20,7 +20,7 @@ from datetime import datetime
 from functools import partial
 
 from assay.evalcore.errors import AssayError, Unreachable
-from assay.flows.monitor.due import go_on, keep_settled, leave_out_again, take_on
+from assay.flows.monitor.due import advance_window, keep_settled, leave_out_again, open_due
 from assay.flows.monitor.history import publish_history
 from assay.flows.monitor.mute import end_mutes
 from assay.flows.monitor.run import Found, Tick, due_windows, read_run, with_workers
@@ -55,12 +55,12 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     with with_workers(run):
         for window in windows:
             if window.name in names:
-                run.attempt(window.name, partial(take_on, run, window))
+                run.attempt(window.name, partial(open_due, run, window))
             else:
                 leave_out_again(run, window.name)
         # a verdict may buy further labels, which may be there at once
         while True:
-            moved = [run.attempt(window, partial(go_on, run, window)) for window in run.active
+            moved = [run.attempt(window, partial(advance_window, run, window)) for window in run.active
                      if window not in run.through and (only is None or window in names)]
             if not any(moved):
                 break
@@ -73,7 +73,7 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     return run.done
 
 
-def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
+def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     """Do what is due for one window that was opened: its predictions are not looked at again.
 
     Raises UnknownMonitor, and whatever the store raises.
@@ -84,7 +84,7 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     windows = run.active if is_reference else [window]
     with with_workers(run):
         for one in windows:
-            while run.attempt(one, partial(go_on, run, one)):
+            while run.attempt(one, partial(advance_window, run, one)):
                 pass
     write_states(run, windows)
     run.seal()
@@ -107,7 +107,7 @@ def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] =
     if found is None:
         return None
     monitor, window = found
-    done = go_on_with(store, monitor, window, now=now())
+    done = advance_one_window(store, monitor, window, now=now())
     if done.verdicts:
         publish_history(store, monitor, Settings(), now())
     events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])

@@ -12,7 +12,7 @@ from assay.evalcore.annotators.adjudication import Annotation, Place
 from assay.evalcore.annotators.checking import gold_in_round, gold_in_turn, items_behind_draws
 from assay.evalcore.annotators.people import AnsweredRound, classes_of, numbered
 from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
-from assay.evalcore.annotators.rules import Rule, company
+from assay.evalcore.annotators.rules import Rule, earlier_annotators
 from assay.evalcore.evaluation.state import with_one_more
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.reproducible import stream
@@ -73,7 +73,7 @@ class Annotating:
         """Who answered, of each round that was asked for."""
         return tuple(map(tuple, self._people))
 
-    def company(self, folded: Fold, number: int) -> set[str]:
+    def earlier_annotators(self, folded: Fold, number: int) -> set[str]:
         """Everybody who answered about an item of the pool in the rounds before this one."""
         for closed in folded.closed[len(self._people) : number - 1]:
             gold = closed.planned.gold
@@ -106,7 +106,7 @@ class Annotating:
             again_alone=planned.again_alone,
             gold=self.truth([*before, planned]),
             earlier=lambda: self.earlier(folded, planned.number),
-            people_before=lambda: self.company(folded, planned.number),
+            people_before=lambda: self.earlier_annotators(folded, planned.number),
         )
 
     def earlier(self, folded: Fold, number: int) -> dict[int, Sequence[Annotation]]:
@@ -167,7 +167,7 @@ def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> A
     answers = {one.number: one.answers for one in annotating.answered(folded)}
     desk = opened.spec.desk
     rule = annotating.rule(folded.closed[-1].planned, folded)
-    alone = len(company(answers, rule.gold)) < 2
+    alone = len(earlier_annotators(answers, rule.gold)) < 2
     if desk.annotators_per_item == 1 and desk.gold is None and alone:
         return None
     labels = [_labels(opened, closed) for closed in folded.closed]
@@ -195,7 +195,7 @@ def one_person_still(opened: Opened, annotating: Annotating, folded: Fold) -> bo
     desk = opened.spec.desk
     if desk.annotators_per_item > 1 or desk.gold is not None:
         return False
-    return len(annotating.company(folded, folded.state.round + 1)) < 2
+    return len(annotating.earlier_annotators(folded, folded.state.round + 1)) < 2
 
 
 def _labels(opened: Opened, closed: ClosedRound) -> list[str | None]:

@@ -327,7 +327,7 @@ def test_an_error_that_is_none_of_ours_is_told_as_the_monitor_and_stops_no_other
     sweep_store(store)
     assert rows(store)[0].wrong is None
     with monkeypatch.context() as patched:
-        patched.setattr("assay.flows.monitor.tick.take_on", broken)
+        patched.setattr("assay.flows.monitor.tick.open_due", broken)
         failed = tick(store, "stream", now=after(2)).failed
     assert "an unexpected TypeError" in failed["2026-11-02"]
 

@@ -44,7 +44,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
-from assay.evalcore.methods.any_outcome.reading import read
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
@@ -216,7 +216,8 @@ class PublishedBernoulli(BernoulliSample):
         )
         left, chance = state.wanted.astype(np.float64), np.minimum(cast(CoinState, state).chance, 1 - 1e-12)
         reading = replace(
-            read(state, self.meant(state, state.n), False, self.least), given=left * chance / (1 - chance)
+            fit_difference_estimator(state, self.meant(state, state.n), False, self.least),
+            given=left * chance / (1 - chance),
         )
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         value, bounds = value_of(stack, risk, known), bounds_of(stack)

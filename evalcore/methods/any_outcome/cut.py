@@ -67,7 +67,7 @@ class Tally(Keys):
         return Tally(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
-def tally(group: Ints, score: Floats, weight: Floats) -> Tally:
+def tally_scores(group: Ints, score: Floats, weight: Floats) -> Tally:
     """Of some items; each (n,), at least one item."""
     return _added(Tally(
         group=group, score=score + 0.0, items=np.ones(len(group), np.int64), weight=weight, first=weight
@@ -185,7 +185,7 @@ class _Summarise:
     most: int    # pairs told of a shard, beside the last of each group
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Tally, float]:
-        found = tally(*self.of(stack, items))
+        found = tally_scores(*self.of(stack, items))
         chosen = found.last
         ranks = np.arange(0, len(items), -(-len(items) // self.most))
         chosen[np.searchsorted(found.sums[1:, 0], ranks)] = True
@@ -199,7 +199,7 @@ class _AddUp:
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
         """(G, 2) items and weight up to each key."""
-        found = tally(*self.of(stack, items))
+        found = tally_scores(*self.of(stack, items))
         return found.sums[found.up_to(self.grid.group, self.grid.score)]
 
 
@@ -210,7 +210,7 @@ class _Gather:
     wanted: Ints    # intervals: above the key before, up to this key
 
     def __call__(self, stack: Stack, items: Items) -> Tally:
-        found = tally(*self.of(stack, items))
+        found = tally_scores(*self.of(stack, items))
         ends = np.concatenate([[0], found.up_to(self.grid.group, self.grid.score)])
         places = list(starmap(np.arange, zip(ends[self.wanted], ends[self.wanted + 1], strict=True)))
         return found.at(np.concatenate([np.zeros(0, np.int64), *places]))

@@ -70,14 +70,18 @@ def grouped(labelled: Ints, least: float = LEAST) -> Ints:
     return np.asarray(np.cumsum(steps, axis=1))
 
 
-def read(state: SampleState, meant: Floats, modelled: bool, least: float = LEAST) -> Reading:
-    """The reading of a state; meant (R, C): the labels meant for each cell; modelled: with a label model."""
+def fit_difference_estimator(
+    state: SampleState, allocation: Floats, modelled: bool, least: float = LEAST
+) -> Reading:
+    """The difference estimator of a state; allocation (R, C): labels planned for each cell; modelled: with a
+    label model.
+    """
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
     group_of = grouped(state.labelled, least)
     g = int(group_of.max()) + 1
     group = np.take_along_axis(group_of, state.cell, axis=1)
     left = state.wanted.astype(np.float64)
-    given = (MEANT * meant + state.labelled**2) / (MEANT + state.labelled)
+    given = (MEANT * allocation + state.labelled**2) / (MEANT + state.labelled)
     weight = np.maximum(left, 1e-9) / np.maximum(given, 1e-9)
     each = np.take_along_axis(weight, state.cell, axis=1)
     total = sums(group, each[..., None], g)[..., 0]

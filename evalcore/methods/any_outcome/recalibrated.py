@@ -15,7 +15,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.learned_spread import learned_spread
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
-from assay.evalcore.methods.any_outcome.reading import read
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
@@ -64,7 +64,8 @@ class Guesses(Sampled):
         """As the labels so far say, of numbers and grades; else as guessed beforehand."""
         if not state.n or not state.stack.kind.spread_is_learned:
             return state.cells.spread
-        reading = read(state, state.labelled.astype(np.float64), self.modelled, self.least)
+        allocation = state.labelled.astype(np.float64)
+        reading = fit_difference_estimator(state, allocation, self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         return learned_spread(state, reading, state.stack.slopes(risk, known))
 

@@ -20,7 +20,13 @@ from assay.evalcore.design.round import Design
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.interval import bounds_of, errors, nothing_yet, reported
-from assay.evalcore.methods.any_outcome.reading import LEAST, Reading, off_centre, read, shrunken
+from assay.evalcore.methods.any_outcome.reading import (
+    LEAST,
+    Reading,
+    fit_difference_estimator,
+    off_centre,
+    shrunken,
+)
 from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeEstimates, SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.types import Floats, Ints
@@ -69,7 +75,7 @@ class Sampled(OutcomeMethod):
 
     def weights(self, state: SampleState) -> ItemWeights:
         """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
-        reading = read(state, self.meant(state, state.n), False, self.least)
+        reading = fit_difference_estimator(state, self.meant(state, state.n), False, self.least)
         group = reading.group[0]
         n = np.bincount(group, minlength=reading.open.shape[1])
         opened = reading.open[0]
@@ -89,7 +95,7 @@ class Sampled(OutcomeMethod):
         """By the guesses as the labels weigh them, whether the estimate uses them or not."""
         weights = state.cells.first[:, None]
         if state.n:
-            weights = read(state, self.meant(state, state.n), True, self.least).weights[0]
+            weights = fit_difference_estimator(state, self.meant(state, state.n), True, self.least).weights[0]
         return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
     def risk(self, state: SampleState, reading: Reading) -> Floats:
@@ -105,7 +111,7 @@ class Sampled(OutcomeMethod):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        reading = read(state, self.meant(state, state.n), self.modelled, self.least)
+        reading = fit_difference_estimator(state, self.meant(state, state.n), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))

@@ -20,7 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.interval import Between, between, bounds_of, nothing_yet
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
-from assay.evalcore.methods.any_outcome.reading import read
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import (
     OfLosses,
@@ -321,7 +321,7 @@ def _clusters(state: ScoreState) -> Between | None:
     """What clusters add; None where items come in none."""
     if state.table is None or state.table.cluster is None:
         return None
-    reading = read(state, state.labelled.astype(np.float64), False)
+    reading = fit_difference_estimator(state, state.labelled.astype(np.float64), False)
     rate, items = _rates(state), (state.cells.size - state.excluded).astype(np.float64)
     expected = state.positive + (items - state.labelled) * rate
     losses = items @ state.loss[:, 0] + expected @ (state.loss[:, 1] - state.loss[:, 0])
