@@ -189,13 +189,16 @@ class StaticSample(NeymanSample):
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool."""
         found = profile(pool)
-        total = sum(pool.measured(_Expected(found)))
-        squares = _Squares(found=found, centre=np.asarray(found.slopes @ (total / len(pool))))
+        squares = _Squares(found=found, centre=np.asarray(found.slopes @ self.centre(pool, found)))
         mean = sum(pool.measured(squares.total)) / len(pool)
         made = cut(pool, found, ByRoot(found, squares, FLOOR * mean), FINE, squares.by_cell)
         sums, cells = made.further, made.cells
         spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
         return replace(cells, spread=np.maximum(spread, 1e-30))
+
+    def centre(self, pool: MeasuredPool, found: Expecting) -> Floats:
+        """(D,) from which losses are counted: their expected mean."""
+        return np.asarray(sum(pool.measured(_Expected(found))) / len(pool))
 
 
 @dataclass(frozen=True, slots=True)

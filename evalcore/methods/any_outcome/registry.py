@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.registry import measure_names
+from assay.evalcore.methods.any_outcome.active import ActiveInference, Lure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import (
     NeymanSample,
@@ -27,7 +28,7 @@ METHODS: Mapping[str, OutcomeMethod] = {
     method.name: method
     for method in (
         RecalibratedSample(), Guesses(), PassiveSample(), StratifiedSample(), NeymanSample(),
-        BernoulliSample(), StaticSample(),
+        BernoulliSample(), StaticSample(), ActiveInference(), Lure(),
         ClassTree(), ClassTreeStochastic(), WholeClusters(),
     )
 }
