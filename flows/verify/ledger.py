@@ -2,7 +2,7 @@
 
     integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
     beside       times, identity, posts and alerts can be read and belong there; posts and answers are of the
-                 round they lie in (flows.verify.beside)
+                 round they lie in (flows.verify.unsealed)
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
@@ -19,10 +19,10 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.methods.two_classes.registry import is_auto
 from assay.evalcore.printed import key_as, printed
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
-from assay.flows.verify.beside import check_beside, check_desk, check_told
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
+from assay.flows.verify.unsealed import check_alerts_called_for, check_desk, check_unsealed
 from assay.flows.workers.chosen import chosen_workers
 from assay.flows.workers.mapped import NO_WORKERS
 from assay.tasks.effects.calls import retried
@@ -105,7 +105,7 @@ def verify(
     if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
     found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
-    retried(check_beside)(found)
+    retried(check_unsealed)(found)
     retried(check_desk)(found)
     fitting = found.checked - found.damaged
     with chosen_workers(Settings().freeze_runner) as workers:
@@ -156,7 +156,7 @@ def _recompute(
     revisions = RevisionsCheck(opened, found, check.folded)
     revisions.run()
     if not found.differences:   # alerts follow from all of it
-        retried(check_told)(opened, check.folded.looks, found)
+        retried(check_alerts_called_for)(opened, check.folded.looks, found)
     return check.closed, check.labels, revisions.checked
 
 

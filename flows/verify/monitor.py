@@ -25,9 +25,9 @@ from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.monitoring.calendar import ended
 from assay.flows.monitor.judging import judge, read_evidence_part, revision_of, size_for
 from assay.flows.monitor.versions import UnknownMonitor, Versions, consequences, open_monitor
-from assay.flows.verify.beside import check_alerts
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable_key
 from assay.flows.verify.ledger import Verification
+from assay.flows.verify.unsealed import check_alerts
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
@@ -50,7 +50,7 @@ def verify_monitor(
     """
     ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     there = frozenset(retried(_keys)(ledger))
-    found, notes, recomputed = list(_strangers(there)), [], 0
+    found, notes, recomputed = list(_unknown_keys(there)), [], 0
     try:
         versions = open_monitor(store, name)
     except (StoreUnreachable, UnknownMonitor):
@@ -94,7 +94,7 @@ def _is_verdict(key: str) -> bool:
     return layout.monitor_verdict.match(key) is not None
 
 
-def _strangers(there: frozenset[str]) -> Iterator[Difference]:
+def _unknown_keys(there: frozenset[str]) -> Iterator[Difference]:
     for key in there:
         if layout.parse_key(key) is None:
             yield Difference(key=key, difference="is not a key of a monitor")
@@ -143,7 +143,7 @@ class _Verdicts:
         # a later verdict on the same window may be among those that cannot be read
         newest = latest(verdicts) if len(verdicts) == len(self._keys) else {}
         for i, verdict in enumerate(verdicts):
-            yield from self._of_its_time(verdict)
+            yield from self._version_differences(verdict)
             try:
                 if newest.get(verdict.window) is verdict or self._unrevised(verdict):
                     yield from self._recompute(verdict, verdicts[:i])
@@ -162,7 +162,7 @@ class _Verdicts:
         if wrong:
             yield Difference(key=key, difference=in_one_sentence(wrong))
 
-    def _of_its_time(self, verdict: WindowVerdict) -> Iterator[Difference]:
+    def _version_differences(self, verdict: WindowVerdict) -> Iterator[Difference]:
         due = self._versions.of(verdict.window).number
         if verdict.version != due:
             yield Difference(

@@ -193,7 +193,7 @@ class Ray(Kind):
             self._start(ray)
             return
         try:
-            _knock(self._address)
+            _refuse_unreachable(self._address)
             ray.init(address=self._address, log_to_driver=False, configure_logging=False)
         except (OSError, ValueError, RuntimeError) as error:
             said = (str(error) or type(error).__name__).splitlines()[0]
@@ -203,7 +203,7 @@ class Ray(Kind):
             ) from None
 
 
-def _knock(address: str) -> None:
+def _refuse_unreachable(address: str) -> None:
     """Raise OSError or ValueError where nobody listens: Ray itself would wait for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:        # `auto` means the cluster of this machine

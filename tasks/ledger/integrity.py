@@ -8,7 +8,7 @@ Digests alone answer this; nothing is decoded that was not found intact first. W
 
 A round that is still open has no seal yet; its plan is judged by recomputing it. identity.json and
 pool/sources.json must be there, times.json, posts/ and alerts/ may be: what they say is no evidence, and is
-read by flows.verify.beside.
+read by flows.verify.unsealed.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -15,8 +15,8 @@ from assay.flows.alerts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import UnknownEvaluation, utc_now
-from assay.flows.verify.beside import check_beside
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
+from assay.flows.verify.unsealed import check_unsealed
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.integrity import check_integrity
@@ -152,7 +152,7 @@ def test_a_key_that_was_cut_off_is_named_wherever_it_was_cut(finished):
     for key in (k for k in finished if not is_evidence(k)):
         for length in (0, 1, len(finished[key]) // 2, len(finished[key]) - 1):
             found = check_integrity(small(finished | {key: finished[key][:length]}))
-            check_beside(found)
+            check_unsealed(found)
             assert found.damaged == {key}, (key, length)
 
 

@@ -1,9 +1,9 @@
-"""What lies beside the evidence: times, the identity, the files that were read, posts, answers and alerts.
+"""Records that no seal covers: times, the identity, the files that were read, posts, answers and alerts.
 
-No number depends on most of it, and no seal covers it. But an evaluation cannot go on if it is damaged, and
-an alert is what people act on. So all of it must be readable and belong to the evaluation, an alert of a
-verdict must be one that the evaluation's estimates call for, and what went to the desk or came back from it
-must belong to its round.
+No number depends on most of them. But an evaluation cannot go on if they are damaged, and an alert is what
+people act on. So all of it must be readable and belong to the evaluation, an alert of a verdict must be one
+that the evaluation's estimates call for, and what went to the desk or came back from it must belong to its
+round.
 """
 
 import re
@@ -41,7 +41,7 @@ Odd = Callable[[Integrity, tuple[Any, ...], Any], Iterator[str]]
 Kind = tuple[KeyPattern[*tuple[Any, ...]], "type[DataclassInstance]", Odd]
 
 
-def check_beside(found: Integrity) -> None:
+def check_unsealed(found: Integrity) -> None:
     """Read all of it, and say what cannot be read or belongs to nothing. Raises StoreUnreachable."""
     _check(found, _RECORDS)
     check_alerts(found)
@@ -52,7 +52,7 @@ def check_alerts(found: Integrity) -> None:
     _check(found, _ALERTS)
 
 
-def check_told(opened: Opened, looks: Sequence[RoundEstimate], found: Integrity) -> None:
+def check_alerts_called_for(opened: Opened, looks: Sequence[RoundEstimate], found: Integrity) -> None:
     """Whether the verdicts call for the alerts that are there; `looks`: the estimates of the closed rounds.
 
     That something failed cannot be recomputed: alerts of failures are only read.
@@ -214,7 +214,7 @@ def _note_times(found: Integrity) -> None:
                 else get_record(found.ledger, key, Begun).begun
             )
         except codec.DamagedRecord:
-            continue   # reported by flows.verify.beside
+            continue   # reported by flows.verify.unsealed
         if before is not None and at < before[1]:
             found.notes.append(
                 f"{key} is earlier than {before[0]}: a clock was wrong, or the two changed places"
