@@ -40,8 +40,8 @@ WITH_GUARANTEE = ("passive", "stratified", "stratified-neyman", "stratified-onli
 GUARANTEE_NOTE = (
     "Guaranteed: it covers the true value at least as often as it says, at every look together, for any pool "
     "and any number of labels: bets against each value that may be true, and no approximation. Undecided "
-    "items, and items without an answer, are taken to be like the others. It is mostly 1.2 to 2.4 times as wide as "
-    "the usual interval."
+    "items, and items without an answer, are taken to be like the others. It is mostly 1.2 to 2.4 times as "
+    "wide as the usual interval."
 )
 
 FEW_STRATA = 4     # each has a price: what is not known of it must be ruled out too
