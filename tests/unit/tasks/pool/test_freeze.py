@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.two_classes.registry import auto
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.record import DamagedRecord, Ledger
+from assay.tasks.ledger.record import DamagedRecord, Ledger, put_record
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
@@ -289,3 +291,13 @@ def test_equal_hashes_are_only_suspects():
     everything = np.sort(id_hashes(pa.array(["a", "b", "c"])))   # every id is under suspicion
     assert list(first_duplicates(everything, lambda: [ids])) == [("b", [1, 3])]
     assert list(first_duplicates(everything, lambda: [ids.slice(0, 3)])) == []
+
+
+def test_a_pool_of_an_earlier_version_is_refused_by_name(tmp_path):
+    store = MemoryStore()
+    manifest = freeze_pool(a_spec(source(tmp_path)), store)
+    earlier = replace(manifest, columns=(*manifest.columns, "shown_hash"))
+    ledger = Ledger(MemoryStore(), "trial")
+    put_record(ledger, layout.manifest("trial"), earlier)
+    with pytest.raises(BadInput, match="trial: its pool was frozen by an earlier version of Assay"):
+        load_manifest(ledger)
