@@ -276,14 +276,39 @@ def errors(
 ) -> Errors:
     """The errors at R̂; risk (R, D + D_k), slopes (R, Q, D), exact (R,): all that matters is labelled."""
     variance, df, skew, parts = variances(state, reading, slopes)
-    # where the design and what was probable beforehand disagree, either may be wrong
-    apart = risk[:, : state.stack.size] - (reading.modelled / reading.items[:, None] + reading.correction)
-    variance = variance + np.einsum("rqd,rd->rq", slopes, apart) ** 2
+    variance = variance + _disagreement(state, reading, risk, slopes) ** 2
     variance = np.where(exact[:, None], 0.0, variance)
     found = Errors(
         variance=variance, df=df, skew=skew, parts=parts, unknown=~exact[:, None] & ~enough(state)
     )
     return with_clusters(found, between(state, reading.stands, reading.items, risk, slopes))
+
+
+def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Floats) -> Floats:
+    """(R, Q) how far the numbers by the design alone are from those at R̂: either may be wrong.
+
+    By the slopes at R̂, or as the numbers really change if that is more: of a class so rare that few labels
+    can tell, what is probable beforehand may be many times too much, and a ratio is flat there.
+    """
+    stack, known = state.stack, state.cells.known_sizes.tolist()
+    alone = risk.copy()
+    alone[:, : stack.size] = reading.modelled / reading.items[:, None] + reading.correction
+    apart = risk[:, : stack.size] - alone[:, : stack.size]
+    linear = np.abs(np.einsum("rqd,rd->rq", slopes, apart))
+    if not apart.any():
+        return np.asarray(linear)
+    bounds, value = bounds_of(stack), stack.value(risk, known)
+    # what labels have shown is there: shares are no less
+    shown = state.table.loss[state.item].sum(axis=1) / reading.items[:, None]    # type: ignore[union-attr]
+    squares = np.zeros_like(linear)
+    # class by class: the corrections of different classes err on their own
+    for k in range(max((block.stop - block.start for block in stack.blocks), default=0)):
+        own = [block.start + k for block in stack.blocks if block.start + k < block.stop]
+        other = risk.copy()
+        other[:, own] = np.maximum(alone[:, own], shown[:, own])
+        change = np.clip(stack.value(other, known), *bounds) - np.clip(value, *bounds)
+        squares += np.nan_to_num(change) ** 2
+    return np.asarray(np.maximum(linear, np.sqrt(squares)))
 
 
 def with_clusters(found: Errors, clusters: Between | None) -> Errors:
