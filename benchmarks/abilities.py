@@ -53,7 +53,7 @@ def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> b
 def refusal(kind: str, method: str, *, monitor: bool = False, **more: Any) -> str:
     """Why a spec with these labels, this method and these keys besides is none; empty where it is one.
 
-    pool_… stands for a key of the pool; None leaves it out.
+    pool_… stands for a key of the pool, monitor_… of the monitor; None leaves a key of the pool out.
     """
     labels, columns, measure, _ = _KINDS[kind]
     pool = {"source": "pool.parquet", "id": "id", "display": ["t"]} | columns
@@ -65,11 +65,12 @@ def refusal(kind: str, method: str, *, monitor: bool = False, **more: Any) -> st
         "name": "trial", "pool": pool, "labels": labels, "method": method,
         "measure": {"name": measure, "class": "a"} if kind == _ONE else measure,
         "target": {"half_width": 0.05}, "budget": {"labels": 100}, "desk": {"kind": "caller"},
-    } | {key: value for key, value in more.items() if not key.startswith("pool_")}
+    } | {key: value for key, value in more.items() if not key.startswith(("pool_", "monitor_"))}
     if monitor:
         data["pool"] = pool | {"source": "dt={date}/pool.parquet"}
+        watched = {key.removeprefix("monitor_"): v for key, v in more.items() if key.startswith("monitor_")}
         data |= {"threshold": {"min": 0.8}, "monitor": {
-            "first": "2026-11-01", "schedule": {"cron": "0 6 * * *"}, "monthly_labels": 1000,
+            "first": "2026-11-01", "schedule": {"cron": "0 6 * * *"}, "monthly_labels": 1000, **watched,
         }}
     try:
         (MonitorSpec if monitor else Spec).model_validate(data)
@@ -157,6 +158,7 @@ def _markdown(lines: Sequence[tuple[str, ...]]) -> str:
 
 _BOTH = {"old": {"prediction": "p"}, "other": {"prediction": "q"}}
 _CURVE = {"name": "roc_auc", "class": "a"}
+_POINTS = {"name": "pr_curve", "class": "a", "at": [0.2, 0.5]}
 _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that ask for it
     "several systems compared": {"pool_systems": _BOTH, "pool_prediction": None, "pool_score": None},
     "segments": {"pool_segments": ["region"]},
@@ -176,28 +178,55 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "monitors of two systems": {"monitor": True, "pool_systems": _BOTH, "pool_prediction": None,
                                 "pool_score": None},
     "areas under curves in monitors": {"monitor": True, "measure": [_CURVE]},
+    "drops of two systems in monitors": {"monitor": True, "pool_systems": _BOTH, "pool_prediction": None,
+                                         "pool_score": None, "monitor_drop": {"by": 0.05}},
+    "outcomes in monitors": {"monitor": True, "outcomes": {"source": "dt={date}/known.csv"}},
+    "a limit": {"threshold": {"min": 0.5}},
+    "a limit on the points of a curve": {"measure": [_POINTS], "threshold": {"min": 0.5}},
+    "whole clusters drawn": {"method": "whole-clusters", "pool_cluster": "document"},
+    "whole clusters drawn in monitors": {"monitor": True, "method": "whole-clusters",
+                                         "pool_cluster": "document"},
+    "items asked anew": {"method": "dirichlet-tree-stochastic:requery=rounds"},
 }
+_OF_CURVES = ([_CURVE], [_POINTS])
+
+
+def features() -> tuple[str, ...]:
+    """What can be asked for, as the table has it."""
+    return tuple(_FEATURES)
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds of labels, as the tables have them."""
+    return tuple(_KINDS)
+
+
+def why_not(feature: str, kind: str) -> str:
+    """What a spec of this kind of labels is told that asks for a feature; empty where it can have it."""
+    given = dict(_FEATURES[feature])
+    alone = _KINDS[kind][2]
+    if "drive" in given:
+        given["drive"] = [alone]
+    if given.get("measure") in _OF_CURVES:
+        (curve,) = given["measure"]
+        of_class = {"two classes": {}, "grades": {"class": "1"}}.get(kind, {"class": "a"})
+        curve = {key: value for key, value in curve.items() if key != "class"} | of_class
+        given["pool_probability"] = {"prefix": "p_"} if kind != "two classes" else None
+        given["measure"] = [curve]
+        if "monitor" in given:     # which watches another measure
+            given["measure"] = [{"name": alone, "class": "a"} if kind == _ONE else alone, curve]
+    why = refusal(kind, given.pop("method", "auto"), **given).split("; use")[0]
+    return why.replace("measure[1]", "measure[0]")   # wherever it is listed
 
 
 def table_of_features() -> str:
     """What an evaluation by `auto` can be asked for, by kind of labels, and why not where it cannot."""
     lines: list[tuple[str, ...]] = [("asked for", *_KINDS)]
     notes: list[str] = []
-    for feature, keys in _FEATURES.items():
+    for feature in _FEATURES:
         cells = []
         for kind in _KINDS:
-            given = dict(keys)
-            if "drive" in given:
-                given["drive"] = [_KINDS[kind][2]]
-            if given.get("measure") == [_CURVE]:
-                given["pool_probability"] = {"prefix": "p_"} if kind != "two classes" else None
-                given["measure"] = ["roc_auc"] if kind == "two classes" else [
-                    _CURVE if kind != "grades" else {"name": "roc_auc", "class": "1"}
-                ]
-                if "monitor" in given:     # which watches another measure
-                    given["measure"] = [_KINDS[kind][2], *given["measure"]]
-            why = refusal(kind, "auto", **given)
-            why = why.split("; use")[0].replace("measure[1]", "measure[0]")   # wherever it is listed
+            why = why_not(feature, kind)
             if why and why not in notes:
                 notes.append(why)
             cells.append("yes" if not why else f"({notes.index(why) + 1})")

@@ -1,0 +1,57 @@
+"""Every feature for every kind of labels: a spec can have it, or is told why it cannot be.
+
+What is refused is listed here with a word of the reason, so that a feature which is lost, or gained, shows.
+"""
+
+import pytest
+
+from benchmarks.abilities import features, kinds, table_of_features, why_not
+
+_NO_SCORE = {"tags": "no measure", "numbers": "of classes or tags", "preferences": "no measure"}
+_NO_MEAN = {"one class of several": "no mean over items decides", "tags": "no mean over items decides",
+            "preferences": "the labels themselves compare"}
+_NO_ONE_CLASS = dict.fromkeys(("classes", "grades", "tags", "numbers", "preferences"), "of no one class")
+_BY_ITSELF = dict.fromkeys(("tags", "numbers"), "one of several classes")
+_COMPARED = {"preferences": "the labels themselves compare"}
+_SEVERAL_NUMBERS = dict.fromkeys(
+    ("two classes", "classes", "one class of several", "grades"), "has 4 numbers"
+)
+REFUSED = {
+    "several systems compared": _COMPARED,
+    "judges": {"two classes": "under `score` or `probability`"},
+    "areas under curves": _NO_SCORE,
+    "outcomes known beforehand": _BY_ITSELF,
+    "labels of an earlier evaluation": {
+        **dict.fromkeys(("classes", "grades", "preferences"), "the measures are of no one class"),
+        **dict.fromkeys(("tags", "numbers"), "a model of classes"),
+    },
+    "an audit": _NO_ONE_CLASS,
+    "segments of compared systems": _COMPARED,
+    "areas under curves in segments": _NO_SCORE,
+    "monitors of two systems": _NO_MEAN,
+    "areas under curves in monitors": _NO_SCORE,
+    "drops of two systems in monitors": _NO_MEAN,
+    "outcomes in monitors": _BY_ITSELF,
+    "a limit on the points of a curve": _NO_SCORE | _SEVERAL_NUMBERS,
+    "whole clusters drawn in monitors": dict.fromkeys(kinds(), "evidence from single draws"),
+    "items asked anew": {
+        **dict.fromkeys(("classes", "grades", "preferences"), "takes one against the rest"),
+        **dict.fromkeys(("tags", "numbers"), "these labels are neither"),
+    },
+}
+
+
+@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("feature", features())
+def test_it_is_there_or_the_reason_is_told(feature, kind):
+    reason = REFUSED.get(feature, {}).get(kind)
+    told = why_not(feature, kind)
+    assert (reason is None) == (not told), told
+    assert (reason or "") in told
+
+
+def test_the_table_has_a_line_for_each_and_a_sentence_for_what_is_refused():
+    table = table_of_features()
+    assert all(f"| {feature} |" in table for feature in features())
+    for feature, refused in REFUSED.items():
+        assert all(why_not(feature, kind) in table for kind in refused)
