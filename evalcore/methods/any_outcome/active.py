@@ -47,7 +47,7 @@ from assay.evalcore.methods.any_outcome.interval import (
     with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import Expecting, MeasuredPool, profile
-from assay.evalcore.methods.any_outcome.reading import read
+from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     LossTable,
@@ -290,7 +290,7 @@ def _with_interval(
                parts=parts, unknown=~exact[:, None] & ~enough(state)),
         between(state, stands, items, risk, slopes),
     )
-    reading = read(state, method.meant(state, state.n), False, method.least)
+    reading = fit_difference_estimator(state, method.meant(state, state.n), False, method.least)
     if chance is not None:
         drawn = np.minimum(chance, 1 - 1e-12)
         reading = replace(reading, given=state.wanted * drawn / (1 - drawn))
