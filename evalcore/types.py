@@ -14,6 +14,7 @@ Array: TypeAlias = NDArray[Any]
 
 Diagnostic: TypeAlias = int | float | bool | str | None      # one number or word about an estimate
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance, above half
+UNSEEN = "unseen_share"   # one of measures without bounds: so much of the pool may differ from all labels
 DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # name -> (R,), one a repeat
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"

@@ -10,7 +10,7 @@ from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.measures.registry import named
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as
-from assay.evalcore.types import ONE_LABEL, Diagnostic
+from assay.evalcore.types import ONE_LABEL, UNSEEN, Diagnostic
 
 ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
 
@@ -142,6 +142,12 @@ class MeasureEstimate:
         """Only where one label makes more than half of the variance."""
         share = self.diagnostics.get(ONE_LABEL)
         return Fragility(share_of_one_label=share) if isinstance(share, float) else None
+
+    @property
+    def unseen_share(self) -> float | None:
+        """The share of the pool that may differ from every label, of a measure without bounds."""
+        share = self.diagnostics.get(UNSEEN)
+        return share if isinstance(share, float) else None
 
     @property
     def not_excluded(self) -> NotExcluded | None:

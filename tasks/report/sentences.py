@@ -192,6 +192,8 @@ def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:
     ]
     few = [row for row in rows if _rests_on_few(row)]
     told = [_few_labels(few)] if few else []
+    endless = [row for row in rows if row.unseen_share is not None]
+    told += [_beyond_what_was_seen(endless)] if endless else []
     if not heavy:
         return told
     return [
@@ -201,6 +203,17 @@ def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:
         "label first; it may be a slip. If it is right, buy more labels, give the labels a min and a max if "
         "they have any, or ask for mae or within, which large errors move less."
     ]
+
+
+def _beyond_what_was_seen(rows: Sequence[MeasureEstimate]) -> str:
+    """What a tail could add that no label shows."""
+    names = ", ".join(dict.fromkeys(wording.measure_name(row.measure) for row in rows))
+    share = wording.percent(round(max(row.unseen_share or 0.0 for row in rows), 4))
+    return (
+        f"No interval of {names} counts errors larger than any that was labelled. Up to {share} of the items "
+        "may hold one that no label shows: a mean of errors grows by that share of what they are off by, a "
+        "mean of squares by that share of its square."
+    )
 
 
 def _rests_on_few(row: MeasureEstimate) -> bool:

@@ -40,7 +40,12 @@ class PassiveSample(Sampled):
     says: ClassVar[str] = "A simple random sample."
     interval: ClassVar[str] = "linearised"
     draws_by_measure: ClassVar[bool] = False
-    interval_note: ClassVar[str] = "Student's interval of the linearised measure."
+    interval_note: ClassVar[str] = (
+        "The interval of a count for a share, of a simple random sample the exact one; else Student's of the "
+        "linearised measure, no nearer than what no label has shown. Of macro F1 with 10 classes and a "
+        "quarter of the items wrong, simple and stratified samples covered 0.82 to 0.88 at 25 labels, 0.85 "
+        "to 0.93 at 50 and 0.90 to 0.96 at 100 (nominal 0.95): some classes then have no label."
+    )
     least: ClassVar[float] = np.inf
 
     def as_set(self) -> OutcomeMethod:

@@ -15,7 +15,7 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import OFF_TIES
-from assay.evalcore.types import ONE_LABEL, Array, Bools, DiagnosticArrays, Floats, Ints
+from assay.evalcore.types import ONE_LABEL, UNSEEN, Array, Bools, DiagnosticArrays, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,7 +160,6 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact
 _DECIMALS = 12     # of an exact value
-UNSEEN = "unseen_share"   # one of measures without bounds: so much of the pool may differ from all labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -455,3 +455,11 @@ def test_no_note_about_an_interval_names_a_file_that_the_reader_does_not_have():
     several = [method(name).interval_note for name in METHODS]
     assert not any("docs/" in note or ".md" in note for note in several)
     assert not any("docs/" in one.interval_note for one in OUTCOME_METHODS.values())
+
+
+def test_where_losses_have_no_bound_it_says_what_the_tail_could_add():
+    row = replace(estimate("mae", 0.8, 0.1, 200), diagnostics={"unseen_share": 0.0183})
+    (said,) = sentences.warnings([row])
+    assert "larger than any that was labelled" in said
+    assert "Up to 1.83% of the items" in said
+    assert sentences.warnings([estimate("mae", 0.8, 0.1, 200)]) == []
