@@ -127,12 +127,14 @@ Accuracy of real classifiers, RUNS runs at {', '.join(map(str, BUDGETS))} labels
 `python -m benchmarks.beside_others --python PYTHON3.12`. All rows have the same pool, the same supplied
 probabilities and the same budgets; pools beyond {MOST:,} items are drawn down to so many. *Error*: mean
 squared. *Labels*: the least of the budgets whose mean half-width is at most {HALF_WIDTH}. *Seconds*: of a
-run at all budgets; those of Assay are of runs side by side. glide's sampler takes a random number of labels, at
+run at all budgets; those of Assay are of runs side by side. glide's sampler takes a random number of labels,
+at
 most the budget; its uncertainty is the deviation that the probabilities tell. With 50 runs an error is known
 to about a fifth, and a coverage of 0.95 to 0.06 either way."""
 _NOT_HERE = """\
 Not here: activeeval, which is not on the package index (its figures are among [the methods](methods.md));
-cje, which answers another question (policies from logged data); fewhumans/truescore and ProEval, which were not
+cje, which answers another question (policies from logged data); fewhumans/truescore and ProEval, which were
+not
 tried."""
 
 
