@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.fixed_proposal import StaticIS
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
@@ -15,7 +15,7 @@ NARROW = ("stratified-neyman", "optimal-is", "bernoulli-online")
 REPORT_DRAWS = 600           # a live report takes 2,000: slower, and less noisy than what is certified
 
 
-def contender(name: str) -> Method:
+def contender(name: str) -> CountingMethod:
     """The method as it is run.  Raises UnknownName and BadInput as the registry does."""
     how = StaticIS(name=DEFENSIVE, epsilon=0.1) if name == DEFENSIVE else method(name)
     return replace(how, report_draws=REPORT_DRAWS) if isinstance(how, Recalibrated) else how

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.evalcore.evaluation.stopping import confidence_after
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import Trace, simulate
 from benchmarks.certify import load
@@ -25,7 +25,7 @@ METHODS = "recalibrated,dirichlet-tree,passive"
 
 
 def intervals(
-    how: Method, data: LabelledPool, repeats: int, *, corrected: bool
+    how: CountingMethod, data: LabelledPool, repeats: int, *, corrected: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends (R, 1 + MOST) of the first interval, and of that after each extension."""
     looks = [FIRST + STEP * k for k in range(MOST + 1)]

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from assay.evalcore.design.draws import first_draws, simulate_each
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.base import Method, draw_round, with_exact_values
+from assay.evalcore.methods.two_classes.base import CountingMethod, draw_round, with_exact_values
 from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
@@ -37,7 +37,7 @@ class Windows:
         return float(((self.lower <= self.truth) & (self.truth <= self.upper)).mean())
 
 
-def monitored(name: str) -> Method:
+def monitored(name: str) -> CountingMethod:
     """The method as a monitor runs it."""
     return method(with_single_draws(name))
 
@@ -95,7 +95,8 @@ class DrawnRound:
 
 
 def begun(
-    how: Method, what: Measure, data: LabelledPool, count: int, labels: int, before: LabelledPool | None
+    how: CountingMethod, what: Measure, data: LabelledPool, count: int, labels: int,
+    before: LabelledPool | None,
 ) -> Any:
     """The method's state before the first round, warm where it can be; see `simulate_against`."""
     cells, _ = prepared_cells(how, data)
@@ -111,7 +112,7 @@ def begun(
 
 
 def rounds(
-    how: Method, state: Any, by_label: Ints, labels: int, rng: np.random.Generator
+    how: CountingMethod, state: Any, by_label: Ints, labels: int, rng: np.random.Generator
 ) -> Iterator[DrawnRound]:
     """The rounds of BATCH labels that bring `labels` labels in all."""
     count = len(state.labelled)

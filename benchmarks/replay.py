@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from scipy.special import expit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.strata import csf_edges
@@ -59,7 +59,7 @@ def table() -> str:
         "none: the column beside ours is what the authors' code (activeeval) gave on these pools. Whose code "
         "gave those of `passive` was not recorded.\n",
     ]
-    methods: list[tuple[str, Method]] = [
+    methods: list[tuple[str, CountingMethod]] = [
         ("passive", method("passive")),
         ("dirichlet-tree", method("dirichlet-tree")),
         ("dirichlet-tree, 1,024 bins", FineHistogram()),

@@ -28,7 +28,7 @@ import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.base import Method, MethodState, is_exact, known_confusion
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, is_exact, known_confusion
 from assay.evalcore.types import Floats
 
 KIND = "corrected for annotators' errors"
@@ -50,7 +50,7 @@ class Corrected:
 
 
 def corrected(
-    method: Method, state: MethodState, errors: Floats, confidence: float, rng: np.random.Generator
+    method: CountingMethod, state: MethodState, errors: Floats, confidence: float, rng: np.random.Generator
 ) -> list[Corrected]:
     """Every measure of the state, corrected; errors (S, 2, 2): draws of ε[prediction, truth].
 
@@ -125,7 +125,7 @@ def _probe(prediction: int) -> Measure:
 
 
 def _labels_table(
-    method: Method, state: MethodState, confidence: float, rng: np.random.Generator
+    method: CountingMethod, state: MethodState, confidence: float, rng: np.random.Generator
 ) -> Floats:
     """(2, 2) the pool's table of labels as the method estimates it, as shares; its rows are known."""
     rows = np.array([state.cells.size[state.cells.prediction == f].sum() for f in (0, 1)], np.float64)

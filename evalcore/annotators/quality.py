@@ -37,7 +37,7 @@ from assay.evalcore.annotators.people import (
     people,
 )
 from assay.evalcore.annotators.rules import Rule, disagreements, earlier_annotators
-from assay.evalcore.methods.two_classes.base import Method, MethodState
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.types import Floats
 
 UNTESTED = (
@@ -56,7 +56,7 @@ NOT_CORRECTED = (
 class Correctable:
     """What errors are taken out of: the measures of two classes, as a method knows them (R = 1)."""
 
-    method: Method
+    method: CountingMethod
     state: MethodState
 
 

@@ -260,7 +260,7 @@ def reach(design: CountedDesign, asked: Ints, *, negatively_associated: bool) ->
     """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
 
     negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method
-    says so (`evalcore.methods.any_method`).  A census leaves nothing unlabelled that it wanted: 0.
+    says so (`evalcore.methods.method`).  A census leaves nothing unlabelled that it wanted: 0.
     """
     left = design.left[0].astype(np.float64)
     if bool(design.census[0]):

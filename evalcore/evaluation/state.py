@@ -27,7 +27,7 @@ from assay.evalcore.types import Floats, Ints
 class Question:
     """What is asked, of which pool, by which method.  Fixed for the life of an evaluation."""
 
-    method: Any       # an `AnyMethod`: of two classes (`Method`), or of any outcome (`OutcomeMethod`)
+    method: Any       # a `Method`: of two classes (`CountingMethod`), or of any outcome (`OutcomeMethod`)
     measures: Any     # a tuple of `Measure`, or a `Stack` of measures of any outcome
     cells: Any        # of the pool as the method cut it: `Cells`, or `OutcomeCells`
     confidence: float              # of the intervals, between 0 and 1

@@ -14,7 +14,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Past, Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.base import Method, MethodState, draw_round, with_exact_values
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, draw_round, with_exact_values
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.label_model import fit, label_model, warmed
 from assay.evalcore.recalibration.posterior import noise, posterior
@@ -224,7 +224,8 @@ def _restarted(question: Question, state: State, count: int) -> Any:
 
 
 def _distances(
-    method: Method, inner: MethodState, confidence: float, goals: Sequence[Goal], rng: np.random.Generator
+    method: CountingMethod, inner: MethodState, confidence: float, goals: Sequence[Goal],
+    rng: np.random.Generator,
 ) -> Floats:
     """How far off (G, K) each goal is by the first measure; -1 where every label that matters is known."""
     estimate = with_exact_values(inner, method.estimate(inner, confidence, rng))[0]

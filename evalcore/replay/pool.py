@@ -22,7 +22,7 @@ from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
 from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
-from assay.evalcore.methods.two_classes.base import Method, MethodState
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
@@ -117,7 +117,7 @@ class Annotators:
         return counts
 
 
-def prepared_cells(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
+def prepared_cells(method: CountingMethod, pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2).
 
     Raises BadInput for an empty pool, and where the method cuts by features and the pool has none.
@@ -127,7 +127,7 @@ def prepared_cells(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
 
 
-def simulated_annotators(method: Method, pool: LabelledPool, people: int) -> Annotators | None:
+def simulated_annotators(method: CountingMethod, pool: LabelledPool, people: int) -> Annotators | None:
     """Who answers about the items of a pool; None where every item has one label.
 
     Raises BadArgument for a number of people that can tie.
@@ -139,7 +139,7 @@ def simulated_annotators(method: Method, pool: LabelledPool, people: int) -> Ann
     return Annotators(cell=_cut(method, pool)[1], probability=pool.label_probability, people=people)
 
 
-def _cut(method: Method, pool: LabelledPool) -> tuple[Partition, Ints]:
+def _cut(method: CountingMethod, pool: LabelledPool) -> tuple[Partition, Ints]:
     return build_partition(
         method, pool.score, pool.probability, pool.prediction, pool.features, pool.systems
     )
@@ -201,11 +201,11 @@ class CountedPool(Prepared):
     def n_items(self) -> int:
         return self.cells.n_items
 
-    def begin(self, method: Method, repeats: int) -> Any:
+    def begin(self, method: CountingMethod, repeats: int) -> Any:
         return method.start(self.cells, self.measures, repeats)
 
     def respondents(
-        self, method: Method, repeats: int, rng: np.random.Generator, answers: np.random.Generator
+        self, method: CountingMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
         """Raises BadArgument for several people where every draw asks anew."""
         if method.asks_anew:
@@ -222,11 +222,11 @@ class CountedPool(Prepared):
             raise BadArgument("people", "is 1 where every draw asks anew: each answer is a draw of its own")
         return self.annotators.mean_rate(self.cells.size)
 
-    def further(self, method: Method, state: Any, confidence: float) -> list[EstimateArrays]:
+    def further(self, method: CountingMethod, state: Any, confidence: float) -> list[EstimateArrays]:
         """By system, then by measure."""
         return [e for found in method.further_systems(state, confidence) for e in found]
 
-    def distance(self, method: Method, state: MethodState, batch_size: int) -> Floats | None:
+    def distance(self, method: CountingMethod, state: MethodState, batch_size: int) -> Floats | None:
         """For the measures that the method serves; None where people differ."""
         if self.annotators is not None:
             return None
@@ -314,7 +314,7 @@ def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, peopl
     one class against the rest; people: who answer about each item, where they differ.  Raises BadInput where
     the pool lacks what a measure or the method needs, and BadArgument for a number of people that can tie.
     """
-    if isinstance(pool, OutcomePool) and isinstance(method, Method):
+    if isinstance(pool, OutcomePool) and isinstance(method, CountingMethod):
         asked = one_of_several(pool.kind, measures.measures)
         return prepared(method, pool.of_class(asked.part), asked.measures)
     if isinstance(pool, OutcomePool):

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadArgument
-from assay.evalcore.methods.any_method import AnyMethod
+from assay.evalcore.methods.method import Method
 from assay.evalcore.printed import IF_ANY
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, Respondents, prepared
 from assay.evalcore.reproducible import stream
@@ -88,7 +88,7 @@ def blocks(repeats: int) -> list[tuple[int, int]]:
 
 
 def simulate(
-    method: AnyMethod,
+    method: Method,
     pool: LabelledPool | OutcomePool,
     measures: Any,
     budgets: Sequence[int],
@@ -122,7 +122,7 @@ def simulate(
 
 
 def run_block(
-    method: AnyMethod, ready: Prepared, plan: ReplayPlan, *, repeats: int, block: int = 0
+    method: Method, ready: Prepared, plan: ReplayPlan, *, repeats: int, block: int = 0
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
 
@@ -151,7 +151,7 @@ def run_block(
 
 
 def _label(
-    method: AnyMethod, state: Any, missing: Ints, batch_size: int, people: Respondents,
+    method: Method, state: Any, missing: Ints, batch_size: int, people: Respondents,
     rng: np.random.Generator,
 ) -> Any:
     """The state after `missing` (R,) more labels, or after all there are to ask."""

@@ -20,7 +20,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import LabelledRound
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_method import Weighting
+from assay.evalcore.methods.method import Weighting
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.printed import HIDDEN, key_as

@@ -13,10 +13,10 @@ from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import needs_grid, of_scores, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import AnyMethod
 from assay.evalcore.methods.any_outcome.registry import outcome_method_for
+from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import of_two_classes_alone, one_of_several
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
@@ -59,7 +59,7 @@ class Simulation(ABC):
         """In the order of a replay's traces.  Raises BadInput for a measure without a value on the pool."""
 
     @abstractmethod
-    def find_method(self, name: str) -> AnyMethod:
+    def find_method(self, name: str) -> Method:
         """A method of the request. Raises UnknownName, and BadInput where it cannot do this pool."""
 
     def named(self, name: str) -> str:
@@ -101,7 +101,7 @@ class _OfTwoClasses(Simulation):
                 found.append(Simulated(measure=m.name, system=system, truth=truth))
         return found
 
-    def find_method(self, name: str) -> Method:
+    def find_method(self, name: str) -> CountingMethod:
         chosen, request = method(name), self.request
         return chosen.audited(request.audit / request.budgets[-1]) if request.audit else chosen
 
@@ -114,7 +114,7 @@ class _OfTwoClasses(Simulation):
 
 
 def _refuse_idle(
-    pool: LabelledPool, request: ReplayRequest, chosen: Sequence[Method], measures: Sequence[Measure]
+    pool: LabelledPool, request: ReplayRequest, chosen: Sequence[CountingMethod], measures: Sequence[Measure]
 ) -> None:
     """Raises BadArgument for what is asked and would change nothing."""
     methods = " and ".join(map(repr, request.methods))
@@ -136,7 +136,7 @@ def _refuse_idle(
                                         f"and not of {methods}")
 
 
-def _check_audit(request: ReplayRequest, chosen: Sequence[Method]) -> None:
+def _check_audit(request: ReplayRequest, chosen: Sequence[CountingMethod]) -> None:
     if not request.audit:
         return
     if not request.budgets or not 0 < request.audit <= request.budgets[-1]:
@@ -203,7 +203,7 @@ class _OfAnyOutcome(Simulation):
     def _name(self, system: int | None) -> str | None:
         return self.request.systems[system] if system is not None and self.request.systems else None
 
-    def find_method(self, name: str) -> AnyMethod:
+    def find_method(self, name: str) -> Method:
         return method(name) if of_two_classes_alone(name) else outcome_method_for(name, self._pool.kind)
 
     def named(self, name: str) -> str:

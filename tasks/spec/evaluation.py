@@ -27,7 +27,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.choice import Choice
 from assay.evalcore.methods.two_classes.registry import auto, is_auto, method
 from assay.evalcore.types import JsonObject
@@ -242,7 +242,7 @@ class Spec(Part):
         return auto(self.method)
 
     @property
-    def chosen_method(self) -> Method:
+    def chosen_method(self) -> CountingMethod:
         """The method of two classes, `auto` with its meaning today."""
         return method(self.choice.method)
 

@@ -9,7 +9,7 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.methods.two_classes.acis import Acis
-from assay.evalcore.methods.two_classes.base import Method, draw_round
+from assay.evalcore.methods.two_classes.base import CountingMethod, draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
@@ -46,7 +46,9 @@ def trials(names: Sequence[str], one: Named, repeats: int) -> dict[str, Found]:
     return found
 
 
-def _run(how: Method, several: Mapping[str, Method], one: Named, repeats: int) -> dict[str, Found]:
+def _run(
+    how: CountingMethod, several: Mapping[str, CountingMethod], one: Named, repeats: int
+) -> dict[str, Found]:
     cells, by_label = prepared_cells(how, one.pool)
     rng = stream(1, f"benchmarks/low-shot/{one.name}/{how.name}")
     state, looks = how.start(cells, (F1,), repeats), {name: ([], []) for name in several}

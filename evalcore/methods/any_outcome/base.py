@@ -153,7 +153,7 @@ class OutcomeMethod(ABC):
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The estimates, with intervals."""
 
-    # --- what an evaluation asks of it: see `evalcore.methods.any_method` ---
+    # --- what an evaluation asks of it: see `evalcore.methods.method` ---
 
     def first_state(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None

@@ -19,9 +19,9 @@ from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabe
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import single_trial
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.methods.two_classes.calibration import Calibration, Strata, blended, prior_rates
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
@@ -257,7 +257,7 @@ _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 
 
 @dataclass(frozen=True, slots=True)
-class Acis(Method):
+class Acis(CountingMethod):
     """Active calibration and importance sampling."""
 
     name: str = "acis"

@@ -19,9 +19,9 @@ from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
 from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
@@ -143,7 +143,7 @@ _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
 
 
 @dataclass(frozen=True, slots=True)
-class AcisPooled(Method):
+class AcisPooled(CountingMethod):
     """Active calibrated importance sampling, with its parts switchable for ablations."""
 
     name: str = "acis-pooled"

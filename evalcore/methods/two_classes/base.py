@@ -29,7 +29,7 @@ from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArra
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree
@@ -122,7 +122,7 @@ def unlabelled_state(cells: Cells, measures: Sequence[Measure], repeats: int) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Method(ABC):
+class CountingMethod(ABC):
     """A method: one row of the registry. The fields of a subclass, except the name, are the method's
     settings.
 
@@ -195,7 +195,7 @@ class Method(ABC):
         """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
         simulation."""
 
-    # --- what an evaluation asks of it: see `evalcore.methods.any_method` ---
+    # --- what an evaluation asks of it: see `evalcore.methods.method` ---
 
     @property
     def negatively_associated(self) -> bool:
@@ -306,7 +306,7 @@ class Method(ABC):
 
 
 def draw_round(
-    method: Method, state: MethodState, size: Ints, rng: np.random.Generator
+    method: CountingMethod, state: MethodState, size: Ints, rng: np.random.Generator
 ) -> tuple[CountedDesign, Draws]:
     """One round of at most `size` (R,) new items: the method's draw, or all that is left.
 

@@ -28,9 +28,14 @@ from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabe
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities, covered
+from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, no_labels_yet
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    fixed_size_design,
+    no_labels_yet,
+)
 from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
@@ -71,7 +76,7 @@ _RANDOM_SIZE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BernoulliDesign(Method):
+class BernoulliDesign(CountingMethod):
     """What the one-shot and the online method share: settings, cells, and draws."""
 
     interval: ClassVar[str] = "beta"

@@ -41,9 +41,9 @@ from assay.evalcore.label_models import (
     tree_posterior,
 )
 from assay.evalcore.measures.two_classes import Measure, served
-from assay.evalcore.methods.any_method import Capabilities, covered
+from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, cut_scores, feature_tree
 from assay.evalcore.pool.strata import OrderedScores
@@ -105,7 +105,7 @@ class TreeState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveTree(TreeSettings, Method):
+class AdaptiveTree(TreeSettings, CountingMethod):
     """A method of this kind, with the authors' settings.  Subclasses give start, propose and observe."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(

@@ -24,9 +24,9 @@ from assay.evalcore.design.proposal import (
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate_of_draws
 from assay.evalcore.measures.two_classes import Measure, served
-from assay.evalcore.methods.any_method import Capabilities, covered
+from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
@@ -43,7 +43,7 @@ class ImportanceState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StaticImportance(Method):
+class StaticImportance(CountingMethod):
     """A method with a fixed proposal.  Subclasses say how the interval is made."""
 
     interval_kind: ClassVar[IntervalKind]

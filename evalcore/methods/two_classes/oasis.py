@@ -32,9 +32,9 @@ from assay.evalcore.design.proposal import (
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities, covered
+from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.pool.strata import OrderedScores
@@ -53,7 +53,7 @@ class OasisState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Oasis(Method):
+class Oasis(CountingMethod):
     """The method with the authors' settings as defaults."""
 
     name: str = "oasis"

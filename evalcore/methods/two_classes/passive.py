@@ -27,8 +27,13 @@ from assay.evalcore.estimators.guaranteed_counts import (
     with_guarantee,
 )
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
-from assay.evalcore.methods.two_classes.base import Method, MethodState, known_confusion, unlabelled_state
+from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    known_confusion,
+    unlabelled_state,
+)
 from assay.evalcore.methods.two_classes.hidden_labels import with_exact_shares, with_hidden_labels
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
@@ -36,7 +41,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Passive(Method):
+class Passive(CountingMethod):
     """Uniform sampling without replacement, with normal intervals."""
 
     name: str = "passive"

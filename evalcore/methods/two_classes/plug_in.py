@@ -14,8 +14,8 @@ from assay.evalcore.design.draws import Draws, simple_random, without_replacemen
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.methods.two_classes.calibration import Strata, platt_rates
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
@@ -32,7 +32,7 @@ class PlugInState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class PlugIn(Method):
+class PlugIn(CountingMethod):
     """A method of this kind.  Subclasses give `rates`, and may choose the items otherwise."""
 
     interval: ClassVar[str] = "none"

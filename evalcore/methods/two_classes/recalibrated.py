@@ -15,9 +15,9 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import Method, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import label_model_edges
 from assay.evalcore.pool.strata import OrderedScores
@@ -88,7 +88,7 @@ class RecalibratedState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class Recalibrated(Method):
+class Recalibrated(CountingMethod):
     """Recalibrated search."""
 
     name: str = "recalibrated"

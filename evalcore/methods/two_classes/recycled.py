@@ -31,8 +31,13 @@ from assay.evalcore.design.inclusion import systematic, waterfill
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities
-from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, no_labels_yet
+from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    fixed_size_design,
+    no_labels_yet,
+)
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.recycled import Groups, behind, calls_of_systems, groups_of, level, separate_labels
@@ -56,7 +61,7 @@ class RecycledState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class Recycled(Method):
+class Recycled(CountingMethod):
     """Simple random samples without replacement, shared, with finite-pool variances."""
 
     name: str = "recycle"

@@ -9,11 +9,11 @@ from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.methods.any_method import Capabilities
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import settings_of
 from assay.evalcore.methods.two_classes.acis import Acis
 from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.bernoulli import Bernoulli, BernoulliOnline
 from assay.evalcore.methods.two_classes.certified import TABLE
 from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
@@ -31,7 +31,7 @@ from assay.evalcore.methods.two_classes.recycled import Recycled
 from assay.evalcore.methods.two_classes.sawade import Sawade
 from assay.evalcore.methods.two_classes.stratified import Stratified, StratifiedNeyman, StratifiedOnline
 
-_ALL: tuple[Method, ...] = (
+_ALL: tuple[CountingMethod, ...] = (
     Passive(),
     DirichletTreeMethod(),
     PassiveWithReplacement(),
@@ -56,7 +56,7 @@ _ALL: tuple[Method, ...] = (
     Recycled(),
     Recalibrated(),
 )
-METHODS: Mapping[str, Method] = {m.name: m for m in _ALL}
+METHODS: Mapping[str, CountingMethod] = {m.name: m for m in _ALL}
 AUTO = "auto"
 
 
@@ -65,7 +65,7 @@ def method_names() -> list[str]:
     return [AUTO, *METHODS]
 
 
-def method(name: str) -> Method:
+def method(name: str) -> CountingMethod:
     """The method of this name, which may carry settings: see `evalcore.methods.settings`.
 
     Raises UnknownName with the nearest known name, and for settings that do not exist.
@@ -79,7 +79,7 @@ def method(name: str) -> Method:
     return METHODS[base] if written == base else _with_settings(METHODS[base], written)
 
 
-def _with_settings(chosen: Method, written: str) -> Method:
+def _with_settings(chosen: CountingMethod, written: str) -> CountingMethod:
     """The method with the settings of `written`: "name:field=value:field=value".  Raises as `settings_of`."""
     return replace(chosen, name=written, **settings_of(chosen, written))
 

@@ -30,7 +30,7 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import IntervalKind, WeightSums
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import covered
+from assay.evalcore.methods.method import covered
 from assay.evalcore.methods.two_classes.fixed_proposal import ImportanceState, StaticImportance
 from assay.evalcore.types import Floats
 

@@ -36,8 +36,13 @@ from assay.evalcore.estimators.guaranteed_counts import (
     with_guarantee,
 )
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_method import Capabilities, covered
-from assay.evalcore.methods.two_classes.base import Method, MethodState, fixed_size_design, unlabelled_state
+from assay.evalcore.methods.method import Capabilities, covered
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    fixed_size_design,
+    unlabelled_state,
+)
 from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
@@ -48,7 +53,7 @@ Allocation: TypeAlias = Literal["proportional", "neyman", "online"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stratified(Method):
+class Stratified(CountingMethod):
     """Stratified sampling with one of three allocations."""
 
     name: str = "stratified"

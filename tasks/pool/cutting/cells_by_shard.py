@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.methods.two_classes.base import Method
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.pool.cells import CellSums, keys_of
 from assay.evalcore.pool.feature_strata import FeatureCut
 from assay.evalcore.pool.partition import (
@@ -152,7 +152,7 @@ class _CountShard:
         return _Counted(sums=sums, segments=segments, known=known_table, piece=piece)
 
 
-def cut_by_score(method: Method, pool: PoolToCut) -> tuple[Partition, CellRows]:
+def cut_by_score(method: CountingMethod, pool: PoolToCut) -> tuple[Partition, CellRows]:
     """The pool cut for a method, at edges between its scores."""
     pool = pool.with_known()
     with _score_runs(pool) as runs:
@@ -168,7 +168,9 @@ def cut_by_systems(pool: PoolToCut, systems: Sequence[str]) -> tuple[Partition, 
     return _cells(pool.with_known(), placing, placing.n_strata)
 
 
-def cut_by_features(method: Method, pool: PoolToCut, features: Sequence[str]) -> tuple[Partition, CellRows]:
+def cut_by_features(
+    method: CountingMethod, pool: PoolToCut, features: Sequence[str]
+) -> tuple[Partition, CellRows]:
     """The pool cut for a method by its features; features: the columns of a part that hold them.
 
     Raises BadInput where there are none.

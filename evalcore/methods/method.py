@@ -19,7 +19,7 @@ from assay.evalcore.design.round import ClosedDraws, EstimateArrays
 from assay.evalcore.types import Floats, Ints
 
 
-class AnyMethod(Protocol):
+class Method(Protocol):
     """A method of either family.  `measures`, `cells` and `state` are of the family's own classes."""
 
     @property
