@@ -57,7 +57,7 @@ def refusal(kind: str, method: str, *, monitor: bool = False, **more: Any) -> st
     """
     labels, columns, measure, _ = _KINDS[kind]
     pool = {"source": "pool.parquet", "id": "id", "display": ["t"]} | columns
-    if method in OUTCOME_METHODS and OUTCOME_METHODS[method].needs_clusters:
+    if method in OUTCOME_METHODS and OUTCOME_METHODS[method].capabilities.needs_clusters:
         pool["cluster"] = "document"
     pool |= {key.removeprefix("pool_"): value for key, value in more.items() if key.startswith("pool_")}
     pool = {key: value for key, value in pool.items() if value is not None}

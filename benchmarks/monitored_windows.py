@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from assay.evalcore.design.draws import first_draws, simulate_each
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.base import CountingMethod, draw_round, with_exact_values
+from assay.evalcore.methods.two_classes.base import CountingMethod, with_exact_values
 from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
@@ -117,7 +117,7 @@ def rounds(
     """The rounds of BATCH labels that bring `labels` labels in all."""
     count = len(state.labelled)
     for at in range(0, labels, BATCH):
-        design, draws = draw_round(how, state, np.full(count, min(BATCH, labels - at)), rng)
+        design, draws = how.next_round(state, np.full(count, min(BATCH, labels - at)), rng)
         outcome, label = simulate_each(draws, by_label - state.labelled, rng)
         cell: Ints = np.where(first_draws(draws), draws.cell, -1)
         state = how.observe(state, design, outcome, np.zeros_like(state.excluded))

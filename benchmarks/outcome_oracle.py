@@ -51,7 +51,7 @@ def columns(case: Case) -> list[Floats]:
         size = np.bincount(cut.cell)
         mean = np.bincount(cut.cell, pull) / size
         true = np.sqrt(np.bincount(cut.cell, (pull - mean[cut.cell]) ** 2) / size)
-        guessed = method.share(method.start(stack, cut.cells, 1))[0]
+        guessed = method.share(method.start(cut.cells, stack, 1))[0]
         budgets = [b for b in BUDGETS if b <= GEOMETRIC]
         for share in (guessed, true):
             found += [np.array([variance(pull, cut.cell, share, b) for b in budgets])]

@@ -18,7 +18,6 @@ from scipy.special import expit
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import Partition, build_partition
@@ -75,7 +74,7 @@ def window(
     state = how.start(cells, [what], 1) if evidence is None else how.start_from(cells, [what], 1, evidence)
     seen = []
     for _ in range(BUDGETS[-1] // BATCH):
-        design, draws = draw_round(how, state, np.array([BATCH]), rng)
+        design, draws = how.next_round(state, np.array([BATCH]), rng)
         outcome = simulate_labels(draws, by_label - state.labelled, rng)
         state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
         if int(state.labelled.sum()) in BUDGETS:

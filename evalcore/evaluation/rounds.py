@@ -130,7 +130,7 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
     design, nonresponse = after_gaps(question.measures, cells, closed, state.nonresponse)
     excluded = np.bincount(plan.cell[plan.ask & (codes == UNDECIDED)], minlength=cells.n_cells)[None]
     brought = np.bincount(plan.cell[plan.ask & (codes != UNANSWERED)], minlength=cells.n_cells)
-    associated = question.method.negatively_associated
+    associated = question.method.capabilities.negatively_associated
     past = state.past
     if isinstance(heard, RoundLabels):
         past = with_one_more(past, Past(design=design, labels=heard, excluded=excluded))
@@ -138,7 +138,7 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
         round=state.round + 1,
         labels=state.labels + int((plan.ask & is_outcome(codes)).sum()),
         undecided=state.undecided + int(excluded.sum()),
-        inner=question.method.learn(state.inner, design, heard, excluded),
+        inner=question.method.observe(state.inner, design, heard, excluded),
         reached=state.reached + reach(design, brought, negatively_associated=associated),
         asked=_with_answers(state.asked, plan, codes),
         past=past,

@@ -14,7 +14,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Past, Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, draw_round, with_exact_values
+from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, with_exact_values
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.label_model import fit, label_model, warmed
 from assay.evalcore.recalibration.posterior import noise, posterior
@@ -204,7 +204,7 @@ def play(
             break
         wanted = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
         size = method.round_size(inner, np.full(count, wanted))
-        design, draws = draw_round(method, inner, size, rng)
+        design, draws = method.next_round(inner, size, rng)
         if method.asks_anew:
             found = simulate_anew(draws, by_label[..., 1] / by_label.sum(axis=2), rng)
         else:

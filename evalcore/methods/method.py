@@ -3,120 +3,30 @@ do.
 
 Two families give it.  `evalcore.methods.two_classes` counts labels by cell, which is all that a positive and
 a negative class need; `evalcore.methods.any_outcome` keeps a row for each labelled item.  What only some
-methods can do is a protocol of its own beside its only caller, or a capability.
+methods can do is a capability.
+
+All work on R repeats at once (R = 1 in a live evaluation), so that what runs in production is what was
+measured in replay.  A state is a value: `observe` returns a new one, and folding the stored rounds gives the
+same state again, on any machine.
 
     R   repeats side by side: 1 in a live evaluation;  C   cells
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.round import ClosedDraws, EstimateArrays
+from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Floats, Ints
-
-
-class Method(Protocol):
-    """A method of either family.  `measures`, `cells` and `state` are of the family's own classes."""
-
-    @property
-    def name(self) -> str:
-        """Never `auto`."""
-        ...
-
-    @property
-    def interval(self) -> str:
-        """The kind of interval it reports."""
-        ...
-
-    @property
-    def interval_note(self) -> str:
-        """What intervals of that kind were measured to cover."""
-        ...
-
-    @property
-    def holds_at_every_look(self) -> bool:
-        """Whether its intervals hold all together, however often people look and decide to go on."""
-        ...
-
-    @property
-    def sampling_note(self) -> str:
-        """How items are chosen, in sentences for a report; empty where the name says enough."""
-        ...
-
-    @property
-    def one_at_a_time(self) -> bool:
-        """Whether the items of a batch are drawn one after the other."""
-        ...
-
-    @property
-    def asks_anew(self) -> bool:
-        """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
-        ...
-
-    @property
-    def repeats_in_a_round(self) -> bool:
-        """Whether a round may ask about an item several times: a replay can, people cannot."""
-        ...
-
-    @property
-    def negatively_associated(self) -> bool:
-        """Of draws without replacement, whether the chance to miss items is at most the product of theirs."""
-        ...
-
-    def least_coverage(self, confidence: float) -> float:
-        """The coverage that a replay holds its intervals of this confidence to."""
-        ...
-
-    def first_state(self, cells: Any, measures: Any, repeats: int, evidence: Floats | None = None) -> Any:
-        """Before any label of this pool; evidence (C, K): pseudo-labels that the label model starts from.
-
-        Raises BadInput for evidence where the label model takes none.
-        """
-        ...
-
-    def round_size(self, state: Any, size: Ints) -> Ints:
-        """How many (R,) items the next round may have, of the `size` (R,) wanted."""
-        ...
-
-    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Any, Draws]:
-        """The design and the draws of a round of at most `size` (R,) new items."""
-        ...
-
-    def heard(self, state: Any, answered: ClosedDraws) -> Any:
-        """The answers of a live round (R = 1) in the form that `learn` takes.
-
-        Raises BadInput for answers that are none, or where what the pool says of the items is missing.
-        """
-        ...
-
-    def learn(self, state: Any, design: Any, heard: Any, excluded: Ints) -> Any:
-        """The state with a round's answers; excluded (R, C): items that stayed undecided."""
-        ...
-
-    def spent(self, before: Any, after: Any, size: Ints) -> Ints:
-        """Labels (R,) that a round which was to bring `size` counts for."""
-        ...
-
-    def with_known(self, state: Any, known: Mapping[tuple[int, int], float]) -> Any:
-        """With these codes by (cell, rank) in place of what is counted, in methods that count by cell."""
-        ...
-
-    def refit(self, state: Any) -> Any:
-        """With the label model, where there is one, fitted to the labels in the state."""
-        ...
-
-    def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """The estimate of each number that is asked for, in order; exact where no label can change it."""
-        ...
-
 
 # What a method can do, and where its limits are: declared by its class, asked by everybody else.
 
-Weighting: TypeAlias = Literal["draws", "rounds", "pooled", "cells", "none"]
+Weighting: TypeAlias = Literal["draws", "rounds", "pooled", "cells", "method", "none"]
 """How labelled items get weights; `evalcore.weighted.sample` says what each word means."""
 
 
@@ -143,10 +53,132 @@ class Capabilities:
     trusts_probabilities: bool = False   # takes the supplied probabilities at their word
     top_of_ranking: bool = False     # takes every item below a cut in rank for a negative
     whole_pool_only: bool = False    # gives no estimates by segment: a spec with segments is refused
+    needs_clusters: bool = False     # draws whole clusters, which the pool has to name
     spreads_evenly: bool = False     # does not look for positives: on a rare class it labels hardly any
 
     weighting: Weighting = "none"    # "none": its items have no known chance
     forecast_worlds: int = 72        # a forecast plays at most; fewer for a method that costs more in each
+
+
+class Method(ABC):
+    """What every method is.  `cells`, `measures`, `state` and `heard` are of the family's own classes."""
+
+    __slots__ = ()
+
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    # how far below its confidence an interval may cover before a replay calls it too narrow
+    coverage_slack: ClassVar[float] = 0.02
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Never `auto`."""
+
+    @property
+    @abstractmethod
+    def interval(self) -> str:
+        """The kind of interval it reports."""
+
+    @property
+    @abstractmethod
+    def interval_note(self) -> str:
+        """What intervals of that kind were measured to cover, for people who must rely on one."""
+
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Whether its intervals hold all together, however often people look and decide to go on."""
+        return False
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen, in sentences for a report; empty where the name says enough."""
+        return ""
+
+    def least_coverage(self, confidence: float) -> float:
+        """The coverage that a replay holds its intervals of this confidence to."""
+        return round(confidence - self.coverage_slack, 9)
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether the items of a batch are drawn one after the other (`evalcore.design.draws`)."""
+        return False
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
+        return False
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        """Whether a round may ask about an item several times: a replay can, people cannot."""
+        return False
+
+    def audited(self, share: float) -> Self:
+        """With this share of every batch spread evenly over the items that one class may hide among.
+
+        Raises BadInput for a method that has no such setting.
+        """
+        raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
+
+    @abstractmethod
+    def start(self, cells: Any, measures: Any, repeats: int) -> Any:
+        """The state before any label."""
+
+    def start_from(self, cells: Any, measures: Any, repeats: int, evidence: Floats) -> Any:
+        """The state before any label of this pool; evidence (C, K): pseudo-labels by cell and label.
+
+        Raises BadInput where the label model takes none.
+        """
+        raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+
+    def first_state(self, cells: Any, measures: Any, repeats: int, evidence: Floats | None = None) -> Any:
+        """`start`, or `start_from` where there is evidence."""
+        if evidence is None:
+            return self.start(cells, measures, repeats)
+        return self.start_from(cells, measures, repeats, evidence)
+
+    def round_size(self, state: Any, size: Ints) -> Ints:
+        """How many (R,) items the next round may have, of the `size` (R,) wanted: at least 1."""
+        return size
+
+    @abstractmethod
+    def propose(self, state: Any, size: Ints) -> Any:
+        """The design of the next round, of at most `size` (R,) new items."""
+
+    @abstractmethod
+    def draw(self, state: Any, design: Any, size: Ints, rng: np.random.Generator) -> Draws:
+        """Draw a round of `size` (R,) new items from its design."""
+
+    @abstractmethod
+    def next_round(self, state: Any, size: Ints, rng: np.random.Generator) -> tuple[Any, Draws]:
+        """The design and the draws of a round of at most `size` (R,) new items, or of all that is left."""
+
+    @abstractmethod
+    def heard(self, state: Any, answered: ClosedDraws) -> Any:
+        """The answers of a live round (R = 1) in the form that `observe` takes.
+
+        Raises BadInput for answers that are none, or where what the pool says of the items is missing.
+        """
+
+    @abstractmethod
+    def observe(self, state: Any, design: Any, heard: Any, excluded: Ints) -> Any:
+        """The state with a round's answers; excluded (R, C): undecided items, set aside."""
+
+    def spent(self, before: Any, after: Any, size: Ints) -> Ints:
+        """Labels (R,) that a round which was to bring `size` counts for: as wanted, by default."""
+        return size
+
+    def with_known(self, state: Any, known: Mapping[tuple[int, int], float]) -> Any:
+        """With these codes by (cell, rank) in place of what is counted, in methods that count by cell."""
+        return state
+
+    def refit(self, state: Any) -> Any:
+        """With the label model fitted to the labels in the state, where that is not done in every round."""
+        return state
+
+    @abstractmethod
+    def numbers(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+        """The estimate of each number that is asked for, in order; exact where no label can change it."""
 
 
 # One sentence for what an interval was measured to cover, the same for every method.

@@ -7,7 +7,7 @@ N   items;  C   cells;  S   further systems;  D   features;  Q   numbers asked f
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -282,7 +282,7 @@ class ItemizedPool(Prepared):
         return self.cut.cells.n_items
 
     def begin(self, method: OutcomeMethod, repeats: int) -> SampleState:
-        return method.start(self.stack, self.cut.cells, repeats, self.table)
+        return replace(method.start(self.cut.cells, self.stack, repeats), table=self.table)
 
     def respondents(
         self, method: OutcomeMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator

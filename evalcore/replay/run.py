@@ -162,7 +162,7 @@ def _label(
             break
         design, draws = method.next_round(state, size, rng)
         before = state
-        state = method.learn(
+        state = method.observe(
             before, design, people.answer(draws, before, rng), np.zeros_like(before.excluded)
         )
         missing = missing - method.spent(before, state, size)

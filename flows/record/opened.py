@@ -34,9 +34,7 @@ from assay.evalcore.evaluation.state import (
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
-from assay.evalcore.methods.any_outcome.base import OutcomeMethod, StartsWarm
 from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
 from assay.evalcore.monitoring.evidence import WindowSample, watched_by
@@ -243,7 +241,8 @@ def statistics_of(
         return Statistics(Question(
             method=able.audited(share) if share else able, measures=stack,
             systems=tuple(spec.pool.compared),
-            evidence=None if inherited is None else pseudo_labels(able, stack.kind, cut.cells, inherited),
+            evidence=None if inherited is None else
+            able.pseudo_labels(stack.kind, cut.cells, *as_items(inherited)),
             **shared,
         ), stack.kind)
     chosen = method(manifest.partition.method)
@@ -257,15 +256,6 @@ def statistics_of(
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
         **shared,
     ), Classes(names=spec.labels.names))
-
-
-def pseudo_labels(
-    method: OutcomeMethod, kind: OutcomeKind, cells: OutcomeCells, inherited: Sequence[InheritedLabel]
-) -> Floats:
-    """By cell and class, what the label model starts from. Raises BadInput for a method without one."""
-    if not isinstance(method, StartsWarm):
-        raise BadInput(f"the label model of method {method.name!r} takes no earlier labels")
-    return method.pseudo_labels(kind, cells, *as_items(inherited))
 
 
 def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:

@@ -140,7 +140,7 @@ def idle(
                 f"are looked at by methods that cut the pool by them, and {method_name!r} cuts it by score; "
                 "name a cut, as in dirichlet-tree:partition=kd-tree, or leave them out"
             )
-    elif drive is not None and not outcome_method(method_name).draws_by_measure:
+    elif drive is not None and not outcome_method(method_name).capabilities.serves_several:
         yield "drive", (
             f"cannot be used by method {method_name!r}, which draws alike whatever is measured; use another "
             "method, or leave it out"

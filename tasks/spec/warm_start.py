@@ -8,7 +8,6 @@ are sums over its own draws, by their chances; a label of another pool was drawn
 from collections.abc import Sequence
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.any_outcome.base import StartsWarm
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
 from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
@@ -33,7 +32,7 @@ def why_cold(
             "teaches a model of classes; an evaluation of other outcomes weighs guesses by its own draws, of "
             "which labels of another pool are none; leave it out"
         )
-    if not isinstance(chosen, StartsWarm):
+    if not chosen.capabilities.starts_warm:
         return (
             f"cannot be used by method {method_name!r}: what it learns of labels are sums over its own draws "
             "by their chances, and a label of another pool has no chance here; use "
@@ -61,12 +60,14 @@ def why_cold(
 def that_draw_alone(kind: OutcomeKind, method_name: str) -> list[str]:
     """The methods of any outcome whose estimates rest on their own draws alone, whatever their label model
     starts from; none where this is one."""
-    alone = [name for name in _that_start_warm(kind) if getattr(METHODS[name], "draws_alone", False)]
+    alone = [name for name in _that_start_warm(kind) if METHODS[name].capabilities.draws_alone]
     return [] if outcome_method_for(method_name, kind).name in alone else alone
 
 
 def _that_start_warm(kind: OutcomeKind) -> list[str]:
-    return [name for name, one in METHODS.items() if isinstance(one, StartsWarm) and kind.name in one.kinds]
+    return [
+        name for name, one in METHODS.items() if one.capabilities.starts_warm and kind.name in one.kinds
+    ]
 
 
 def problems_of_start(

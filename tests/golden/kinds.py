@@ -158,7 +158,7 @@ def _of_methods(folder: Path) -> dict[str, Case]:
         for kind in outcomes.WRITERS:
             if kind in method.kinds:
                 named[f"{kind}/{name}"] = partial(_outcome, kind, folder / f"{kind}-{name}", method=name)
-        if method.single_draws:
+        if method.capabilities.single_draws:
             single = f"{name}:one-at-a-time=true"
             named[f"classes/{single}"] = partial(_classes, folder / f"single-{name}", method=single)
     return named

@@ -96,7 +96,7 @@ def check(estimate):
 
 @pytest.mark.parametrize(("name", "method"), [
     (name, method) for name, pool in POOLS.items() for method, one in METHODS.items()
-    if pool.kind.name in one.kinds and not one.needs_clusters
+    if pool.kind.name in one.kinds and not one.capabilities.needs_clusters
 ])
 def test_a_number_is_finite_or_it_is_said_why_not(name, method):
     pool = POOLS[name]

@@ -17,7 +17,6 @@ from assay.evalcore.design.draws import (
     weights,
 )
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, mixed, worth
 from assay.evalcore.monitoring.verdicts import Life, Promise, step
@@ -51,7 +50,7 @@ def _windows(name, what, limit, repeats, rounds=2, size=15, evidence=None, seed=
     account = Account.new(repeats)
     for _ in range(rounds):
         left = state.left
-        design, draws = draw_round(how, state, np.full(repeats, size), rng)
+        design, draws = how.next_round(state, np.full(repeats, size), rng)
         outcome, label = simulate_each(draws, by_label - state.labelled, rng)
         cell = np.where(first_draws(draws), draws.cell, -1)
         account = bet_on_round(

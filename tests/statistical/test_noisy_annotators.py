@@ -11,7 +11,6 @@ from assay.evalcore.annotators.correction import corrected
 from assay.evalcore.annotators.error_rates import error_rates
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
@@ -35,7 +34,7 @@ def one_run(chosen, cells, by_label, measures, labels, batch, gold, run):
     said = by_label + np.stack([wrong[1] - wrong[0], wrong[0] - wrong[1]], axis=1)
     state = chosen.start(cells, measures, 1)
     for _ in range(labels // batch):
-        design, draws = draw_round(chosen, state, np.array([batch]), rng)
+        design, draws = chosen.next_round(state, np.array([batch]), rng)
         outcome = simulate_labels(draws, said - state.labelled, rng)
         state = chosen.observe(state, design, outcome, np.zeros_like(state.excluded))
     truth = np.tile([0, 1], gold // 2)

@@ -21,7 +21,6 @@ from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import confidence_region
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
@@ -163,7 +162,7 @@ def test_horvitz_thompson_totals_of_bernoulli_rounds_average_to_the_truth():
     cells, by_label = prepared_cells(m, pool)
     state, rng = m.start(cells, [measure("f1")], repeats), np.random.default_rng(5)
     for _ in range(4):
-        design, draws = draw_round(m, state, np.full(repeats, 20), rng)
+        design, draws = m.next_round(state, np.full(repeats, 20), rng)
         outcome = simulate_labels(draws, by_label - state.labelled, rng)
         state = m.observe(state, design, outcome, np.zeros_like(state.excluded))
     totals = one_round(cells, np.zeros_like(state.labelled), state.left, state.labelled, state.inclusion)
@@ -202,7 +201,7 @@ def test_equation_28_is_what_a_calibrated_classifier_should_expect():
     cells, by_label = prepared_cells(m, pool)
     state = m.start(cells, [f1], repeats)
     for _ in range(2):
-        design, draws = draw_round(m, state, np.full(repeats, 400), rng)
+        design, draws = m.next_round(state, np.full(repeats, 400), rng)
         outcome = simulate_labels(draws, by_label - state.labelled, rng)
         state = m.observe(state, design, outcome, np.zeros_like(state.excluded))
         (got,) = m.estimate(state, 0.95, rng)

@@ -9,7 +9,7 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.methods.two_classes.acis import Acis
-from assay.evalcore.methods.two_classes.base import CountingMethod, draw_round
+from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
@@ -56,7 +56,7 @@ def _run(
         missing = np.full(repeats, budget - before)
         while missing.any():
             size = how.round_size(state, missing)
-            design, draws = draw_round(how, state, size, rng)
+            design, draws = how.next_round(state, size, rng)
             labels = simulate_labels(draws, by_label - state.labelled, rng)
             state, missing = how.observe(state, design, labels, np.zeros_like(state.excluded)), missing - size
         for name, reading in several.items():

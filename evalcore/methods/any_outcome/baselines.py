@@ -22,6 +22,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
 )
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, SampleState, guessed
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.strata import assign, csf_edges
 from assay.evalcore.types import Floats, Ints
@@ -39,7 +40,7 @@ class PassiveSample(Sampled):
     name: ClassVar[str] = "passive"
     says: ClassVar[str] = "A simple random sample."
     interval: ClassVar[str] = "linearised"
-    draws_by_measure: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, serves_several=False)
     interval_note: ClassVar[str] = (
         "The interval of a count for a share, of a simple random sample the exact one; else Student's of the "
         "linearised measure, no nearer than what no label has shown. Of macro F1 with 10 classes and a "
@@ -95,7 +96,7 @@ class NeymanSample(StratifiedSample):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
-    draws_by_measure: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Sampled.capabilities
 
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances."""
@@ -188,7 +189,7 @@ class StaticSample(NeymanSample):
     name: ClassVar[str] = "static-is"
     says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
     interval: ClassVar[str] = "weighted"
-    single_draws: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
     least: ClassVar[float] = np.inf
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:

@@ -47,13 +47,14 @@ from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profi
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
-    LossTable,
     OutcomeCells,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
     first_sample,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import Items
@@ -76,7 +77,7 @@ class BernoulliSample(NeymanSample):
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
     interval: ClassVar[str] = "weighted"
-    single_draws: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
     least: ClassVar[float] = np.inf
 
     def as_set(self) -> "BernoulliSample":
@@ -157,34 +158,30 @@ class PublishedBernoulli(BernoulliSample):
                 raise BadInput(f"method {self.written!r}: equation 109 is of measures by tag, and "
                                f"{measure.name!r} is none; use form=corrected")
 
-    def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
-    ) -> CoinState:
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
         """Nobody was drawn."""
-        plain = first_sample(stack, cells, repeats, table)
+        plain = first_sample(measures, cells, repeats)
         return CoinState(
             **{f.name: getattr(plain, f.name) for f in fields(plain)}, chance=np.zeros(plain.labelled.shape)
         )
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """As far along μ h as so many labels go."""
         chance, left = cast(CoinState, state).chance, state.left
-        sizes = np.full(len(left), size)
         return Design(
-            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, sizes),
+            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
             census=np.zeros(len(left), np.bool_),
         )
 
-    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic, over cells in random order."""
         return systematic(design.left, design.unlabelled, rng)
 
     def observe(
-        self, state: SampleState, design: Design, item: Ints, cell: Ints,
-        table: LossTable | None = None, asked: Ints | None = None,
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> CoinState:
         """b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
-        after = cast(CoinState, state.plus(item, cell, table))
+        after = cast(CoinState, state.plus(heard).without(heard, excluded))
         raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
         return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
 

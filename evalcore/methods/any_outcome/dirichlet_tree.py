@@ -53,12 +53,13 @@ from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
-    LossTable,
     OutcomeCells,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
     first_sample,
 )
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.dirichlet import Branches, TreeSettings
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -80,7 +81,7 @@ class TreeOfClasses(TreeSettings, Sampled):
     interval_note: ClassVar[str] = (
         "Student's interval of the weighted estimate, spread towards that of what the label model expects."
     )
-    single_draws: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, single_draws=False)
 
     def __post_init__(self) -> None:
         self.n_leaves()
@@ -102,13 +103,15 @@ class TreeOfClasses(TreeSettings, Sampled):
         """The leaves of the tree.  Raises BadInput where outcomes are not classes."""
         return leaves(pool, self.partition, self.n_leaves())
 
-    def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
-        evidence: Floats | None = None,
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
+        """The prior, which is the same in every repeat."""
+        return self._begun(cells, measures, repeats, None)
+
+    def _begun(
+        self, cells: OutcomeCells, stack: Stack, repeats: int, evidence: Floats | None
     ) -> ClassTreeState:
-        """The prior, which is the same in every repeat; with pseudo-labels (C, K) on top."""
-        one = self._unlabelled(stack, cells, 1, table)
-        plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats, table)
+        one = self._unlabelled(stack, cells, 1)
+        plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats)
         if evidence is not None:
             more = one.tree.by_leaf(lumped(evidence, one.lump)[None])[0]
             tree = replace(one.tree, prior=one.tree.prior + more)
@@ -116,10 +119,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         joint = np.repeat(self.learned(one), repeats, axis=0)
         return replace(plain, joint=joint, touched=touched_by(one))
 
-    def _unlabelled(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None
-    ) -> ClassTreeState:
-        plain, k = first_sample(stack, cells, repeats, table), stack.kind.width
+    def _unlabelled(self, stack: Stack, cells: OutcomeCells, repeats: int) -> ClassTreeState:
+        plain, k = first_sample(stack, cells, repeats), stack.kind.width
         hanging, part = leaves_of(cells, self.n_leaves())
         tree = hung(hanging, branching=self.branching)
         return ClassTreeState(
@@ -154,24 +155,23 @@ class TreeOfClasses(TreeSettings, Sampled):
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """q raised until it adds up to `size`, cut at 1."""
         left = state.left
         return Design(
-            left=left, unlabelled=waterfill(self.share(state), state.wanted, np.full(len(left), size)),
+            left=left, unlabelled=waterfill(self.share(state), state.wanted, size),
             census=np.zeros(len(left), np.bool_),
         )
 
     def observe(
-        self, state: SampleState, design: Design, item: Ints, cell: Ints,
-        table: LossTable | None = None, asked: Ints | None = None,
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> ClassTreeState:
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
-        after = cast(ClassTreeState, before.plus(item, cell, table))
+        after, item, cell = before.plus(heard), heard.item, heard.cell
         chance = np.take_along_axis(design.unlabelled, cell, axis=1)
-        if asked is not None:
-            each = 1 / np.take_along_axis(design.unlabelled, asked, axis=1)
+        if heard.asked is not None:
+            each = 1 / np.take_along_axis(design.unlabelled, heard.asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
         count = before.count.copy()
         if item.shape[1] and after.table is not None:
@@ -187,7 +187,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             open_share=np.concatenate([before.open_share, open_share[:, None]], axis=1),
             items=np.concatenate([before.items, before.relevant_items[:, None]], axis=1),
         )
-        return replace(known, joint=self.learned(known))
+        return replace(known, joint=self.learned(known)).without(heard, excluded)
 
     def weights(self, state: SampleState) -> ItemWeights:
         """What the labels stand for, by the importance weights of all rounds."""
@@ -267,20 +267,22 @@ class ClassTree(TreeOfClasses):
         "from the labels, expects them to add to the error."
     )
 
-    draws_alone: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = replace(
+        TreeOfClasses.capabilities, starts_warm=True, draws_alone=True
+    )
 
     branches: Branches = "means"   # `modes`: eq. 11 as printed
 
-    def first_state(
-        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    def start_from(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats
     ) -> ClassTreeState:
         """Evidence (C, K): pseudo-labels on top of the prior."""
-        return self.start(measures, cells, repeats, evidence=evidence)
+        return self._begun(cells, measures, repeats, evidence)
 
     def pseudo_labels(
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
-        """(C, K). See `StartsWarm`."""
+        """(C, K)."""
         return evidence_by_leaf(kind, cells, items, code, weight)
 
     def proposed(self, state: ClassTreeState) -> Proposal:

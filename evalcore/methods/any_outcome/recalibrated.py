@@ -21,11 +21,12 @@ from assay.evalcore.methods.any_outcome.score_cells import along_a_score, eviden
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
-    LossTable,
     OutcomeCells,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
 )
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -85,7 +86,7 @@ class RecalibratedSample(Sampled):
         f"Of one class against the rest: {ScoreModel.interval_note} Of anything else: {Guesses.interval_note}"
     )
 
-    draws_alone: ClassVar[bool] = False      # its estimates use the label model
+    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, starts_warm=True)
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
     anytime: bool = False     # a confidence sequence
@@ -107,25 +108,20 @@ class RecalibratedSample(Sampled):
             )
         return Guesses().cells(pool)
 
-    def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
-    ) -> SampleState:
-        """The state before any label."""
-        chosen = Guesses() if cells.axis is None else self._scored
-        return chosen.start(stack, cells, repeats, table)
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> SampleState:
+        return self._on(cells).start(cells, measures, repeats)
 
-    def first_state(
-        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None = None
+    def start_from(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats
     ) -> SampleState:
-        """The state before any label.  Raises BadInput for evidence where nothing lies along a score."""
-        if evidence is None or cells.axis is None:
-            return Sampled.first_state(self, cells, measures, repeats, evidence)
-        return self._scored.start(measures, cells, repeats, evidence=evidence)
+        """Raises BadInput where nothing lies along a score."""
+        started: SampleState = self._on(cells).start_from(cells, measures, repeats, evidence)
+        return started
 
     def pseudo_labels(
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
-        """(C, 2) by whether items are of the class that the score is of. See `StartsWarm`."""
+        """(C, 2) by whether items are of the class that the score is of."""
         if cells.axis is None:
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
         axis = Axis.from_array(cells.axis)
@@ -140,21 +136,19 @@ class RecalibratedSample(Sampled):
         """(R, C) labels."""
         return self._for(state).meant(state, labels)
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """The next round."""
         return self._for(state).propose(state, size)
 
-    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic along the cells, or pivotal over them."""
         chosen = Guesses(self.one_at_a_time) if design.model is None else self._scored
-        return chosen.draw(design, rng)
+        return chosen.numbers_drawn(design, rng)
 
     def observe(
-        self, state: SampleState, design: Design, item: Ints, cell: Ints,
-        table: LossTable | None = None, asked: Ints | None = None,
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> SampleState:
-        """With the labels of a round."""
-        return self._for(state).observe(state, design, item, cell, table, asked)
+        return self._for(state).observe(state, design, heard, excluded)
 
     def expects(self, state: SampleState) -> Floats:
         """(C, D) by the labels so far."""
@@ -181,6 +175,9 @@ class RecalibratedSample(Sampled):
     @property
     def _scored(self) -> ScoreModel:
         return ScoreModel(self.one_at_a_time, anytime=self.anytime, guard=self.guard, spread=self.spread)
+
+    def _on(self, cells: OutcomeCells) -> Sampled:
+        return Guesses() if cells.axis is None else self._scored
 
     def _for(self, state: SampleState) -> Sampled:
         return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)

@@ -65,8 +65,8 @@ def drawn_one_at_a_time(name: str) -> str:
     Raises UnknownName as `outcome_method`, and BadInput for a method that has no such draws.
     """
     chosen = outcome_method(name)
-    if not chosen.single_draws:
-        able = ", ".join(other for other, one in METHODS.items() if one.single_draws)
+    if not chosen.capabilities.single_draws:
+        able = ", ".join(other for other, one in METHODS.items() if one.capabilities.single_draws)
         raise BadInput(f"{name!r} does not draw its items one after the other; methods that do: {able}")
     return replace(chosen, one_at_a_time=True).written
 

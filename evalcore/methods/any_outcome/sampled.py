@@ -39,16 +39,16 @@ class Sampled(OutcomeMethod):
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
     least: ClassVar[float] = LEAST     # labels of a group
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """Where the allocation of all labels so far is furthest behind."""
         left, wanted = state.left, state.wanted
         share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
-        behind = np.maximum(self.meant(state, state.n + size) - state.labelled, 0.0)
+        behind = np.maximum(self.meant(state, state.n + int(size.max())) - state.labelled, 0.0)
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
-                              per_item.max(axis=1, keepdims=True), wanted, np.full(len(left), size))
+                              per_item.max(axis=1, keepdims=True), wanted, size)
         if self.one_at_a_time:
-            inclusion = (inclusion + waterfill(share, wanted, np.full(len(left), size))) / 2
+            inclusion = (inclusion + waterfill(share, wanted, size)) / 2
         return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
 
     def meant(self, state: SampleState, labels: int) -> Floats:
@@ -57,7 +57,7 @@ class Sampled(OutcomeMethod):
         share = np.where(items > 0, np.maximum(self.share(state), 1e-12), 0.0)
         return items * waterfill(share, items, np.full(len(items), labels))
 
-    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic along the cells, or one at a time."""
         if self.one_at_a_time:
             size = np.round((design.left * design.unlabelled).sum(axis=1)).astype(np.int64)

@@ -30,9 +30,9 @@ from assay.evalcore.methods.any_outcome.score_cells import (
 )
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
-    LossTable,
     OutcomeCells,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
     first_sample,
 )
@@ -108,12 +108,18 @@ class ScoreModel(Sampled):
         """Along the score."""
         return score_cells(pool)
 
-    def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None,
-        evidence: Floats | None = None,
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ScoreState:
+        """The prior mixture."""
+        return self._begun(cells, measures, repeats, None)
+
+    def start_from(self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats) -> ScoreState:
+        """The same after pseudo-labels (C, 2) of items of another class and of this one."""
+        return self._begun(cells, measures, repeats, evidence)
+
+    def _begun(
+        self, cells: OutcomeCells, stack: Stack, repeats: int, evidence: Floats | None
     ) -> ScoreState:
-        """The prior mixture; after pseudo-labels (C, 2) of items of another class and of this one."""
-        plain, axis, loss = first_sample(stack, cells, repeats, table), *_axis_of(cells, stack.size)
+        plain, axis, loss = first_sample(stack, cells, repeats), *_axis_of(cells, stack.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
@@ -128,7 +134,7 @@ class ScoreModel(Sampled):
             positive=np.zeros((repeats, cells.n_cells), np.int64), rounds=0,
         )
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """Search and Neyman, planned in virtual steps."""
         mine, left = cast(ScoreState, state), state.left
         rng = stream(0, "recalibrated", mine.rounds, "planning")   # a quadrature: the same for any evaluation
@@ -142,28 +148,27 @@ class ScoreModel(Sampled):
             left=left, unlabelled=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
         )
 
-    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Pivotal over the cells, or one at a time."""
         if self.one_at_a_time:
-            return Sampled.draw(self, design, rng)
+            return Sampled.numbers_drawn(self, design, rng)
         return np.minimum(pivotal(design.left * design.unlabelled, rng).astype(np.int64), design.left)
 
     def observe(
-        self, state: SampleState, design: Design, item: Ints, cell: Ints,
-        table: LossTable | None = None, asked: Ints | None = None,
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> ScoreState:
         """Add the round to the sums, and fit the model."""
-        before = cast(ScoreState, state)
-        after = cast(ScoreState, before.plus(item, cell, table))
+        before, item = cast(ScoreState, state), heard.item
+        after = before.plus(heard)
         new = np.zeros((*before.labelled.shape, 2), np.int64)
         if item.shape[1] and after.table is not None:
             rows = np.repeat(np.arange(len(item)), item.shape[1])
             label = (after.table.code[item].ravel() == before.axis.part).astype(np.int64)
-            np.add.at(new, (rows, cell.ravel(), label), 1)
+            np.add.at(new, (rows, heard.cell.ravel(), label), 1)
         nothing = np.zeros_like(before.labelled)
         labelled = np.stack([before.labelled - before.positive, before.positive], axis=-1)
         sums = before.sums.add(
-            before.quantities(slice(None)), labelled, _as_drawn(design, new.sum(axis=2), asked),
+            before.quantities(slice(None)), labelled, _as_drawn(design, new.sum(axis=2), heard.asked),
             RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)), nothing,
         )
         positive = before.positive + new[..., 1]
@@ -172,14 +177,15 @@ class ScoreModel(Sampled):
                 before.fit.coefficients[part])
             for part, _ in before.evidence()
         ]
-        return replace(after, positive=positive, sums=sums, rounds=before.rounds + 1, fit=Fit.join(fits))
+        after = replace(after, positive=positive, sums=sums, rounds=before.rounds + 1, fit=Fit.join(fits))
+        return after.without(heard, excluded)
 
     def share(self, state: SampleState) -> Floats:
         """As the next round would have it."""
         size = min(AHEAD, int(state.wanted.sum(axis=1).min()))
         if not size:
             return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
-        return self.propose(state, size).unlabelled
+        return self.propose(state, np.full(len(state.left), size)).unlabelled
 
     def meant(self, state: SampleState, labels: int) -> Floats:
         """The labels that there are, and others as the next round would have them."""

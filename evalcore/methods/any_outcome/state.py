@@ -7,7 +7,7 @@ added.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -213,31 +213,38 @@ class SampleState:
         """(R, C) those of them whose label can change anything that is asked."""
         return np.asarray(self.left * self.cells.relevant)
 
-    def plus(self, item: Ints, cell: Ints, table: LossTable | None = None) -> "SampleState":
-        """With the labels of a round.
-
-        item, cell (R, b): rows of the table, and cells, of the newly labelled items; table: replaces the
-        table, where it has grown.
-        """
+    def plus(self, heard: RoundOutcomes) -> Self:
+        """With the labels of a round."""
         repeats, c = self.labelled.shape
-        flat = (np.arange(repeats)[:, None] * c + cell).ravel()
+        flat = (np.arange(repeats)[:, None] * c + heard.cell).ravel()
         count = np.bincount(flat, minlength=repeats * c).reshape(repeats, c)
         return replace(
             self,
-            table=self.table if table is None else table,
-            item=np.concatenate([self.item, item], axis=1),
-            cell=np.concatenate([self.cell, cell], axis=1),
+            table=self.table if heard.table is None else heard.table,
+            item=np.concatenate([self.item, heard.item], axis=1),
+            cell=np.concatenate([self.cell, heard.cell], axis=1),
             labelled=self.labelled + count,
         )
 
+    def without(self, heard: RoundOutcomes, excluded: Ints) -> Self:
+        """Without the items (R, C) of a round that people could not decide."""
+        if heard.undecided_guess is None or heard.undecided_known is None:
+            return self
+        return replace(
+            self,
+            excluded=self.excluded + excluded,
+            excluded_guess=self.excluded_guess + heard.undecided_guess,
+            excluded_known=self.excluded_known + heard.undecided_known,
+        )
 
-def first_sample(stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None) -> SampleState:
+
+def first_sample(stack: Stack, cells: OutcomeCells, repeats: int) -> SampleState:
     """Before any label."""
     shape, b = (repeats, cells.n_cells), len(cells.first)
     return SampleState(
         stack=stack,
         cells=cells,
-        table=table,
+        table=None,
         item=np.zeros((repeats, 0), np.int64),
         cell=np.zeros((repeats, 0), np.int64),
         labelled=np.zeros(shape, np.int64),

@@ -23,6 +23,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, p
 from assay.evalcore.methods.any_outcome.reading import fitted, residuals
 from assay.evalcore.methods.any_outcome.reading import sums as sums_by
 from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeCells, OutcomeEstimates, SampleState
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -204,8 +205,9 @@ class WholeClusters(OutcomeMethod):
     interval_note: ClassVar[str] = (
         "Student's interval over the clusters that were drawn."
     )
-    single_draws: ClassVar[bool] = False
-    needs_clusters: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = replace(
+        OutcomeMethod.capabilities, single_draws=False, needs_clusters=True
+    )
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """A cell for each cluster. Raises BadInput without clusters, or with too many."""
@@ -229,7 +231,7 @@ class WholeClusters(OutcomeMethod):
         x = self.share(state) * (items > 0)
         return items * cluster_chances(x, items, np.full(len(items), float(labels)))
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """The rest of the clusters that are open, then others."""
         left, wanted = state.left, state.wanted.astype(np.float64)
         going_on = ((state.labelled + state.excluded) > 0) & (wanted > 0)
@@ -240,7 +242,7 @@ class WholeClusters(OutcomeMethod):
             left=left, unlabelled=np.where(going_on, 1.0, fresh), census=np.zeros(len(left), np.bool_)
         )
 
-    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """As many items as the design means: the last cluster goes on in the next round."""
         turn = in_turn(design.unlabelled, rng)
         left = np.take_along_axis(design.left * (design.unlabelled > 0), turn, axis=1)

@@ -73,7 +73,7 @@ def packed(table: Array, dtype: str) -> Array:
 
 def are_needed(spec: Spec) -> bool:
     """Whether the pool is cut by cluster."""
-    return spec.pool.cluster is not None and outcome_method(spec.method).needs_clusters
+    return spec.pool.cluster is not None and outcome_method(spec.method).capabilities.needs_clusters
 
 
 def names_of_clusters(spec: Spec, pool: PoolToCut) -> tuple[str, ...]:

@@ -145,7 +145,7 @@ def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
         yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
         return
     try:
-        if outcome_method_for(name, kind).needs_clusters and pool.cluster is None:
+        if outcome_method_for(name, kind).capabilities.needs_clusters and pool.cluster is None:
             yield "pool.cluster", (
                 f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
                 "items come together in"

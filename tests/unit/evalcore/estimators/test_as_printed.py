@@ -18,7 +18,6 @@ from assay.evalcore.estimators.importance import (
 )
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import ScoresInMemory
@@ -129,7 +128,7 @@ def test_a_method_with_the_variance_as_printed_says_so_and_draws_the_same(name):
     cells, by_label = prepared_cells(usual, pool)
     state = usual.start(cells, MEASURES, 1)
     for _ in range(4):
-        design, draws = draw_round(usual, state, np.array([30]), rng)
+        design, draws = usual.next_round(state, np.array([30]), rng)
         labels = simulate_labels(draws, by_label - state.labelled, rng)
         state = usual.observe(state, design, labels, np.zeros_like(state.excluded))
     ours, theirs = usual.estimate(state, 0.95, rng), printed.estimate(state, 0.95, rng)

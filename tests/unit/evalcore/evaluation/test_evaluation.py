@@ -64,7 +64,7 @@ def _rows(cell, round):
 
 @pytest.mark.parametrize(
     ("kind", "method"), [(kind, name) for kind in MEASURES for name in METHODS
-                         if kind in METHODS[name].kinds and not METHODS[name].needs_clusters]
+                         if kind in METHODS[name].kinds and not METHODS[name].capabilities.needs_clusters]
 )
 def test_label_everything_and_the_value_is_exact(kind, method):
     pool = _pool(kind)

@@ -1,5 +1,7 @@
 """Methods of two classes for one class of several, and what labels of other pools teach a label model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -162,11 +164,11 @@ def test_wrong_labels_of_another_pool_do_not_move_the_estimate_of_a_tree():
     wrong = evidence_by_leaf(KIND, cut.cells, pool.items, np.zeros(600), np.full(600, 0.5))
     ready = ItemizedPool(stack=stack, cut=cut, table=loss_table(stack, pool.items, pool.codes))
     rng = stream(7, "warm", purpose="test")
-    state = tree.start(stack, cut.cells, repeats, ready.table, evidence=wrong)
+    state = replace(tree.start_from(cut.cells, stack, repeats, wrong), table=ready.table)
     people = ready.respondents(tree, repeats, rng, rng)
     for _ in range(2):
         design, draws = tree.next_round(state, np.full(repeats, 30), rng)
-        state = tree.learn(state, design, people.answer(draws, state, rng), np.zeros_like(state.excluded))
+        state = tree.observe(state, design, people.answer(draws, state, rng), np.zeros_like(state.excluded))
     found = tree.estimate(state, 0.95).value[:, 0]
     assert abs(found.mean() - pool.truth(stack)[0]) < 4.9 * found.std(ddof=1) / np.sqrt(repeats)
 
@@ -178,7 +180,7 @@ def test_the_score_model_learns_the_rate_that_earlier_labels_had():
 
     def expected(code):
         evidence = chosen.pseudo_labels(KIND, cut.cells, pool.items, code, np.full(600, 0.5))
-        planned = chosen.propose(chosen.first_state(cut.cells, stack, 1, evidence), 25)
+        planned = chosen.propose(chosen.start_from(cut.cells, stack, 1, evidence), np.array([25]))
         return float((planned.model[0] * cut.cells.size).sum() / 600)     # owls, as a share of the pool
 
     true = float((pool.codes == 2).mean())

@@ -13,7 +13,6 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.base import design_of_round
 from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample, sure_end
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
@@ -61,7 +60,8 @@ class Window:
         codes = self.truth if codes is None else codes
         state, found, chance = before_any_label(self.question), [], 1.0
         for items in rounds:
-            design = design_of_round(self.question.method, state.inner, len(items))
+            size, rng = np.array([len(items)]), np.random.default_rng(1)
+            design, _ = self.question.method.next_round(state.inner, size, rng)
             at, rank = np.array(items), np.zeros(len(items), int)
             left = weights(design.unlabelled)[0, self.cell] * ~np.isin(np.arange(N), self.seen(found))
             for i in items:

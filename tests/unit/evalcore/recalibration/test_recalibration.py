@@ -15,7 +15,6 @@ from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
@@ -233,7 +232,7 @@ def test_a_broken_score_is_called_broken_after_a_hundred_labels_and_a_working_on
     rng = stream(9, "broken score")
     state = how.start(cells, [F1], 4)
     for _ in range(4):
-        design, draws = draw_round(how, state, np.full(4, 25), rng)
+        design, draws = how.next_round(state, np.full(4, 25), rng)
         outcome = simulate_labels(draws, by_label - state.labelled, rng)
         state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
     said = how.estimate(state, 0.95, rng)[0].diagnostics
@@ -247,7 +246,7 @@ def _looked_at(how, size, predicted, by_label, measures):
     cells, rng = _cells(size, predicted), stream(10, "looked at")
     state = how.start(cells, measures, 4)
     for _ in range(2):
-        design, draws = draw_round(how, state, np.full(4, 25), rng)
+        design, draws = how.next_round(state, np.full(4, 25), rng)
         outcome = simulate_labels(draws, np.array(by_label) - state.labelled, rng)
         state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
     return how.estimate(state, 0.95, stream(10, "report"))

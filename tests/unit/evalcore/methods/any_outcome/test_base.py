@@ -21,6 +21,7 @@ P = RNG.dirichlet(np.full(4, 0.4), N)
 CLUSTER = np.repeat(np.arange(N // 5.0), 5)[:, None]
 ITEMS = Items(prediction=P.argmax(axis=1).astype(float)[:, None], probability=P, cluster=CLUSTER)
 KIND = Classes(tuple("abcd"))
+OF_ITEMS = [name for name, one in METHODS.items() if not one.capabilities.needs_clusters]
 
 
 def _stack(*names, **settings):
@@ -38,14 +39,14 @@ def test_cells_hold_every_item_once_and_their_sums_are_the_pools(name):
     np.testing.assert_allclose(guess, stack.of(ITEMS, phi).sum(axis=0))
 
 
-@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.needs_clusters])
+@pytest.mark.parametrize("name", OF_ITEMS)
 def test_a_draw_has_exactly_the_size_and_keeps_the_inclusion_probabilities(name):
     stack = _stack("macro_f1")
     method = METHODS[name]
     cut = method.cut(stack, ITEMS)
     repeats = 2000
-    design = method.propose(method.start(stack, cut.cells, repeats), 40)
-    counts = method.draw(design, np.random.default_rng(1))
+    design = method.propose(method.start(cut.cells, stack, repeats), np.full(repeats, 40))
+    counts = method.numbers_drawn(design, np.random.default_rng(1))
     assert (counts.sum(axis=1) == 40).all()
     assert (counts <= design.left).all()
     expected = design.left[0] * design.unlabelled[0]
@@ -129,7 +130,7 @@ def test_a_question_must_make_sense():
         METHODS["passive"].cut(_stack("accuracy"), ITEMS.at(slice(0, 0)))
 
 
-@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.needs_clusters])
+@pytest.mark.parametrize("name", OF_ITEMS)
 def test_the_order_of_the_names_of_classes_changes_nothing(name):
     order = [2, 0, 3, 1]
     label = RNG.permutation(P.argmax(axis=1)).astype(float)

@@ -63,7 +63,7 @@ def drawn(name, seed=1):
     people, state = ready.respondents(method, 1, rng, rng), ready.begin(method, 1)
     for _ in range(2):
         design, draws = method.next_round(state, np.array([30]), rng)
-        state = method.learn(state, design, people.answer(draws, state, rng), np.zeros_like(state.excluded))
+        state = method.observe(state, design, people.answer(draws, state, rng), np.zeros_like(state.excluded))
     return method, state
 
 

@@ -1,5 +1,7 @@
 """Adaptive importance sampling for K classes, against slow formulas, and the method of two classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -16,7 +18,7 @@ from assay.evalcore.methods.any_outcome.dirichlet_importance import leaves_of, w
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, told_apart
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method, outcome_method_for
-from assay.evalcore.methods.any_outcome.state import OutcomeCells, loss_table
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
 from assay.evalcore.methods.two_classes.registry import method as two_class_method
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.classes import Classes
@@ -44,18 +46,23 @@ def _stack(pool, *names):
     return Stack(kind=pool.kind, measures=measures)
 
 
+def _with_table(state, pool, stack):
+    return replace(state, table=loss_table(stack, pool.items, pool.codes))
+
+
 def _after(method, pool, stack, rounds, size, repeats=1, seed=1):
     """The state after some rounds, drawn anew in each repeat; and the rows of the pool in it."""
     rng = np.random.default_rng(seed)
     made = method.cut(stack, pool.items)
-    state = method.start(stack, made.cells, repeats, loss_table(stack, pool.items, pool.codes))
+    state = _with_table(method.start(made.cells, stack, repeats), pool, stack)
     order = np.stack([np.lexsort((rng.random(len(pool.codes)), made.cell)) for _ in range(repeats)])
     first = np.concatenate([[0], np.cumsum(made.cells.size)])
     for _ in range(rounds):
         design, draws = method.next_round(state, np.full(repeats, size), rng)
         cell = draws.cell
         at = first[cell] + np.take_along_axis(state.labelled, cell, axis=1) + draws.ordinal
-        state = method.observe(state, design, np.take_along_axis(order, at, axis=1), cell)
+        heard = RoundOutcomes(item=np.take_along_axis(order, at, axis=1), cell=cell)
+        state = method.observe(state, design, heard, np.zeros_like(state.excluded))
     return made, state
 
 
@@ -267,14 +274,15 @@ def test_with_two_classes_leaves_model_and_proposal_are_those_of_the_method_of_t
     np.testing.assert_array_equal(made.cells.slot, partition.cells.stratum)
     twin = two.start(partition.cells, [two_class_measure("f1")], 1)
     # the same labels after every round give the same model, and the same chance to be drawn
-    state = method.start(stack, made.cells, 1, loss_table(stack, pool.items, pool.codes))
+    state = _with_table(method.start(made.cells, stack, 1), pool, stack)
     free = rng.permutation(len(cell))
     for rows in (free[:0], free[:40], free[40:120]):
-        state = method.observe(state, method.propose(state, len(rows)), rows[None], cell[rows][None])
+        size = np.array([len(rows)])
+        heard = RoundOutcomes(item=rows[None], cell=cell[rows][None])
+        state = method.observe(state, method.propose(state, size), heard, np.zeros_like(state.excluded))
         new = np.zeros((1, partition.cells.n_cells, 2), np.int64)
         np.add.at(new[0], (cell[rows], pool.codes[rows].astype(int)), 1)
         labels = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
-        size = np.array([len(rows)])
         twin = two.observe(twin, two.propose(twin, size), labels, np.zeros_like(new[..., 0]))
         np.testing.assert_allclose(state.chances, twin.tree.chances(twin.joint), rtol=1e-8, atol=1e-12)
         q, mine = two.propose(twin, size).unlabelled, method.share(state)

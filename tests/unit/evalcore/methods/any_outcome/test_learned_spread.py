@@ -1,12 +1,14 @@
 """How far pulls spread, learned from labels: where draws go, and what is left as it was."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses
-from assay.evalcore.methods.any_outcome.state import loss_table
+from assay.evalcore.methods.any_outcome.state import RoundOutcomes, loss_table
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -23,10 +25,10 @@ def _labelled(error, labels, repeats=20):
     method = Guesses()
     cut = method.cut(stack, items)
     table = loss_table(stack, items, prediction + error)
-    state = method.start(stack, cut.cells, repeats, table)
+    state = replace(method.start(cut.cells, stack, repeats), table=table)
     rng = np.random.default_rng(8)
     item = np.stack([rng.choice(len(error), labels, replace=False) for _ in range(repeats)])
-    return state, state.plus(item=item, cell=cut.cell[item])
+    return state, state.plus(RoundOutcomes(item=item, cell=cut.cell[item]))
 
 
 def test_before_any_label_all_cells_of_numbers_are_alike():

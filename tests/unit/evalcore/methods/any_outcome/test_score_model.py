@@ -137,7 +137,7 @@ def test_its_settings_are_those_of_two_classes():
     assert (ends("recalibrated:anytime=true") > ends("recalibrated")).all()
     audited = outcome_method("recalibrated:spread=1.0")
     cut = audited.cut(stack, pool.items)
-    design = audited.propose(audited.start(stack, cut.cells, 1), 50)
+    design = audited.propose(audited.start(cut.cells, stack, 1), np.array([50]))
     below = Axis.from_array(cut.cells.axis).prediction == 0
     assert np.ptp(design.unlabelled[0, below]) < 1e-9
     tags = Classes(("a", "b", "c"))

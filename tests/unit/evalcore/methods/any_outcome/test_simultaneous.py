@@ -1,5 +1,7 @@
 """Max-t: the confidence of single intervals at which all of a curve's hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import joint_confidence
 from assay.evalcore.methods.any_outcome.registry import METHODS
-from assay.evalcore.methods.any_outcome.state import loss_table
+from assay.evalcore.methods.any_outcome.state import RoundOutcomes, loss_table
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 
@@ -38,12 +40,12 @@ def test_the_band_of_a_curve_holds_all_its_points_together():
     stack = Stack(kind=kind, measures=(curve,))
     method = METHODS["guesses"]
     cut = method.cut(stack, items)
-    state = method.start(stack, cut.cells, repeats, loss_table(stack, items, y))
+    state = replace(method.start(cut.cells, stack, repeats), table=loss_table(stack, items, y))
     _, draws = method.next_round(state, np.full(repeats, 200), np.random.default_rng(1))
     item = np.stack([np.concatenate([
         RNG.permutation(np.flatnonzero(cut.cell == c))[:k] for c, k in enumerate(np.bincount(one)) if k
     ]) for one in draws.cell])
-    found = method.estimate(state.plus(item=item, cell=cut.cell[item]), 0.95)
+    found = method.estimate(state.plus(RoundOutcomes(item=item, cell=cut.cell[item])), 0.95)
     truth = curve.of_pool(items, kind.phi(y))
     lower, upper = found.band
     assert (lower <= found.lower + 1e-12).all()

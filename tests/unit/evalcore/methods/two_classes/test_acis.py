@@ -15,7 +15,6 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.label_models import isotonic_curve
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.acis import Acis, Iterations
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.calibration import Strata, blended, prior_rates
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
@@ -168,7 +167,7 @@ def test_the_domain_of_iteration_i_holds_the_3_i_plus_1_n_pos_highest_scores():
     state = how.start(cells, (F1,), 3)
     for i in (1, 2, 3, 4):
         before = state.labelled
-        design, draws = draw_round(how, state, np.full(3, 1000), rng)
+        design, draws = how.next_round(state, np.full(3, 1000), rng)
         labels = simulate_labels(draws, by_label - state.labelled, rng)
         state = how.observe(state, design, labels, np.zeros_like(state.excluded))
         asked = (state.labelled - before).sum(axis=2)

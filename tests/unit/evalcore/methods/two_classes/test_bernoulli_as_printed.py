@@ -15,7 +15,6 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
@@ -142,7 +141,7 @@ def two_rounds(name, sizes, repeats):
     cells, by_label = prepared_cells(m, pool)
     state = m.start(cells, [measure("f1", None)], repeats)
     for size in sizes:
-        design, draws = draw_round(m, state, np.full(repeats, size), rng)
+        design, draws = m.next_round(state, np.full(repeats, size), rng)
         labels = simulate_labels(draws, by_label - state.labelled, rng)
         state = m.observe(state, design, labels, np.zeros_like(state.excluded))
     return state, pool.confusion()

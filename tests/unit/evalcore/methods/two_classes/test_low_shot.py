@@ -15,7 +15,6 @@ from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predic
 from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.calibration import platt_rates
 from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding, TopK
 from assay.evalcore.methods.two_classes.registry import method
@@ -205,7 +204,7 @@ def test_below_the_cut_nothing_is_asked_until_all_above_it_is_labelled(name):
     state = m.start(c, (measure("f1"),), 2)
     for size in (90, 90, 50, 50):
         before = state.labelled[:, domain].sum(axis=(1, 2))
-        design, draws = draw_round(m, state, np.full(2, size), rng)
+        design, draws = m.next_round(state, np.full(2, size), rng)
         outcome = simulate_labels(draws, by_label - state.labelled, rng)
         state = m.observe(state, design, outcome, np.zeros_like(state.excluded))
         below = state.labelled[:, ~domain].sum(axis=(1, 2))
@@ -227,7 +226,7 @@ def test_the_variant_calibrates_when_an_iteration_is_full_and_doubles_the_next()
     turns = []
     for _ in range(16):
         proposal = state.proposal
-        design, draws = draw_round(m, state, np.array([10]), rng)
+        design, draws = m.next_round(state, np.array([10]), rng)
         outcome = simulate_labels(draws, by_label - state.labelled, rng)
         state = m.observe(state, design, outcome, np.zeros_like(state.excluded))
         if not np.array_equal(proposal, state.proposal):

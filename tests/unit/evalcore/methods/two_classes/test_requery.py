@@ -12,7 +12,6 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.base import draw_round
 from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
@@ -48,7 +47,7 @@ def test_every_answer_counts_its_weight_and_costs_a_label():
     cells, by_label = prepared_cells(m, differing())
     state = m.start(cells, [measure("f1")], 1)
     for expected in (40, 80):
-        design, draws = draw_round(m, state, np.array([40]), rng)
+        design, draws = m.next_round(state, np.array([40]), rng)
         labels = simulate_anew(draws, by_label[:, 1] / cells.size, rng)
         state = m.observe(state, design, labels, np.zeros_like(state.excluded))
         assert state.bought.tolist() == [expected]
