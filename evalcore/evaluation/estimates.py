@@ -6,7 +6,6 @@ Several systems are compared by the differences of their measures, and the same 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, nan
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,7 @@ from assay.evalcore.evaluation.estimate import (
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import labels_to_decide
-from assay.evalcore.measures.measure import OutcomeMeasure
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.reproducible import stream
@@ -38,7 +36,7 @@ _ROUNDING = 1e-9   # an interval narrower than this is exact
 class _Asked:
     """One number that is asked for."""
 
-    measure: Any                 # a `Measure` or an `OutcomeMeasure`
+    measure: DeclaredMeasure
     part: int = 0
     of_class: str | None = None
     system: str | None = None
@@ -63,7 +61,7 @@ def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
 
     Raises BadInput where there are further systems and the method judges one.
     """
-    if isinstance(question.measures, Stack) or not question.systems:
+    if not question.systems:
         return []
     if not question.method.capabilities.judges_systems:
         raise BadInput(f"method {question.method.name!r} judges one system alone")
@@ -72,23 +70,19 @@ def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
         # a further system is settled where its own interval has closed
         _present(question, state, _Asked(measure=measure, of_class=question.of_class, system=name), arrays,
                  bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0]))
-        for name, found in zip(question.systems, by_system, strict=True)
+        for name, found in zip(question.systems, by_system, strict=bool(by_system))
         for measure, arrays in zip(question.measures, found, strict=True)
     ]
 
 
 def _asked(question: Question) -> list[_Asked]:
-    if not isinstance(question.measures, Stack):
-        return [_Asked(measure=measure, of_class=question.of_class) for measure in question.measures]
-
     def name(system: int | None) -> str | None:
         return None if system is None or not question.systems else question.systems[system]
 
-    measures = question.measures.measures
     return [
-        _Asked(measure=measures[m], part=part, of_class=measures[m].parts[part],
-               system=name(measures[m].system), versus=name(measures[m].versus))
-        for m, part in question.measures.parts
+        _Asked(measure=one, part=part, of_class=one.parts[part] or question.of_class,
+               system=name(one.system), versus=name(one.versus))
+        for one, part in each_number(question.measures)
     ]
 
 
@@ -133,7 +127,7 @@ def _kind(question: Question, state: State, arrays: EstimateArrays, closed: bool
 
 def _on_curve(row: MeasureEstimate, asked: _Asked, arrays: EstimateArrays) -> MeasureEstimate:
     """The row of a point of a curve: what the predictions of its threshold come to."""
-    if not isinstance(asked.measure, OutcomeMeasure) or not asked.measure.points:
+    if not asked.measure.points:
         return row
     point, band = asked.measure.points[asked.part], None
     if row.lower is not None and row.upper is not None and arrays.band is not None:
@@ -187,12 +181,8 @@ class EstimatedDifference:
 
 def comparisons(question: Question, state: State, found: Sequence[EstimateArrays]) -> dict[int, Comparison]:
     """What every difference says, by its place among the numbers asked for; found: the estimates."""
-    if not isinstance(question.measures, Stack):
-        return {}    # differences are measures of a stack
-    parts = question.measures.parts
     families: dict[tuple[str, tuple[str | None, ...]], list[int]] = {}
-    for q, (m, _) in enumerate(parts):
-        measure = question.measures.measures[m]
+    for q, (measure, _) in enumerate(each_number(question.measures)):
         if measure.versus is not None:
             families.setdefault((measure.name, measure.parts), []).append(q)
     return {
@@ -294,9 +284,6 @@ def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list
     were never at risk of being drawn.
     """
     method = question.method
-    if isinstance(question.measures, Stack):
-        raise BadInput("only evaluations of a positive and a negative class reuse draws by the method's own "
-                       "estimate; leave out --reuse")
     if not method.capabilities.reuses_labels:
         raise BadInput(f"labels drawn by {method.name!r} answer only for the measures they were drawn for")
     reachable = method.reachable(question.measures, question.cells)
@@ -327,10 +314,9 @@ def reported_region(question: Question, state: State) -> JointRegion | None:
     None for one measure, for a method without a region, before the draws determine one, and once every value
     is exact.
     """
-    if isinstance(question.measures, Stack):
+    if len(question.measures) < 2 or not question.method.capabilities.joint_region:
         return None
-    exact = all(bool(is_exact(state.inner, m)[0]) for m in question.measures)
-    if len(question.measures) < 2 or exact or not question.method.capabilities.joint_region:
+    if all(bool(is_exact(state.inner, m)[0]) for m in question.measures):
         return None
     try:
         return joint_region(question, state).in_plain_numbers()

@@ -126,11 +126,8 @@ def outcomes_seen(question: Question, state: State) -> bool | None:
 
 def leading_numbers(question: Question) -> int:
     """How many of the numbers are of the first measure: one, or one a class; of its differences, if any."""
-    stack = question.measures
-    if not isinstance(stack, Stack):
-        return 1
-    first = leading(stack.measures)
-    return sum(len(m.parts) for m, leads in zip(stack.measures, first, strict=True) if leads)
+    measures = question.measures
+    return sum(len(m.parts) for m, leads in zip(measures, leading(measures), strict=True) if leads)
 
 
 # A history: one entry for every round, the early ones read only when they are asked for.

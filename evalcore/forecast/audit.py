@@ -28,7 +28,6 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures import two_classes
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, by_prediction
 from assay.evalcore.recalibration.interval import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
@@ -72,7 +71,7 @@ def audit_price(question: Question, state: State) -> AuditPrice | None:
 
     None where the method takes no audit, and where no wide interval is announced.
     """
-    if isinstance(question.measures, Stack) or not question.method.capabilities.audits:
+    if not question.method.capabilities.audits:
         return None
     if not state.labels or state.exhausted:
         return None

@@ -15,7 +15,6 @@ from assay.evalcore.evaluation.stopping import MIN_LABELS, StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds, play
 from assay.evalcore.measures.difference import leading
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import DOUBT, WIDER
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
@@ -336,7 +335,7 @@ def outlook(
         return None
     found: list[Forecast | None]
     audit = None
-    if isinstance(question.measures, Stack):
+    if not question.method.capabilities.forecast_worlds:
         found = forecasts_by_shape(question, state, goals, rule.budget, batch_size)
         if not any(found):
             return None

@@ -5,13 +5,13 @@ before it.  A measure of the outcomes alone is the same for all systems, and is 
 of the first measure come first, because they are what is asked: they drive the sampling.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.measure import Margin, OutcomeMeasure, margin_of_mean
+from assay.evalcore.measures.measure import DeclaredMeasure, Margin, OutcomeMeasure, margin_of_mean
 from assay.evalcore.types import Floats
 
 
@@ -82,8 +82,9 @@ def side_by_side(
     return (*differences, *values, *rest)
 
 
-def leading(measures: Sequence[OutcomeMeasure]) -> tuple[bool, ...]:
+def leading(measures: Iterable[DeclaredMeasure]) -> tuple[bool, ...]:
     """Which of `side_by_side` are the first measure; of several systems, its differences."""
+    measures = list(measures)
     first = measures[0]
     if first.versus is None:
         return tuple(m is first for m in measures)

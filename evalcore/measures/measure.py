@@ -13,7 +13,7 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -130,20 +130,33 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class OutcomeMeasure:
-    """A measure, and everything that is said of it anywhere."""
+class DeclaredMeasure:
+    """What every measure says of itself, whatever its loss is: g, its gradient, and its numbers."""
 
     name: str                               # as in a spec: macro_f1
     title: str                              # as on a page: Macro F1
-    meaning: str                            # half a sentence
+    meaning: str                            # half a sentence; {positive} and {negative} stand for the classes
     undefined_when: str                     # when it is 0/0, said to people
-    bounds: tuple[float, float]             # the smallest and largest value; infinite where there is none
-    losses: tuple[Loss, ...]                # stacked in this order
-    value: Callable[[Floats], Floats]       # g
-    gradient: Callable[[Floats], Floats]    # J
+    # the smallest and largest value, infinite where there is none; plots never reach beyond them
+    bounds: tuple[float, float]
+    value: Callable[[Floats], Floats]       # g, NaN where undefined
+    gradient: Callable[[Floats], Floats]    # J, NaN where undefined
     parts: tuple[str | None, ...] = (None,)  # the class of each number; None where the measure is one number
     system: int | None = None               # whose measure it is; None where it is of the outcomes alone
     versus: int | None = None               # the system it is compared with, for a difference
+    points: tuple[Point, ...] = ()          # of a curve, what each number is
+
+
+def each_number(measures: Iterable[DeclaredMeasure]) -> list[tuple[DeclaredMeasure, int]]:
+    """The measure and the part of it that each number is, measure by measure."""
+    return [(one, part) for one in measures for part in range(len(one.parts))]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OutcomeMeasure(DeclaredMeasure):
+    """A measure of any outcome, and what else is said of it anywhere."""
+
+    losses: tuple[Loss, ...]                # stacked in this order
     scale: float = 1.0                      # the unit of its errors where no target is given
     range_of: float = field(default=1.0)    # the length of its range, or a guess of it: for half-widths
     # of which classes it says nothing without a label: of its part's, or of every class that is predicted
@@ -155,7 +168,6 @@ class OutcomeMeasure:
     # same for both: no label is needed.  None where labels are
     told_apart: Callable[[Floats], Floats] | None = None
 
-    points: tuple[Point, ...] = ()          # of a curve, what each number is
     # how far g may be from what it stands for, of R: (..., q); None where it is exact
     slack: Callable[[Floats], Floats] | None = None
     least: int = 0                          # labels with a loss, below which its interval is the whole range

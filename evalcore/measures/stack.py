@@ -5,7 +5,7 @@ R    (..., D + D_k)  means over the pool
 Q    numbers of all measures together, part by part
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -41,6 +41,12 @@ class Stack:
                 raise BadInput(f"{name}: {len(given)} entries for {len(self.measures)} measures")
         if self.drive and not any(self.drive):
             raise BadInput("at least one measure must drive the sampling")
+
+    def __iter__(self) -> Iterator[OutcomeMeasure]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:

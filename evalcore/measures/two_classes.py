@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from assay.evalcore.measures.measure import DeclaredMeasure
 from assay.evalcore.types import Bools, Floats, Ints
 
 # indicator tables (2, 2) over [prediction, label], from which losses are put together
@@ -30,17 +31,10 @@ SHARES = np.stack([TRUE_POSITIVE, POSITIVE, PREDICTED], axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Measure:
-    """A measure of a classifier with two classes, and everything that is said of it anywhere."""
+class Measure(DeclaredMeasure):
+    """A measure of a classifier with two classes.  g: R (..., d) -> (...), J: R (..., d) -> (..., d)."""
 
-    name: str                               # as in a spec: f1
-    title: str                              # as on a page: F1
-    meaning: str                            # half a sentence; {positive} and {negative} stand for the classes
-    undefined_when: str                     # when it is 0/0, said to people
-    bounds: tuple[float, float]             # the smallest and largest value; plots never reach beyond them
     loss: Floats                            # (2, 2, d), indexed [prediction, label]
-    value: Callable[[Floats], Floats]       # g: R (..., d) -> (...), NaN where undefined
-    gradient: Callable[[Floats], Floats]    # J: R (..., d) -> (..., d), NaN where undefined
     # how it moves with the numbers of (true positives, false negatives) while predictions stay: +1 it never
     # falls, -1 it never rises; None: neither is known, and no label bounds its value for certain
     monotone: tuple[int, int] | None = None

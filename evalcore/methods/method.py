@@ -41,6 +41,7 @@ class Capabilities:
     serves_several: bool = False     # several measures may drive its sampling
     serves_all: bool = False         # all that are listed do, unless the spec says which; else the first does
     joint_region: bool = False       # `region`: a joint confidence region of its measures
+    forecast_worlds: int = 72        # a forecast plays at most; 0: it goes by how intervals shrink
     audits: bool = False             # `audited`, `evidence`: spreads part of a batch evenly; a wide interval
     cuts_by_features: bool = False   # its setting `partition` may name a cut by features
 
@@ -57,7 +58,6 @@ class Capabilities:
     spreads_evenly: bool = False     # does not look for positives: on a rare class it labels hardly any
 
     weighting: Weighting = "none"    # "none": its items have no known chance
-    forecast_worlds: int = 72        # a forecast plays at most; fewer for a method that costs more in each
 
 
 class Method(ABC):
@@ -171,6 +171,10 @@ class Method(ABC):
     def with_known(self, state: Any, known: Mapping[tuple[int, int], float]) -> Any:
         """With these codes by (cell, rank) in place of what is counted, in methods that count by cell."""
         return state
+
+    def further_systems(self, state: Any, confidence: float) -> list[list[EstimateArrays]]:
+        """For each system that is no part of the measures, the estimate of each measure, as arrays (R,)."""
+        return []
 
     def refit(self, state: Any) -> Any:
         """With the label model fitted to the labels in the state, where that is not done in every round."""

@@ -19,7 +19,6 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import LabelledRound
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.method import Weighting
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.pool.cells import Cells
@@ -51,8 +50,8 @@ class WeightedSample:
 
 # Weights of the labelled items of an evaluation, by kind of design.
 #
-# Methods for any outcome know what each of their items stands for (`OutcomeMethod.weights`).  Of a positive
-# and a negative class the capability `weighting` says it:
+# The capability `weighting` says which: `method` where the method itself knows what each item stands for
+# (`OutcomeMethod.weights`), and of a positive and a negative class
 #
 #   draws     with replacement. A draw under q stands for 1/(n q) items, n the draws of all rounds; an item
 #             for the sum over its draws (Hansen & Hurwitz 1943)
@@ -80,13 +79,14 @@ def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledR
     Raises BadInput where the method's items have no known chances, and NothingToStandFor for a round with
     gaps where a prediction was asked and gave no answer.
     """
-    if isinstance(question.measures, Stack):
+    weighting: Weighting = question.method.capabilities.weighting
+    if weighting == "method":
         found = question.method.weights(state.inner)
         return WeightedSample(
             **_first_draws(rounds), weight=found.weight, factor=found.factor, group=found.group,
             reached=question.cells.relevant, exact=state.exhausted,
         )
-    return weighted_by(question.method.capabilities.weighting, question.cells, rounds)
+    return weighted_by(weighting, question.cells, rounds)
 
 
 def weighted_by(weighting: Weighting, cells: Cells, rounds: Sequence[LabelledRound]) -> WeightedSample:

@@ -49,7 +49,8 @@ class OutcomeMethod(Method):
     interval: ClassVar[str]
     interval_note: ClassVar[str]
     capabilities: ClassVar[Capabilities] = Capabilities(
-        single_draws=True, serves_several=True, serves_all=True, weighting="method",
+        judges_systems=True, serves_several=True, serves_all=True, single_draws=True, weighting="method",
+        forecast_worlds=0,
     )
 
     @property

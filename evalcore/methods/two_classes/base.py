@@ -183,10 +183,6 @@ class CountingMethod(Method):
 
     # --- what some methods do: see `capabilities` ---
 
-    def further_systems(self, state: Any, confidence: float) -> list[list[EstimateArrays]]:
-        """For each further system of the pool, the estimate of each measure, as arrays (R,)."""
-        return []
-
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
         """Cells (C,) whose every item may be drawn when these measures are asked for."""
         return relevant_cells(measures, cells)
