@@ -22,7 +22,51 @@ import numpy as np
 from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.round import ClosedDraws, EstimateArrays
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledSample(ABC):
+    """What every method knows between rounds.  Families and methods add fields by inheriting.
+
+    Labels are counted by outcome as far as the method tells outcomes apart: K is 2 for two classes, and for
+    one class against the rest; the number of classes for a tree; and 1 where items are looked at one by one.
+    """
+
+    cells: Any           # of the pool as the method cut it
+    labelled: Ints       # (R, C, K) items labelled so far, by outcome
+    excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
+
+    @property
+    @abstractmethod
+    def relevant(self) -> Bools:
+        """Cells (C,) whose labels can change a measure."""
+
+    @property
+    def by_cell(self) -> Ints:
+        """Items (R, C) labelled so far."""
+        return np.asarray(self.labelled.sum(axis=2))
+
+    @property
+    def left(self) -> Ints:
+        """Unlabelled items (R, C) that may still be asked."""
+        return np.asarray(self.cells.size - self.by_cell - self.excluded)
+
+    @property
+    def wanted(self) -> Ints:
+        """Unlabelled items (R, C) whose label can change a measure."""
+        return np.asarray(self.left * self.relevant)
+
+    @property
+    def bought(self) -> Ints:
+        """Labels (R,) that were paid for: those of distinct items, unless every draw asks anew."""
+        return np.asarray(self.labelled.sum(axis=(1, 2)))
+
+    @property
+    def clustered(self) -> bool:
+        """Whether items come in clusters, which intervals are then over."""
+        return False
+
 
 # What a method can do, and where its limits are: declared by its class, asked by everybody else.
 

@@ -303,7 +303,7 @@ class _Shuffled:
 
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
         cell = draws.cell
-        at = self.start[cell] + np.take_along_axis(state.labelled, cell, axis=1) + draws.ordinal
+        at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + draws.ordinal
         return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell)
 
 

@@ -69,7 +69,7 @@ class PassiveSample(Sampled):
 
     def share(self, state: SampleState) -> Floats:
         """Even."""
-        return np.ones(state.labelled.shape)
+        return np.ones(state.by_cell.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class NeymanSample(StratifiedSample):
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances."""
         drive = state.cells.spread @ state.stack.weight
-        return np.broadcast_to(np.sqrt(drive), state.labelled.shape)
+        return np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
 
 
 @dataclass(frozen=True, slots=True)

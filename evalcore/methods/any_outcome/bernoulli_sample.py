@@ -162,7 +162,7 @@ class PublishedBernoulli(BernoulliSample):
         """Nobody was drawn."""
         plain = first_sample(measures, cells, repeats)
         return CoinState(
-            **{f.name: getattr(plain, f.name) for f in fields(plain)}, chance=np.zeros(plain.labelled.shape)
+            **{f.name: getattr(plain, f.name) for f in fields(plain)}, chance=np.zeros(plain.by_cell.shape)
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:

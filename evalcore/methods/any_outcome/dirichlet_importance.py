@@ -55,12 +55,15 @@ class ClassTreeState(SampleState):
     part: Floats          # (C, K) of the chance of its lump that a class has
     touched: Bools        # (C, K) the label can pull at a number that drives
     joint: Floats         # (R, lumps, slots) p(lump, leaf)
-    count: Ints           # (R, C, K) labels
     chance: Floats        # (R, n) of the item of each label to be asked in its round
     round_of: Ints        # (n,) its round, counted from 0
     drawn: Ints           # (T,) labels of each round
     open_share: Floats    # (R, T) the share of the round's proposal that fell on unlabelled items
     items: Floats         # (R, T) relevant items, without those undecided before the round
+
+    def outcome_of(self, codes: Floats) -> Ints:
+        """The class."""
+        return codes.astype(np.int64)
 
     @property
     def relevant_items(self) -> Floats:

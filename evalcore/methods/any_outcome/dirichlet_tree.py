@@ -120,7 +120,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         return replace(plain, joint=joint, touched=touched_by(one))
 
     def _unlabelled(self, stack: Stack, cells: OutcomeCells, repeats: int) -> ClassTreeState:
-        plain, k = first_sample(stack, cells, repeats), stack.kind.width
+        k = stack.kind.width
+        plain = first_sample(stack, cells, repeats, k)
         hanging, part = leaves_of(cells, self.n_leaves())
         tree = hung(hanging, branching=self.branching)
         return ClassTreeState(
@@ -131,7 +132,6 @@ class TreeOfClasses(TreeSettings, Sampled):
             part=part,
             touched=np.ones(part.shape, np.bool_),
             joint=tree.initial(repeats),
-            count=np.zeros((repeats, cells.n_cells, k), np.int64),
             chance=np.zeros((repeats, 0)),
             round_of=np.zeros(0, np.int64),
             drawn=np.zeros(0, np.int64),
@@ -173,14 +173,9 @@ class TreeOfClasses(TreeSettings, Sampled):
         if heard.asked is not None:
             each = 1 / np.take_along_axis(design.unlabelled, heard.asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
-        count = before.count.copy()
-        if item.shape[1] and after.table is not None:
-            rows = np.repeat(np.arange(len(item)), item.shape[1])
-            np.add.at(count, (rows, cell.ravel(), after.table.code[item].ravel().astype(np.int64)), 1)
         open_share = self.proposed(before).open_share(before.wanted)
         known = replace(
             after,
-            count=count,
             chance=np.concatenate([before.chance, chance], axis=1),
             round_of=np.concatenate([before.round_of, np.full(item.shape[1], len(before.drawn))]),
             drawn=np.append(before.drawn, item.shape[1]),
@@ -293,7 +288,7 @@ class ClassTree(TreeOfClasses):
     def learned(self, state: ClassTreeState) -> Floats:
         """EM, from where it last stood."""
         tree = replace(state.tree, modes=self.branches == "modes")
-        return fit_tree(tree, lumped(state.count, state.lump), state.joint)
+        return fit_tree(tree, lumped(state.labelled, state.lump), state.joint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +316,7 @@ class ClassTreeStochastic(TreeOfClasses):
 
     def learned(self, state: ClassTreeState) -> Floats:
         """The posterior given the weights, which are scaled to sum to the number of labels."""
-        weight = np.zeros(state.count.shape)
+        weight = np.zeros(state.labelled.shape)
         if state.n and state.table is not None:
             each = weighed(state).stands
             each = each * state.n / each.sum(axis=1, keepdims=True)

@@ -47,7 +47,7 @@ def learned_spread(state: SampleState, reading: Reading, slopes: Floats) -> Floa
     stands = reading.stands[..., None]
     mean = ((stands * square).sum(axis=1) / stands.sum(axis=1))[:, None]
     near = np.einsum("cd,rdq->rcq", kernel, sums(state.cell, square, cells.n_cells))
-    labels = np.einsum("cd,rd->rc", kernel, state.labelled.astype(np.float64))[..., None]
+    labels = np.einsum("cd,rd->rc", kernel, state.by_cell.astype(np.float64))[..., None]
     found = (near + PRIOR * mean) / (labels + PRIOR)
     # drawn to the mean the more, the more the squares scatter about what was found
     own = np.take_along_axis(found, state.cell[..., None], axis=1)

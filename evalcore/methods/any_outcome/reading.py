@@ -77,11 +77,11 @@ def fit_difference_estimator(
     label model.
     """
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
-    group_of = grouped(state.labelled, least)
+    group_of = grouped(state.by_cell, least)
     g = int(group_of.max()) + 1
     group = np.take_along_axis(group_of, state.cell, axis=1)
     left = state.wanted.astype(np.float64)
-    given = (MEANT * allocation + state.labelled**2) / (MEANT + state.labelled)
+    given = (MEANT * allocation + state.by_cell**2) / (MEANT + state.by_cell)
     weight = np.maximum(left, 1e-9) / np.maximum(given, 1e-9)
     each = np.take_along_axis(weight, state.cell, axis=1)
     total = sums(group, each[..., None], g)[..., 0]

@@ -59,13 +59,13 @@ class Guesses(Sampled):
         wanted = state.cells.size * state.cells.relevant
         even = state.stack.kind.even_share
         mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
-        return np.broadcast_to((1 - even) * root + even * mean, state.labelled.shape)
+        return np.broadcast_to((1 - even) * root + even * mean, state.by_cell.shape)
 
     def pull_spread(self, state: SampleState) -> Floats:
         """As the labels so far say, of numbers and grades; else as guessed beforehand."""
         if not state.n or not state.stack.kind.spread_is_learned:
             return state.cells.spread
-        allocation = state.labelled.astype(np.float64)
+        allocation = state.by_cell.astype(np.float64)
         reading = fit_difference_estimator(state, allocation, self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         return learned_spread(state, reading, state.stack.slopes(risk, known))

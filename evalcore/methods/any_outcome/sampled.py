@@ -43,7 +43,7 @@ class Sampled(OutcomeMethod):
         """Where the allocation of all labels so far is furthest behind."""
         left, wanted = state.left, state.wanted
         share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
-        behind = np.maximum(self.meant(state, state.n + int(size.max())) - state.labelled, 0.0)
+        behind = np.maximum(self.meant(state, state.n + int(size.max())) - state.by_cell, 0.0)
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
                               per_item.max(axis=1, keepdims=True), wanted, size)

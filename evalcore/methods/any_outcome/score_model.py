@@ -63,14 +63,17 @@ class ScoreState(SampleState):
     model: LabelModel
     fit: Fit
     sums: RoundSums
-    positive: Ints       # (R, C) labelled items of the class
     rounds: int
+
+    def outcome_of(self, codes: Floats) -> Ints:
+        """1 of the class, 0 of another."""
+        return np.asarray(codes == self.axis.part, np.int64)
 
     def evidence(self) -> list[tuple[slice, Evidence]]:
         """All that is known, a few repeats at a time."""
         return Evidence(
-            model=self.model, fit=self.fit, n=self.labelled.astype(np.float64),
-            k=self.positive.astype(np.float64), left=self.left.astype(np.float64), sums=self.sums,
+            model=self.model, fit=self.fit, n=self.by_cell.astype(np.float64),
+            k=self.labelled[..., 1].astype(np.float64), left=self.left.astype(np.float64), sums=self.sums,
         ).parts()
 
     def quantities(self, part: slice) -> tuple[Quantity, ...]:
@@ -78,7 +81,7 @@ class ScoreState(SampleState):
         items = (self.cells.n_items - self.excluded[part].sum(axis=1)).astype(np.float64)[:, None]
         own: Floats = np.zeros((len(items), self.stack.size))
         if self.table is not None and self.n:
-            label = (self.table.code[self.item[part]] == self.axis.part).astype(np.int64)
+            label = self.outcome_of(self.table.code[self.item[part]])
             own = (self.table.loss[self.item[part]] - self.loss[self.cell[part], label]).sum(axis=1) / items
         known = (self.cells.known[None] - self.excluded_known[part]) / items
         return tuple(
@@ -119,7 +122,7 @@ class ScoreModel(Sampled):
     def _begun(
         self, cells: OutcomeCells, stack: Stack, repeats: int, evidence: Floats | None
     ) -> ScoreState:
-        plain, axis, loss = first_sample(stack, cells, repeats), *_axis_of(cells, stack.size)
+        plain, axis, loss = first_sample(stack, cells, repeats, 2), *_axis_of(cells, stack.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
@@ -130,8 +133,7 @@ class ScoreModel(Sampled):
         return ScoreState(
             **{f.name: getattr(plain, f.name) for f in fields(plain)},
             axis=axis, loss=loss, asked=asked, model=model, fit=fit(model, nothing, nothing),
-            sums=RoundSums.none(repeats, asked, cells.n_cells),
-            positive=np.zeros((repeats, cells.n_cells), np.int64), rounds=0,
+            sums=RoundSums.none(repeats, asked, cells.n_cells), rounds=0,
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:
@@ -158,26 +160,20 @@ class ScoreModel(Sampled):
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> ScoreState:
         """Add the round to the sums, and fit the model."""
-        before, item = cast(ScoreState, state), heard.item
+        before = cast(ScoreState, state)
         after = before.plus(heard)
-        new = np.zeros((*before.labelled.shape, 2), np.int64)
-        if item.shape[1] and after.table is not None:
-            rows = np.repeat(np.arange(len(item)), item.shape[1])
-            label = (after.table.code[item].ravel() == before.axis.part).astype(np.int64)
-            np.add.at(new, (rows, heard.cell.ravel(), label), 1)
-        nothing = np.zeros_like(before.labelled)
-        labelled = np.stack([before.labelled - before.positive, before.positive], axis=-1)
+        new = after.labelled - before.labelled
         sums = before.sums.add(
-            before.quantities(slice(None)), labelled, _as_drawn(design, new.sum(axis=2), heard.asked),
-            RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)), nothing,
+            before.quantities(slice(None)), before.labelled, _as_drawn(design, new.sum(axis=2), heard.asked),
+            RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
+            np.zeros_like(before.excluded),
         )
-        positive = before.positive + new[..., 1]
         fits = [
-            fit(before.model, after.labelled[part].astype(np.float64), positive[part].astype(np.float64),
-                before.fit.coefficients[part])
+            fit(before.model, after.by_cell[part].astype(np.float64),
+                after.labelled[part, :, 1].astype(np.float64), before.fit.coefficients[part])
             for part, _ in before.evidence()
         ]
-        after = replace(after, positive=positive, sums=sums, rounds=before.rounds + 1, fit=Fit.join(fits))
+        after = replace(after, sums=sums, rounds=before.rounds + 1, fit=Fit.join(fits))
         return after.without(heard, excluded)
 
     def share(self, state: SampleState) -> Floats:
@@ -190,10 +186,10 @@ class ScoreModel(Sampled):
     def meant(self, state: SampleState, labels: int) -> Floats:
         """The labels that there are, and others as the next round would have them."""
         if labels <= state.n:
-            return np.asarray(state.labelled * (labels / max(state.n, 1)))
+            return np.asarray(state.by_cell * (labels / max(state.n, 1)))
         more = self.share(state) * state.wanted
         total = np.maximum(more.sum(axis=1, keepdims=True), 1e-12)
-        return np.asarray(np.minimum(state.labelled + more * (labels - state.n) / total, state.cells.size))
+        return np.asarray(np.minimum(state.by_cell + more * (labels - state.n) / total, state.cells.size))
 
     def expects(self, state: SampleState) -> Floats:
         """By the label model."""
@@ -327,9 +323,9 @@ def _clusters(state: ScoreState) -> Between | None:
     """What clusters add; None where items come in none."""
     if state.table is None or state.table.cluster is None:
         return None
-    reading = fit_difference_estimator(state, state.labelled.astype(np.float64), False)
+    reading = fit_difference_estimator(state, state.by_cell.astype(np.float64), False)
     rate, items = _rates(state), (state.cells.size - state.excluded).astype(np.float64)
-    expected = state.positive + (items - state.labelled) * rate
+    expected = state.labelled[..., 1] + (items - state.by_cell) * rate
     losses = items @ state.loss[:, 0] + expected @ (state.loss[:, 1] - state.loss[:, 0])
     known = state.cells.known[None] - state.excluded_known
     risk = np.concatenate([losses, known], axis=1) / reading.items[:, None]

@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.method import LabelledSample
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import ONE_LABEL, UNSEEN, Array, Bools, DiagnosticArrays, Floats, Ints
@@ -175,52 +176,44 @@ class RoundOutcomes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SampleState:
-    """What every method knows."""
+class SampleState(LabelledSample):
+    """What methods of any outcome know: the rows of the labelled items too."""
 
-    stack: Stack
     cells: OutcomeCells
+    stack: Stack
     table: LossTable | None    # None before the first label
     item: Ints                 # (R, n) rows of the table: the labelled items
     cell: Ints                 # (R, n) their cells
-    labelled: Ints             # (R, C) how many they are
-    excluded: Ints             # (R, C) items that people could not decide: out of the pool
-    excluded_guess: Floats     # (R, B, D) what was guessed of them
+    excluded_guess: Floats     # (R, B, D) what was guessed of the items that are excluded
     excluded_known: Floats     # (R, D_k)
 
     @property
     def n(self) -> int:
-        """Labelled items."""
+        """Labelled items, the same number in every repeat."""
         return int(self.item.shape[1])
 
     @property
-    def bought(self) -> Ints:
-        """(R,) labels that were paid for."""
-        return np.full(len(self.item), self.n)
-
-    @property
     def clustered(self) -> bool:
-        """Whether items come in clusters, which intervals are then over."""
         return self.table is not None and self.table.cluster is not None
 
     @property
-    def left(self) -> Ints:
-        """(R, C) items that may still be asked."""
-        return np.asarray(self.cells.size - self.labelled - self.excluded)
+    def relevant(self) -> Bools:
+        return self.cells.relevant
 
-    @property
-    def wanted(self) -> Ints:
-        """(R, C) those of them whose label can change anything that is asked."""
-        return np.asarray(self.left * self.cells.relevant)
+    def outcome_of(self, codes: Floats) -> Ints:
+        """By which of the K outcomes that are told apart labels with these codes (R, b) count."""
+        return np.zeros(codes.shape, np.int64)
 
     def plus(self, heard: RoundOutcomes) -> Self:
         """With the labels of a round."""
-        repeats, c = self.labelled.shape
-        flat = (np.arange(repeats)[:, None] * c + heard.cell).ravel()
-        count = np.bincount(flat, minlength=repeats * c).reshape(repeats, c)
+        table, (repeats, c, k) = heard.table or self.table, self.labelled.shape
+        place = np.arange(repeats)[:, None] * c + heard.cell
+        if k > 1 and table is not None:
+            place = place * k + self.outcome_of(table.code[heard.item])
+        count = np.bincount(place.ravel(), minlength=repeats * c * k).reshape(repeats, c, k)
         return replace(
             self,
-            table=self.table if heard.table is None else heard.table,
+            table=table,
             item=np.concatenate([self.item, heard.item], axis=1),
             cell=np.concatenate([self.cell, heard.cell], axis=1),
             labelled=self.labelled + count,
@@ -238,8 +231,8 @@ class SampleState:
         )
 
 
-def first_sample(stack: Stack, cells: OutcomeCells, repeats: int) -> SampleState:
-    """Before any label."""
+def first_sample(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> SampleState:
+    """Before any label; outcomes: K, how many are told apart."""
     shape, b = (repeats, cells.n_cells), len(cells.first)
     return SampleState(
         stack=stack,
@@ -247,7 +240,7 @@ def first_sample(stack: Stack, cells: OutcomeCells, repeats: int) -> SampleState
         table=None,
         item=np.zeros((repeats, 0), np.int64),
         cell=np.zeros((repeats, 0), np.int64),
-        labelled=np.zeros(shape, np.int64),
+        labelled=np.zeros((*shape, outcomes), np.int64),
         excluded=np.zeros(shape, np.int64),
         excluded_guess=np.zeros((repeats, b, stack.size)),
         excluded_known=np.zeros((repeats, len(cells.known))),

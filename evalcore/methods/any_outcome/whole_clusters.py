@@ -90,10 +90,10 @@ def cluster_sizes(state: SampleState) -> Floats:
 
 def drawn_of(state: SampleState, share: Floats) -> Drawn:
     """Of a state with a label; share (R, C): the measures that chances are in proportion to."""
-    items, opened = cluster_sizes(state), (state.labelled > 0) & state.cells.relevant
+    items, opened = cluster_sizes(state), (state.by_cell > 0) & state.cells.relevant
     x = share * (items > 0)
     chance = cluster_chances(x, (items > 0).astype(np.float64), opened.sum(axis=1).astype(np.float64))
-    per_item = items / np.maximum(state.labelled, 1)
+    per_item = items / np.maximum(state.by_cell, 1)
     raw = np.take_along_axis(per_item / np.where(chance > 0, chance, 1.0), state.cell, axis=1)
     stands = raw * (items.sum(axis=1) / raw.sum(axis=1))[:, None]
     return Drawn(
@@ -107,10 +107,10 @@ def errors_of(
     exact: Bools,
 ) -> Errors:
     """V and B, with their degrees of freedom; pull (R, n, Q): J·(e - ē)."""
-    m, c = drawn.clusters, state.labelled.shape[1]
+    m, c = drawn.clusters, state.by_cell.shape[1]
     few = m / np.maximum(m - 1, 1)
     u = sums_by(state.cell, drawn.stands[..., None] * pull, c) / whole[..., None]
-    part = state.labelled / np.maximum(drawn.items, 1.0)
+    part = state.by_cell / np.maximum(drawn.items, 1.0)
     square = (1 - drawn.chance * part)[..., None] * u**2 * few[..., None]
     spent = state.stack.kind.label_model.spent(len(state.cells.first))
     variance = square.sum(axis=1) * (m / np.maximum(m - spent, m / 2))
@@ -134,13 +134,13 @@ def _between(
     """B: Σ_j S_j²/π_j over the clusters drawn, S_j the sum of J·(ℓ - R) over the cluster."""
     if state.table is None:
         raise ValueError("there are no labels")
-    d, c, m = state.stack.size, state.labelled.shape[1], drawn.clusters
+    d, c, m = state.stack.size, state.by_cell.shape[1], drawn.clusters
     z = np.einsum("rnd,rqd->rnq", state.table.loss[state.item] - risk[:, None, :d], slopes)
     z = z + np.einsum("rnd,rqd->rnq", state.table.known[state.item] - risk[:, None, d:],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     total = sums_by(state.cell, drawn.within[..., None] * z, c)                       # S_j
     each = sums_by(state.cell, (drawn.stands / drawn.within)[..., None], c) / \
-        np.maximum(state.labelled, 1)[..., None]                                      # 1/π_j
+        np.maximum(state.by_cell, 1)[..., None]                                      # 1/π_j
     counted = drawn.open * drawn.items
     size = counted.sum(axis=1) ** 2 / np.maximum((counted**2).sum(axis=1), 1e-12)
     variance = (each * total**2).sum(axis=1) * m / np.maximum(m - 1, 1) / whole**2
@@ -223,7 +223,7 @@ class WholeClusters(OutcomeMethod):
         """Half even, half by the root of the mean spread."""
         root = np.sqrt(state.cells.spread @ state.stack.weight)
         mean = max(float(root[state.cells.relevant].mean()) if state.cells.relevant.any() else 1.0, 1e-12)
-        return np.broadcast_to((1 - EVEN) * root / mean + EVEN, state.labelled.shape)
+        return np.broadcast_to((1 - EVEN) * root / mean + EVEN, state.by_cell.shape)
 
     def meant(self, state: SampleState, labels: int) -> Floats:
         """All items of a cluster, times its chance."""
@@ -234,7 +234,7 @@ class WholeClusters(OutcomeMethod):
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The rest of the clusters that are open, then others."""
         left, wanted = state.left, state.wanted.astype(np.float64)
-        going_on = ((state.labelled + state.excluded) > 0) & (wanted > 0)
+        going_on = ((state.by_cell + state.excluded) > 0) & (wanted > 0)
         begun = (going_on * wanted).sum(axis=1)
         x = np.where(going_on | (wanted <= 0), 0.0, self.share(state))
         fresh = cluster_chances(x, wanted, np.maximum(size - begun, 0.0))

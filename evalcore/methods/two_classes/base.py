@@ -24,7 +24,7 @@ from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArra
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Method
+from assay.evalcore.methods.method import LabelledSample, Method
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree
@@ -35,24 +35,15 @@ from assay.evalcore.types import Bools, Floats, Ints
 # What every method knows between rounds.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MethodState:
-    """What every method knows.  Methods add fields of their own by inheriting."""
+class MethodState(LabelledSample):
+    """What every method that counts knows: labels by cell, y = 0 or 1."""
 
-    cells: Cells
     measures: tuple[Measure, ...]  # the first drives the sampling, or those that say so, or all
-    labelled: Ints       # (R, C, 2) items labelled so far, by label
-    excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
     gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so
 
     @property
-    def clustered(self) -> bool:
-        """Never: cells of two classes know no clusters."""
-        return False
-
-    @property
-    def left(self) -> Ints:
-        """Unlabelled items (R, C) that may still be asked."""
-        return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)
+    def relevant(self) -> Bools:
+        return relevant_cells(self.measures, self.cells)
 
     @property
     def so_far(self) -> LabelledCells:
@@ -62,19 +53,9 @@ class MethodState:
         )
 
     @property
-    def bought(self) -> Ints:
-        """Labels (R,) that were paid for: those of distinct items, unless every draw asks anew."""
-        return np.asarray(self.labelled.sum(axis=(1, 2)))
-
-    @property
     def told(self) -> Ints | Floats:
         """By cell and label (R, C, 2): labelled items, or where items are asked anew, weights of answers."""
         return self.labelled
-
-    @property
-    def wanted(self) -> Ints:
-        """Unlabelled items (R, C) whose label can change a measure."""
-        return np.asarray(self.left * relevant_cells(self.measures, self.cells))
 
     @property
     def answered(self) -> Floats:

@@ -60,7 +60,7 @@ def _after(method, pool, stack, rounds, size, repeats=1, seed=1):
     for _ in range(rounds):
         design, draws = method.next_round(state, np.full(repeats, size), rng)
         cell = draws.cell
-        at = first[cell] + np.take_along_axis(state.labelled, cell, axis=1) + draws.ordinal
+        at = first[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + draws.ordinal
         heard = RoundOutcomes(item=np.take_along_axis(order, at, axis=1), cell=cell)
         state = method.observe(state, design, heard, np.zeros_like(state.excluded))
     return made, state
