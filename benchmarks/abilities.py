@@ -13,9 +13,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures import registry as outcome_measures
 from assay.evalcore.measures import registry as two_class_measures
 from assay.evalcore.measures.measure import Setting
-from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
-from assay.evalcore.methods.one_of_several import of_two_classes_alone
-from assay.evalcore.methods.two_classes.registry import METHODS
+from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.numbers import Numbers

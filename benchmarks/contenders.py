@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.fixed_proposal import StaticIS
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 
 DEFENSIVE = "static-is, 10% even"   # the supplied probabilities, with a tenth of the draws spread evenly
 # the published method of smallest error is chosen among these

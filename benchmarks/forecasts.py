@@ -16,7 +16,7 @@ from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Forecast, Goal
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import simulate

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method, method_names
+from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.pool import prepared
 from assay.evalcore.replay.run import BLOCK, ReplayPlan, run_block
 from benchmarks.replay import BUDGETS, load

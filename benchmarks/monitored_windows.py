@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 from assay.evalcore.design.draws import first_draws, simulate_each
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.methods.two_classes.base import CountingMethod, with_exact_values
-from assay.evalcore.methods.two_classes.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import build_partition

@@ -25,8 +25,7 @@ from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
@@ -47,7 +46,7 @@ TARGET = 0.05
 LOTS, EACH, FIRST = 40, 5, 9_000      # pools by lot, evaluations of each, and the first of them
 LARGEST = 60_000
 RARE = ("gratitude", "remorse", "annoyance")
-BY_EVERY = tuple(name for name, one in METHODS.items() if not one.needs_clusters)
+BY_EVERY = tuple(name for name, one in OUTCOME_METHODS.items() if not one.capabilities.needs_clusters)
 POINTS = (0.3, 0.5, 0.7)              # thresholds of the curve, as shares of the way from its lowest score up
 _TINY = 1e-9
 _NOTHING = 1e-6    # an error or a width that nothing is compared with

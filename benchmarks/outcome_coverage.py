@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
 from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.pool import OutcomePool

@@ -10,8 +10,8 @@ import numpy as np
 
 from assay.evalcore.design.inclusion import waterfill
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.any_outcome.state import loss_table
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.types import Floats, Ints
 from benchmarks.outcomes import BUDGETS, CASES, GEOMETRIC, Case, _stack

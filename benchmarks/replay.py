@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from scipy.special import expit
 
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.strata import csf_edges
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import simulate, summarise

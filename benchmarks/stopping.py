@@ -15,8 +15,8 @@ import numpy as np
 
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.run import simulate
 from benchmarks.certify import load
 from benchmarks.contenders import REPORT_DRAWS

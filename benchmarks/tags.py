@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.families import outcome_family_pool

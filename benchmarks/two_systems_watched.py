@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import drawn_one_at_a_time, outcome_method
+from assay.evalcore.methods.registry import outcome_method, with_single_draws
 from assay.evalcore.monitoring.betting import EFFECTS
 from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample
 from assay.evalcore.monitoring.verdicts import HORIZON, Promise
@@ -51,7 +51,7 @@ def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Fl
     measures = side_by_side([by_system])
     stack = Stack(kind=KIND, measures=measures, drive=leading(measures))
     value = float(measures[0].of_pool(items, KIND.phi(truth))[0])
-    method = outcome_method(drawn_one_at_a_time(name))
+    method = outcome_method(with_single_draws(name, KIND))
     cut = method.cut(stack, items)
     order = np.argsort(cut.cell, kind="stable")
     start = np.cumsum([0, *cut.cells.size])

@@ -18,7 +18,7 @@ from scipy.special import expit
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.replay.pool import LabelledPool

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.pool import LabelledPool, prepared
 from assay.evalcore.replay.run import ReplayPlan, run_block
 from assay.evalcore.reproducible import stream

@@ -24,8 +24,8 @@ from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.methods.two_classes.choice import Choice
-from assay.evalcore.methods.two_classes.registry import METHODS, method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.reproducible import stream

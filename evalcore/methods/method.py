@@ -119,6 +119,11 @@ class Method(ABC):
         """Never `auto`."""
 
     @property
+    def written(self) -> str:
+        """The name with its settings, which gives the same method again."""
+        return self.name
+
+    @property
     @abstractmethod
     def interval(self) -> str:
         """The kind of interval it reports."""
@@ -163,6 +168,17 @@ class Method(ABC):
         Raises BadInput for a method that has no such setting.
         """
         raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
+
+    @abstractmethod
+    def with_settings(self, written: str) -> Any:
+        """With the settings of a written name: "name:field=value:field=value".
+
+        Raises as `settings_of`, and BadInput for settings that would change nothing.
+        """
+
+    @abstractmethod
+    def drawn_singly(self, name: str) -> str:
+        """The name with items drawn one at a time, of a method that can, which is written `name`."""
 
     @abstractmethod
     def start(self, cells: Any, measures: Any, repeats: int) -> Any:

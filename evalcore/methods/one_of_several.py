@@ -9,8 +9,8 @@ two classes applies that has no form of its own for any outcome.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -19,9 +19,6 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import named, spellings
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_outcome.registry import METHODS as OF_ANY_OUTCOME
-from assay.evalcore.methods.settings import settings_of
-from assay.evalcore.methods.two_classes.registry import METHODS as OF_TWO_CLASSES
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Array, Floats, Ints
 
@@ -32,26 +29,6 @@ ONE_CLASS = (
     "counts a positive and a negative class, and of several takes one against the rest: all measures have to "
     "be of that class, as in {name: f1, class: ...}, and of one system, without curves and clusters"
 )
-
-
-def of_two_classes_alone(name: str) -> bool:
-    """Whether a method, settings or not, is one of two classes: it has no form for any outcome, or that form
-    lacks the settings."""
-    base = name.partition(":")[0]
-    if base not in OF_TWO_CLASSES or base not in OF_ANY_OUTCOME:
-        return base in OF_TWO_CLASSES
-    return not _takes(OF_ANY_OUTCOME[base], name) and _takes(OF_TWO_CLASSES[base], name)
-
-
-def _takes(method: Any, name: str) -> bool:
-    """Whether these settings are a method's own."""
-    try:
-        replace(method, **settings_of(method, name))
-    except UnknownName:
-        return False
-    except BadInput:
-        return True      # they are, and wrong
-    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from assay.evalcore.design.inclusion import predicted_error, waterfill
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.printed import key_as
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import Wanted, prognosis
-from assay.evalcore.methods.two_classes.registry import auto
+from assay.evalcore.methods.registry import auto
 from assay.flows.doctor.spec import (
     QUICK_WORLDS,
     ExaminationWatch,

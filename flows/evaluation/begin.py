@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.methods.two_classes.registry import is_auto
+from assay.evalcore.methods.registry import is_auto
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.desks.protocol import Desk, prepare_desk

@@ -34,8 +34,7 @@ from assay.evalcore.evaluation.state import (
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
-from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
 from assay.evalcore.monitoring.evidence import WindowSample, watched_by
 from assay.evalcore.outcomes.base import OutcomeKind

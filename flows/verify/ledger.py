@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.methods.two_classes.registry import is_auto
+from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.printed import key_as, printed
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.verify.checking import UNREADABLE

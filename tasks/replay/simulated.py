@@ -13,11 +13,15 @@ from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import needs_grid, of_scores, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_outcome.registry import outcome_method_for
 from assay.evalcore.methods.method import Method
-from assay.evalcore.methods.one_of_several import of_two_classes_alone, one_of_several
+from assay.evalcore.methods.one_of_several import one_of_several
+from assay.evalcore.methods.registry import (
+    method,
+    method_for,
+    methods_that,
+    of_two_classes_alone,
+)
 from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.methods.two_classes.registry import method, methods_that
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared_cells
@@ -204,12 +208,10 @@ class _OfAnyOutcome(Simulation):
         return self.request.systems[system] if system is not None and self.request.systems else None
 
     def find_method(self, name: str) -> Method:
-        return method(name) if of_two_classes_alone(name) else outcome_method_for(name, self._pool.kind)
+        return method_for(name, self._pool.kind)
 
     def named(self, name: str) -> str:
-        if of_two_classes_alone(name):
-            return method(name).name
-        return outcome_method_for(name, self._pool.kind).written
+        return self.find_method(name).written
 
     def _measures(self) -> Iterator[OutcomeMeasure]:
         kind, items = self._pool.kind, self._pool.items

@@ -9,9 +9,14 @@ from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANT
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.methods.any_outcome.guaranteed import refuse_without_margin
-from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
-from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.methods.two_classes.registry import METHODS, is_auto, method, methods_that
+from assay.evalcore.methods.registry import (
+    METHODS,
+    OUTCOME_METHODS,
+    is_auto,
+    method,
+    methods_that,
+    outcome_method,
+)
 from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.names import ROW_NUMBER

@@ -26,10 +26,9 @@ from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import auto, is_auto, method, outcome_method
 from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.choice import Choice
-from assay.evalcore.methods.two_classes.registry import auto, is_auto, method
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice

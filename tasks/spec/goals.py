@@ -9,9 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.stopping import least_budget
-from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
-from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.methods.two_classes.registry import METHODS, method
+from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Column, Finite, Location, Part, wrong
 

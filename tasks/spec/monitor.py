@@ -21,8 +21,7 @@ from pydantic import Field, Strict, ValidationError, field_validator, model_vali
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.any_outcome.registry import drawn_one_at_a_time as outcome_with_single_draws
-from assay.evalcore.methods.two_classes.registry import (
+from assay.evalcore.methods.registry import (
     AUTO,
     auto_in_monitors,
     is_auto,
@@ -215,8 +214,7 @@ class MonitorSpec(Spec):
 
     def _single_draws(self) -> str:
         """The method with its items drawn one at a time. Raises BadInput where it cannot."""
-        several = self.labels.outcome is not None
-        return outcome_with_single_draws(self.method) if several else with_single_draws(self.method)
+        return with_single_draws(self.method, self.labels.outcome)
 
     def _wrong_windows(self) -> list[tuple[str, str]]:
         try:

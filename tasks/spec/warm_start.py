@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
-from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+from assay.evalcore.methods.registry import OUTCOME_METHODS, methods_that, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.spec.goals import WarmStart
 from assay.tasks.spec.measures import MeasureChoice
@@ -24,7 +24,7 @@ def why_cold(
 ) -> str | None:
     """Why an evaluation of any outcome cannot start from labels of another pool; None where it can."""
     try:
-        chosen, asked = outcome_method_for(method_name, kind), [choice.of(kind, 1) for choice in measures]
+        chosen, asked = outcome_method(method_name, kind), [choice.of(kind, 1) for choice in measures]
     except BadInput:
         return None   # said already
     if not kind.one_of_parts:
@@ -60,14 +60,13 @@ def why_cold(
 def that_draw_alone(kind: OutcomeKind, method_name: str) -> list[str]:
     """The methods of any outcome whose estimates rest on their own draws alone, whatever their label model
     starts from; none where this is one."""
-    alone = [name for name in _that_start_warm(kind) if METHODS[name].capabilities.draws_alone]
-    return [] if outcome_method_for(method_name, kind).name in alone else alone
+    alone = [name for name in _that_start_warm(kind) if OUTCOME_METHODS[name].capabilities.draws_alone]
+    return [] if outcome_method(method_name, kind).name in alone else alone
 
 
 def _that_start_warm(kind: OutcomeKind) -> list[str]:
-    return [
-        name for name, one in METHODS.items() if one.capabilities.starts_warm and kind.name in one.kinds
-    ]
+    able = methods_that("starts_warm", OUTCOME_METHODS)
+    return [name for name in able if kind.name in OUTCOME_METHODS[name].kinds]
 
 
 def problems_of_start(

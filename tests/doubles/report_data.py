@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.report import PoolSummary, ReportData

@@ -6,7 +6,7 @@ from assay.evalcore.design.round import CountedDesign, RoundPlan
 from assay.evalcore.evaluation.rounds import LabelledRound
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from doubles.specs import within_reach
 
-from assay.evalcore.methods.two_classes.registry import METHODS
+from assay.evalcore.methods.registry import METHODS
 from assay.tasks.spec.evaluation import Spec
 
 

@@ -8,7 +8,7 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.forecast.labels_needed import outlook
-from assay.evalcore.methods.two_classes.registry import auto
+from assay.evalcore.methods.registry import auto
 from assay.flows.cli.main import run_command_line
 from assay.flows.record import ahead
 

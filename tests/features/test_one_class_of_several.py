@@ -10,8 +10,7 @@ from doubles.stream_of_classes import a_monitor_of_classes, write_classes
 
 import assay
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.one_of_several import of_two_classes_alone
-from assay.evalcore.methods.two_classes.registry import METHODS
+from assay.evalcore.methods.registry import METHODS, of_two_classes_alone
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation

@@ -10,7 +10,7 @@ from doubles.stream import after
 from doubles.stream_of_classes import a_monitor_of_classes, write_classes
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.history import read_monitor_history
@@ -23,7 +23,7 @@ from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
 
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
-WARM = [name for name, one in METHODS.items() if one.capabilities.starts_warm]
+WARM = [name for name, one in OUTCOME_METHODS.items() if one.capabilities.starts_warm]
 OWLS = [{"name": "f1", "class": "owl"}]
 BEFORE = {"evaluation": "before", "discount": 0.5}
 

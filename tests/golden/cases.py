@@ -17,8 +17,8 @@ from doubles.stream import after, monitor_data, write_stream
 from golden.answers import of_evaluation, of_history
 from golden.kinds import cases_of_kinds
 
-from assay.evalcore.methods.two_classes.registry import METHODS, method_names
-from assay.evalcore.methods.two_classes.registry import method as find
+from assay.evalcore.methods.registry import METHODS, method_names
+from assay.evalcore.methods.registry import method as find
 from assay.flows.demo import run_demo
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation

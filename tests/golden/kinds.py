@@ -19,7 +19,7 @@ from doubles.stream_of_systems import a_monitor_of_systems, write_systems
 from golden.answers import of_evaluation, of_history
 
 import assay
-from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.tick import tick
@@ -145,7 +145,7 @@ def _replayed(folder: Path, **asked: Any) -> dict[str, Any]:
 
 def _of_methods(folder: Path) -> dict[str, Case]:
     named: dict[str, Case] = {}
-    for name, method in METHODS.items():
+    for name, method in OUTCOME_METHODS.items():
         if name == "whole-clusters":
             continue
         named[f"two classes/curve/{name}"] = partial(

@@ -8,7 +8,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import before_any_label as start
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method, method_names
+from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.run import simulate, summarise
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation

@@ -10,7 +10,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import METHODS, method
+from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.pool.partition import build_partition
 
 # the low-shot methods search the top of the ranking and say so: what lies below the cut is out of their reach

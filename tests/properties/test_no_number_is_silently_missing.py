@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.base import LARGEST
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items
@@ -76,9 +76,9 @@ def question_of(pool, method):
         found.append(measure)
     assert found
     stack = Stack(kind=pool.kind, measures=tuple(found))
-    cut = METHODS[method].cut(stack, pool.items)
+    cut = OUTCOME_METHODS[method].cut(stack, pool.items)
     return cut.cell, Question(
-        method=METHODS[method], measures=stack, cells=cut.cells, confidence=0.95, seed=3,
+        method=OUTCOME_METHODS[method], measures=stack, cells=cut.cells, confidence=0.95, seed=3,
         evaluation="degenerate",
     )
 
@@ -95,7 +95,7 @@ def check(estimate):
 
 
 @pytest.mark.parametrize(("name", "method"), [
-    (name, method) for name, pool in POOLS.items() for method, one in METHODS.items()
+    (name, method) for name, pool in POOLS.items() for method, one in OUTCOME_METHODS.items()
     if pool.kind.name in one.kinds and not one.capabilities.needs_clusters
 ])
 def test_a_number_is_finite_or_it_is_said_why_not(name, method):

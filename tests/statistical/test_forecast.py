@@ -13,7 +13,7 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.run import simulate

@@ -17,7 +17,7 @@ from assay.evalcore.design.draws import (
     weights,
 )
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method, with_single_draws
+from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, mixed, worth
 from assay.evalcore.monitoring.verdicts import Life, Promise, step
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells

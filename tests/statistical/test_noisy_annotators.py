@@ -11,7 +11,7 @@ from assay.evalcore.annotators.correction import corrected
 from assay.evalcore.annotators.error_rates import error_rates
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
 

@@ -11,7 +11,7 @@ from doubles.pools import real_pool
 from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.run import simulate, summarise
 
 Z = norm.isf(1e-6)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from benchmarks.rare_errors import FAMILIES, cell, covering, stack_of

@@ -8,8 +8,8 @@ from scipy.special import expit
 from scipy.stats import binom, norm
 
 from assay.evalcore.measures.registry import every, measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import simulate, summarise

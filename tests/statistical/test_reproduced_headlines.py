@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from benchmarks.reproduce.active_f_measure import ACTIVE, ACTIVE_PRINTED, PASSIVE, errors
 from benchmarks.reproduce.bernoulli_sampling import METHODS, METRICS, row
 from benchmarks.reproduce.pools import digits, pool_of

@@ -14,9 +14,8 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids

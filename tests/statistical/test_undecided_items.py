@@ -11,7 +11,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 

@@ -8,9 +8,9 @@ import numpy as np
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.acis import Acis
 from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells

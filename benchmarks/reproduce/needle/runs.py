@@ -9,7 +9,7 @@ import pandas as pd
 
 import assay
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import BudgetSummary, simulate, summarise
 from assay.tasks.replay.labelled_pool import read_labelled_pool

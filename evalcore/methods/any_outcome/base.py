@@ -25,7 +25,7 @@ from assay.evalcore.methods.any_outcome.state import (
     loss_table,
 )
 from assay.evalcore.methods.method import Capabilities, Method
-from assay.evalcore.methods.settings import changed_settings
+from assay.evalcore.methods.settings import changed_settings, settings_of
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
@@ -55,7 +55,6 @@ class OutcomeMethod(Method):
 
     @property
     def written(self) -> str:
-        """The name with its settings, which gives the same method again."""
         return self.name + changed_settings(self)
 
     def as_set(self) -> "OutcomeMethod":
@@ -64,6 +63,12 @@ class OutcomeMethod(Method):
         Raises BadInput for settings that would change nothing.
         """
         return self
+
+    def with_settings(self, written: str) -> "OutcomeMethod":
+        return replace(self, **settings_of(self, written)).as_set()
+
+    def drawn_singly(self, name: str) -> str:
+        return replace(self, one_at_a_time=True).written
 
     @property
     def sampling_note(self) -> str:

@@ -21,7 +21,7 @@ label has shown may reach, with the chances b of the draws.
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Literal, Self, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import FINE, ByRoot, NeymanSample, OfPull, SquaredPulls
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
@@ -80,8 +81,8 @@ class BernoulliSample(NeymanSample):
     capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
     least: ClassVar[float] = np.inf
 
-    def as_set(self) -> "BernoulliSample":
-        """Itself.  Raises BadInput for settings that would change nothing."""
+    def as_set(self) -> OutcomeMethod:
+        """Of a published form where one is asked for.  Raises BadInput for settings that change nothing."""
         if self.guaranteed:
             NeymanSample.as_set(self)
         if self.form == "known-totals":
@@ -122,7 +123,7 @@ class PublishedBernoulli(BernoulliSample):
         "two pools with common errors and three with rare ones (docs/measured/tags.md)."
     )
 
-    def as_set(self) -> Self:
+    def as_set(self) -> OutcomeMethod:
         """Itself."""
         return self
 

@@ -5,7 +5,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self, TypedDict
 
 import numpy as np
@@ -25,6 +25,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import LabelledSample, Method
+from assay.evalcore.methods.settings import settings_of
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree
@@ -102,6 +103,13 @@ class CountingMethod(Method):
     """One row of the registry.  The fields of a subclass, except the name, are the method's settings."""
 
     name: str                                             # in specs, ledgers and tables, settings included
+
+    def with_settings(self, written: str) -> Self:
+        return replace(self, name=written, **settings_of(self, written))
+
+    def drawn_singly(self, name: str) -> str:
+        settable = any(f.name == "one_at_a_time" for f in fields(self))
+        return name if self.one_at_a_time or not settable else f"{name}:one-at-a-time=true"
 
     @property
     def feature_tree(self) -> FeatureTree | None:

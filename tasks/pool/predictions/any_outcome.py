@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.monitoring.profile import Beside, Profile, expected_of, scores_like, with_what_is_beside
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats

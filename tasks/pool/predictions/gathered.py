@@ -19,9 +19,9 @@ import pyarrow as pa
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import needs_grid
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.any_outcome.whole_clusters import MOST_CLUSTERS, too_many
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import ItemPool, Items
 from assay.evalcore.outcomes.score_grid import Grid, grid

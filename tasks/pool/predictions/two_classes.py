@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import scipy
 
-from assay.evalcore.methods.any_outcome.registry import outcome_method
-from assay.evalcore.methods.two_classes.registry import method as find
+from assay.evalcore.methods.registry import method as find
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.monitoring.profile import (
     SCORE_BINS,
     Beside,

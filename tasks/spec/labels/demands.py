@@ -16,9 +16,9 @@ from assay.evalcore.measures.registry import (
     outcome_measure,
 )
 from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
-from assay.evalcore.methods.any_outcome.registry import outcome_method_for
 from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
-from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS, of_two_classes_alone
+from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS
+from assay.evalcore.methods.registry import of_two_classes_alone, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
@@ -145,7 +145,7 @@ def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
         yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
         return
     try:
-        if outcome_method_for(name, kind).capabilities.needs_clusters and pool.cluster is None:
+        if outcome_method(name, kind).capabilities.needs_clusters and pool.cluster is None:
             yield "pool.cluster", (
                 f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
                 "items come together in"
@@ -167,7 +167,7 @@ def _of_audit(
 ) -> Iterator[Problem]:
     if not budget.audit or of_two_classes_alone(method_name):
         return
-    chosen = outcome_method_for(method_name, kind)
+    chosen = outcome_method(method_name, kind)
     if not isinstance(chosen, RecalibratedSample):
         yield "budget.audit", f"is for the method 'recalibrated', not {method_name!r}; leave it out"
     elif chosen.spread:

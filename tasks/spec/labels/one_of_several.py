@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from assay.evalcore.annotators.answers import ClassAnswers, ClassOrRest
-from assay.evalcore.methods.one_of_several import of_two_classes_alone
+from assay.evalcore.methods.registry import of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.spec.labels.classes import ClassList
 from assay.tasks.spec.measures import asks_for_scores

@@ -1,7 +1,6 @@
 """The table of what each method can do, which the site shows."""
 
-from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
-from assay.evalcore.methods.two_classes.registry import METHODS
+from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS
 from benchmarks.abilities import accepted, every_table, measures, rows
 
 

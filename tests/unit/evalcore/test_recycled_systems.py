@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.feature_strata import cells_of
 from assay.evalcore.pool.partition import pattern_of

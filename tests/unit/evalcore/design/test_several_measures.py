@@ -9,7 +9,7 @@ import pytest
 from assay.evalcore.design.proposal import LabelledCells, expected_risk, pull, variance_minimising
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import served
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 
 SIZE = np.array([2000, 800, 150, 50])

@@ -13,8 +13,8 @@ from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import WIDER, interval_ends
-from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 

@@ -11,8 +11,8 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -52,9 +52,9 @@ def _question(pool, method, names):
     if pool.items.systems > 1:
         measures.append(difference(outcome_measure(names[0], pool.kind, N, system=1), measures[0]))
     stack = Stack(kind=pool.kind, measures=tuple(measures))
-    cut = METHODS[method].cut(stack, pool.items)
+    cut = OUTCOME_METHODS[method].cut(stack, pool.items)
     names = ("old", "new")[: pool.items.systems]
-    return Question(method=METHODS[method], measures=stack, cells=cut.cells, confidence=0.95, seed=3,
+    return Question(method=OUTCOME_METHODS[method], measures=stack, cells=cut.cells, confidence=0.95, seed=3,
                     evaluation="test", systems=names), cut.cell
 
 
@@ -63,8 +63,8 @@ def _rows(cell, round):
 
 
 @pytest.mark.parametrize(
-    ("kind", "method"), [(kind, name) for kind in MEASURES for name in METHODS
-                         if kind in METHODS[name].kinds and not METHODS[name].capabilities.needs_clusters]
+    ("kind", "method"), [(kind, name) for kind in MEASURES for name, one in OUTCOME_METHODS.items()
+                         if kind in one.kinds and not one.capabilities.needs_clusters]
 )
 def test_label_everything_and_the_value_is_exact(kind, method):
     pool = _pool(kind)

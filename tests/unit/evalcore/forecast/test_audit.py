@@ -12,8 +12,8 @@ from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.forecast.audit import audit_price, excluded, hidden_that_move, labels_to_exclude
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream

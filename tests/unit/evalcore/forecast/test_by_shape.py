@@ -10,7 +10,7 @@ from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.labels_needed import outlook
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.run import simulate
 

@@ -11,7 +11,7 @@ from assay.evalcore.forecast import labels_needed as module
 from assay.evalcore.forecast.labels_needed import forecast, outlook
 from assay.evalcore.forecast.play import Goal
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 
 

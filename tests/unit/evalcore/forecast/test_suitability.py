@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.forecast.prognosis import suitabilities
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import METHODS
+from assay.evalcore.methods.registry import METHODS
 
 
 def suited(positives, chosen="passive", *, supplied=True, measures=("f1",)):

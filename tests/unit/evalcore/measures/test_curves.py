@@ -8,7 +8,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import numerical_gradient
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import EXACT, grids
@@ -103,8 +103,8 @@ def test_what_curves_need():
         outcome_measure("roc_curve", KIND, 50, options={"at": (0.5, 0.5)})
     without = Stack(kind=KIND, measures=(outcome_measure("roc_auc", KIND, 50),))
     with pytest.raises(BadInput, match="give `outcome_measure` the pool's grids"):
-        METHODS["passive"].cut(without, items)
+        OUTCOME_METHODS["passive"].cut(without, items)
     bare = Items(prediction=items.prediction)
     curve = Stack(kind=KIND, measures=(outcome_measure("pr_curve", KIND, 50, options={"at": 0.5}),))
     with pytest.raises(BadInput, match="a score of each item, or a probability"):
-        METHODS["passive"].cut(curve, bare)
+        OUTCOME_METHODS["passive"].cut(curve, bare)

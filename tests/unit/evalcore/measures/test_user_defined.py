@@ -9,7 +9,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.user_defined import user_measure
-from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -45,9 +45,9 @@ def test_f1_by_a_user_is_f1_gradient_and_all():
     risk = np.stack([hits(ITEMS, Y).mean(axis=0)] * 2)
     np.testing.assert_allclose(mine.gradient(risk), exact.gradient(risk), rtol=1e-6)
     pool = OutcomePool(kind=KIND, items=ITEMS, codes=Y)
-    for method in ("recalibrated", "passive"):
+    for how in map(outcome_method, ("recalibrated", "passive")):
         traces = [
-            simulate(METHODS[method], pool, Stack(kind=KIND, measures=(m,)), [60], repeats=4, seed=1)[0]
+            simulate(how, pool, Stack(kind=KIND, measures=(m,)), [60], repeats=4, seed=1)[0]
             for m in (mine, ours)
         ]
         mean = [np.abs(t.value[:, 0] - ours.of_pool(ITEMS, KIND.phi(Y))[0]).mean() for t in traces]
@@ -64,7 +64,7 @@ def test_numbers_and_tags_end_at_the_exact_value(kind):
         parts=("mean", "square"), bounds=(0, 10),
     )
     stack, pool = Stack(kind=kind, measures=(measure,)), OutcomePool(kind=kind, items=items, codes=outcome)
-    traces = simulate(METHODS["recalibrated"], pool, stack, [20, 40], repeats=2, seed=1)
+    traces = simulate(outcome_method("recalibrated"), pool, stack, [20, 40], repeats=2, seed=1)
     miss = np.abs(items.prediction[:, 0] - outcome).mean()
     np.testing.assert_allclose([t.value[:, 1] for t in traces], [[miss] * 2, [miss**2] * 2], atol=1e-9)
 

@@ -10,11 +10,10 @@ from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import evidence_by_leaf
-from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.any_outcome.score_cells import evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.state import Axis, loss_table
-from assay.evalcore.methods.one_of_several import against_the_rest, of_two_classes_alone, one_of_several
-from assay.evalcore.methods.two_classes.registry import METHODS, method
+from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
+from assay.evalcore.methods.registry import METHODS, method, of_two_classes_alone, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import ItemizedPool, LabelledPool, OutcomePool

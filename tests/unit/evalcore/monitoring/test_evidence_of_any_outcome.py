@@ -13,7 +13,7 @@ from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample, sure_end
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.classes import Classes

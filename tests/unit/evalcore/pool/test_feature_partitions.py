@@ -8,7 +8,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import binary_tree, build_partition
 from assay.flows.cli.main import run_command_line
 from assay.flows.verify.ledger import verify

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.feature_strata import cells_of, clusters, kd_tree
 from assay.evalcore.pool.strata import (
     ScoresInMemory,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.replay.families import pool

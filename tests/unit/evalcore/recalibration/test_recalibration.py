@@ -15,8 +15,8 @@ from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.printed import printed
 from assay.evalcore.replay.labels_to import falls_short, labels_to
 

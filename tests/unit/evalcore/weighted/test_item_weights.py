@@ -12,7 +12,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import METHODS, method
+from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.weighted.sample import weighted_by

@@ -17,8 +17,8 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.rounds import close_round, observe, plan
 from assay.evalcore.evaluation.state import before_any_label
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.pool import LabelledPool, simulated_annotators
 from assay.evalcore.replay.run import simulate, summarise

@@ -11,7 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method, methods_that
+from assay.evalcore.methods.registry import method, methods_that
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition

@@ -11,7 +11,7 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.two_classes.registry import auto
+from assay.evalcore.methods.registry import auto
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger, put_record

@@ -9,7 +9,7 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.errors import BadArgument, BadInput, UnknownName
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.run import simulate, summarise
 from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
 from assay.tasks.replay.records import ReplayRequest

@@ -18,8 +18,7 @@ from assay.evalcore.evaluation.estimate import Comparison, Ends, NotExcluded, Pr
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.any_outcome.registry import METHODS as OUTCOME_METHODS
-from assay.evalcore.methods.two_classes.registry import METHODS, method
+from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method
 from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.report import (
     BadReport,

@@ -7,7 +7,7 @@ from doubles.small_pool import spec_json
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.two_classes import served
-from assay.evalcore.methods.two_classes.registry import auto, methods_that
+from assay.evalcore.methods.registry import auto, methods_that
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 

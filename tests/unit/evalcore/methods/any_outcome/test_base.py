@@ -8,7 +8,7 @@ from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import grouped
-from assay.evalcore.methods.any_outcome.registry import METHODS, measures_by_method, outcome_method
+from assay.evalcore.methods.registry import OUTCOME_METHODS, measures_by_method, outcome_method
 from assay.evalcore.outcomes.base import Mixture, Regression
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -21,17 +21,17 @@ P = RNG.dirichlet(np.full(4, 0.4), N)
 CLUSTER = np.repeat(np.arange(N // 5.0), 5)[:, None]
 ITEMS = Items(prediction=P.argmax(axis=1).astype(float)[:, None], probability=P, cluster=CLUSTER)
 KIND = Classes(tuple("abcd"))
-OF_ITEMS = [name for name, one in METHODS.items() if not one.capabilities.needs_clusters]
+OF_ITEMS = [name for name, one in OUTCOME_METHODS.items() if not one.capabilities.needs_clusters]
 
 
 def _stack(*names, **settings):
     return Stack(kind=KIND, measures=tuple(outcome_measure(name, KIND, N) for name in names), **settings)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", OUTCOME_METHODS)
 def test_cells_hold_every_item_once_and_their_sums_are_the_pools(name):
     stack = _stack("macro_f1", "accuracy")
-    cut = METHODS[name].cut(stack, ITEMS)
+    cut = OUTCOME_METHODS[name].cut(stack, ITEMS)
     np.testing.assert_array_equal(np.bincount(cut.cell, minlength=cut.cells.n_cells), cut.cells.size)
     assert cut.cells.size.min() > 0
     guess = np.einsum("b,cbd->d", cut.cells.first, cut.cells.guess)
@@ -42,7 +42,7 @@ def test_cells_hold_every_item_once_and_their_sums_are_the_pools(name):
 @pytest.mark.parametrize("name", OF_ITEMS)
 def test_a_draw_has_exactly_the_size_and_keeps_the_inclusion_probabilities(name):
     stack = _stack("macro_f1")
-    method = METHODS[name]
+    method = OUTCOME_METHODS[name]
     cut = method.cut(stack, ITEMS)
     repeats = 2000
     design = method.propose(method.start(cut.cells, stack, repeats), np.full(repeats, 40))
@@ -56,14 +56,14 @@ def test_a_draw_has_exactly_the_size_and_keeps_the_inclusion_probabilities(name)
 
 
 def test_the_order_of_measures_does_not_matter():
-    one, other = (METHODS["recalibrated"].cut(_stack(*names), ITEMS)
+    one, other = (OUTCOME_METHODS["recalibrated"].cut(_stack(*names), ITEMS)
                   for names in (("macro_f1", "accuracy"), ("accuracy", "macro_f1")))
     np.testing.assert_array_equal(one.cell, other.cell)
 
 
 def test_only_measures_that_drive_shape_the_sample():
-    alone = METHODS["recalibrated"].cut(_stack("accuracy"), ITEMS)
-    driving = METHODS["recalibrated"].cut(_stack("accuracy", "macro_f1", drive=(True, False)), ITEMS)
+    alone = OUTCOME_METHODS["recalibrated"].cut(_stack("accuracy"), ITEMS)
+    driving = OUTCOME_METHODS["recalibrated"].cut(_stack("accuracy", "macro_f1", drive=(True, False)), ITEMS)
     np.testing.assert_array_equal(alone.cell, driving.cell)
 
 
@@ -72,7 +72,7 @@ def test_items_on_which_systems_agree_are_not_asked_about_a_difference():
     items = Items(prediction=np.stack([ITEMS.prediction[:, 0], other], axis=1), probability=P)
     first, second = (outcome_measure("accuracy", KIND, N, system=s) for s in (0, 1))
     stack = Stack(kind=KIND, measures=(difference(second, first),))
-    cut = METHODS["recalibrated"].cut(stack, items)
+    cut = OUTCOME_METHODS["recalibrated"].cut(stack, items)
     differ = items.prediction[:, 0] != items.prediction[:, 1]
     np.testing.assert_array_equal(cut.cells.relevant[cut.cell], differ)
 
@@ -127,7 +127,7 @@ def test_a_question_must_make_sense():
     with pytest.raises(BadInput):
         _stack("accuracy", drive=(False,))
     with pytest.raises(BadInput, match="no items"):
-        METHODS["passive"].cut(_stack("accuracy"), ITEMS.at(slice(0, 0)))
+        OUTCOME_METHODS["passive"].cut(_stack("accuracy"), ITEMS.at(slice(0, 0)))
 
 
 @pytest.mark.parametrize("name", OF_ITEMS)
@@ -144,6 +144,6 @@ def test_the_order_of_the_names_of_classes_changes_nothing(name):
         items = Items(prediction=prediction.astype(float)[:, None], probability=p)
         stack = Stack(kind=kind, measures=(outcome_measure("macro_f1", kind, N),))
         pool = OutcomePool(kind=kind, items=items, codes=codes)
-        found.append(simulate(METHODS[name], pool, stack, [60], repeats=2)[0])
+        found.append(simulate(OUTCOME_METHODS[name], pool, stack, [60], repeats=2)[0])
     for what in ("value", "lower", "upper"):
         np.testing.assert_allclose(getattr(found[1], what), getattr(found[0], what), rtol=1e-8)

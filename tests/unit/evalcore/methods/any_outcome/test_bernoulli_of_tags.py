@@ -11,7 +11,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.bernoulli_sample import Deviations, PublishedBernoulli
 from assay.evalcore.methods.any_outcome.interval import slopes_of_known
-from assay.evalcore.methods.any_outcome.registry import outcome_method, outcome_method_for
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
@@ -155,7 +155,7 @@ def test_settings_that_would_change_nothing_are_refused(name, why):
 
 def test_it_is_for_tags():
     with pytest.raises(BadInput, match="is for tags, not for number; methods that are"):
-        outcome_method_for(PRINTED, Numbers())
+        outcome_method(PRINTED, Numbers())
 
 
 def test_equation_109_is_of_measures_by_tag():

@@ -4,7 +4,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import METHODS
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
@@ -26,7 +26,7 @@ def one(seed, clustered, *, m=M, size=SIZE, labels=LABELS, method="passive"):
     items = Items(prediction=said.astype(float)[:, None], cluster=cluster)
     stack = Stack(kind=KIND, measures=(outcome_measure("accuracy", KIND, m * size),))
     pool = OutcomePool(kind=KIND, items=items, codes=np.where(right, said, 1 - said).astype(float))
-    (trace,) = simulate(METHODS[method], pool, stack, [labels], repeats=1, batch_size=50, seed=seed)
+    (trace,) = simulate(OUTCOME_METHODS[method], pool, stack, [labels], repeats=1, batch_size=50, seed=seed)
     return [float(end[0, 0]) for end in (trace.value, trace.lower, trace.upper)]
 
 

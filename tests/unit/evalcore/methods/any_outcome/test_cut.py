@@ -9,7 +9,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import cut, measured_pool
 from assay.evalcore.methods.any_outcome import cut as edges
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.families import outcome_family_pool as pool
 
 

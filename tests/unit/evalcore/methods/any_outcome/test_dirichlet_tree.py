@@ -17,9 +17,9 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.dirichlet_importance import leaves_of, weighed
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, told_apart
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
-from assay.evalcore.methods.any_outcome.registry import METHODS, outcome_method, outcome_method_for
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
-from assay.evalcore.methods.two_classes.registry import method as two_class_method
+from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
+from assay.evalcore.methods.registry import method as two_class_method
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -68,7 +68,7 @@ def _after(method, pool, stack, rounds, size, repeats=1, seed=1):
 
 def test_the_posterior_of_k_classes_is_equation_14():
     rng = np.random.default_rng(1)
-    cells = METHODS[TREES[0]].cut(_stack(pool := _pool(3, 200), "accuracy"), pool.items).cells
+    cells = OUTCOME_METHODS[TREES[0]].cut(_stack(pool := _pool(3, 200), "accuracy"), pool.items).cells
     leaves = leaves_of(cells, 256)[0]
     tree, counts = hung(leaves), rng.random((1, cells.n_cells, 3))
     assert (leaves.slot == cells.slot).all()
@@ -98,7 +98,7 @@ def test_the_posterior_of_k_classes_is_equation_14():
 @pytest.mark.parametrize("name", TREES)
 def test_an_item_is_drawn_by_proposition_2(name, names):
     pool = _pool(3, 40)
-    stack, method = _stack(pool, *names), METHODS[name]
+    stack, method = _stack(pool, *names), OUTCOME_METHODS[name]
     made, state = _after(method, pool, stack, 2, 6)
     cells, n, k = made.cells, 40, 3
     chances = state.chances[0]
@@ -136,7 +136,7 @@ def test_an_item_is_drawn_by_proposition_2(name, names):
 def test_weighted_means_are_unbiased_however_the_proposal_moves(name):
     # 3 rounds of 5 out of 40; 1,000 repeats: of 6 means one is 4 standard errors off in 1 of 2,600 trials
     pool = _pool(2, 40)
-    stack, method = _stack(pool, "f1"), METHODS[name]
+    stack, method = _stack(pool, "f1"), OUTCOME_METHODS[name]
     _, state = _after(method, pool, stack, 3, 5, repeats=1000)
     stands = weighed(state).stands
     whole = np.concatenate([state.table.loss, state.table.known], axis=1)
@@ -157,7 +157,9 @@ def test_with_two_classes_it_agrees_with_the_method_of_two_classes():
     two = simulate(
         two_class_method(TREES[0]), twin, [two_class_measure("accuracy")], (40,), repeats=100, batch_size=20
     )[0].value[:, 0]
-    (found,) = simulate(METHODS[TREES[0]], pool, _stack(pool, "accuracy"), (40,), repeats=100, batch_size=20)
+    (found,) = simulate(
+        outcome_method(TREES[0]), pool, _stack(pool, "accuracy"), (40,), repeats=100, batch_size=20
+    )
     many = found.value[:, 0]
     truth = (pool.items.prediction[:, 0] == pool.codes).mean()
     apart = np.sqrt((two.var() + many.var()) / 100)
@@ -171,13 +173,13 @@ def test_intervals_cover_where_probabilities_mislead():
     pool = family("all-wrong")
     stack = _stack(pool, "macro_f1")
     truth = pool.truth(stack)[0]
-    (trace,) = simulate(METHODS[TREES[0]], pool, stack, (100,), repeats=50, batch_size=50)
+    (trace,) = simulate(outcome_method(TREES[0]), pool, stack, (100,), repeats=50, batch_size=50)
     assert ((trace.lower <= truth) & (truth <= trace.upper)).mean() >= 0.84
 
 
 def test_answered_items_stand_for_those_without_an_answer():
     pool = _pool(3, 300)
-    stack, method = _stack(pool, "accuracy"), METHODS[TREES[0]]
+    stack, method = _stack(pool, "accuracy"), OUTCOME_METHODS[TREES[0]]
     made = method.cut(stack, pool.items)
     question = Question(
         method=method, measures=stack, cells=made.cells, confidence=0.95, seed=1, evaluation="e"
@@ -197,16 +199,16 @@ def test_answered_items_stand_for_those_without_an_answer():
 
 def test_leaves_survive_being_stored_and_outcomes_must_be_classes():
     pool = _pool(3, 100)
-    cells = METHODS[TREES[0]].cut(_stack(pool, "macro_f1"), pool.items).cells
+    cells = OUTCOME_METHODS[TREES[0]].cut(_stack(pool, "macro_f1"), pool.items).cells
     back = OutcomeCells.from_arrays(cells.to_arrays())
     np.testing.assert_array_equal(back.chance, cells.chance)
     np.testing.assert_array_equal(back.by_class, cells.by_class)
     tags = Tags(("x", "y"))
     with pytest.raises(BadInput, match="not for tags; methods that are: recalibrated"):
-        outcome_method_for(TREES[0], tags)
+        outcome_method(TREES[0], tags)
     stack = Stack(kind=tags, measures=(outcome_measure("micro_f1", tags, 3),))
     with pytest.raises(BadInput, match="model of classes"):
-        METHODS[TREES[0]].cut(stack, Items(prediction=np.ones((3, 1))))
+        OUTCOME_METHODS[TREES[0]].cut(stack, Items(prediction=np.ones((3, 1))))
 
 
 def test_predictions_of_many_classes_share_leaves():
@@ -214,7 +216,7 @@ def test_predictions_of_many_classes_share_leaves():
     kind = Classes(tuple(map(str, range(300))))
     items = Items(prediction=rng.integers(0, 300, 2000).astype(float)[:, None])
     pool = OutcomePool(kind=kind, items=items, codes=rng.integers(0, 300, 2000).astype(float))
-    stack, method = _stack(pool, "accuracy"), METHODS[TREES[0]]
+    stack, method = _stack(pool, "accuracy"), OUTCOME_METHODS[TREES[0]]
     made, state = _after(method, pool, stack, 2, 20)
     assert len(np.unique(made.cells.slot)) == made.cells.n_cells <= 256
     assert (np.diff(np.sort(made.cell)) <= 1).all()
@@ -295,7 +297,7 @@ def test_a_class_dealt_out_to_two_changes_nothing_for_the_other():
     pool = _rare()
     many = _dealt_out(pool)
     twos, threes = (
-        simulate(METHODS[TREES[0]], one, _f1_of_b(one), (60, 120), repeats=8, batch_size=20)[0]
+        simulate(outcome_method(TREES[0]), one, _f1_of_b(one), (60, 120), repeats=8, batch_size=20)[0]
         for one in (pool, many)
     )
     np.testing.assert_allclose(threes.value, twos.value, rtol=1e-8)
@@ -308,7 +310,7 @@ def test_three_classes_are_estimated_as_well_as_two():
     many, p = _dealt_out(pool), pool.items.probability[:, 1]
     stack = _f1_of_b(many)
     truth = many.truth(stack)[0]
-    found = simulate(METHODS[TREES[0]], many, stack, (150,), repeats=100, batch_size=25)[0].value[:, 0]
+    found = simulate(outcome_method(TREES[0]), many, stack, (150,), repeats=100, batch_size=25)[0].value[:, 0]
     twin = LabelledPool(
         score=p, probability=p, prediction=pool.items.prediction[:, 0].astype(int),
         label=pool.codes.astype(int),
@@ -325,7 +327,7 @@ def test_the_order_of_the_names_changes_nothing(name, measure):
     pool = family("over-confident")
     again = _renamed(pool, [3, 0, 5, 1, 4, 2])
     first, second = (
-        simulate(METHODS[name], one, _stack(one, measure), (60,), repeats=4, batch_size=30)[0]
+        simulate(OUTCOME_METHODS[name], one, _stack(one, measure), (60,), repeats=4, batch_size=30)[0]
         for one in (pool, again)
     )
     np.testing.assert_allclose(second.value, first.value, rtol=1e-8)

@@ -9,8 +9,8 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
 from assay.evalcore.methods.any_outcome.state import Axis
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated as TwoClasses
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items

@@ -8,8 +8,8 @@ import pytest
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import joint_confidence
-from assay.evalcore.methods.any_outcome.registry import METHODS
 from assay.evalcore.methods.any_outcome.state import RoundOutcomes, loss_table
+from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 
@@ -38,7 +38,7 @@ def test_the_band_of_a_curve_holds_all_its_points_together():
                   probability=np.stack([1 - p, p], axis=1))
     curve = outcome_measure("pr_curve", kind, n, options={"at": (-0.5, 0.0, 0.5, 1.0)})
     stack = Stack(kind=kind, measures=(curve,))
-    method = METHODS["guesses"]
+    method = OUTCOME_METHODS["guesses"]
     cut = method.cut(stack, items)
     state = replace(method.start(cut.cells, stack, repeats), table=loss_table(stack, items, y))
     _, draws = method.next_round(state, np.full(repeats, 200), np.random.default_rng(1))

@@ -14,9 +14,9 @@ from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.label_models import isotonic_curve
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.acis import Acis, Iterations
 from assay.evalcore.methods.two_classes.calibration import Strata, blended, prior_rates
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import iteration_of

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from doubles.world import World
 
-from assay.evalcore.methods.two_classes import certified, registry
+from assay.evalcore.methods import registry
+from assay.evalcore.methods.registry import auto, method
+from assay.evalcore.methods.two_classes import certified
 from assay.evalcore.methods.two_classes.choice import (
     BINARY,
     DEFAULT,
@@ -16,7 +18,6 @@ from assay.evalcore.methods.two_classes.choice import (
     Certified,
     choose,
 )
-from assay.evalcore.methods.two_classes.registry import auto, method
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import layout

@@ -16,8 +16,8 @@ from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.registry import METHODS, capabilities_table, method, methods_that
 from assay.evalcore.methods.two_classes.passive import Passive
-from assay.evalcore.methods.two_classes.registry import METHODS, capabilities_table, method, methods_that
 from assay.evalcore.pool.partition import build_partition
 
 GUIDE = Path(__file__).parents[5] / "docs" / "how-to" / "using-methods.md"

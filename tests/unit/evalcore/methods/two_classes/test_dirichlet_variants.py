@@ -12,8 +12,8 @@ from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
 from assay.evalcore.label_models import dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import ScoresInMemory

@@ -6,8 +6,8 @@ from scipy.stats import norm
 from sklearn.isotonic import IsotonicRegression
 
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding, Isotonic, Platt
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells

@@ -7,9 +7,9 @@ from scipy.stats import t as student
 
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.base import no_labels_yet
 from assay.evalcore.methods.two_classes.fixed_proposal import ImportanceState
-from assay.evalcore.methods.two_classes.registry import method
 from assay.evalcore.methods.two_classes.sawade import generalised_weight
 from assay.evalcore.pool.partition import build_partition
 

@@ -7,7 +7,7 @@ import pytest
 from doubles.pools import synthetic_pool
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 
 

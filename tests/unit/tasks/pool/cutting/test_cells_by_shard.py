@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.methods.two_classes.registry import method
+from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.evalcore.pool.strata import ScoresInMemory, score_quantiles
 from assay.tasks.ledger import layout

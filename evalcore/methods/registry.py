@@ -1,0 +1,207 @@
+"""The methods by name.  A new method is one file and one line here.
+
+A name may carry settings, which are a method's fields: `dirichlet-tree:depth=6:partition=equal-size`.  Of two
+classes `auto` is the best method that is certified (`evalcore.methods.two_classes.choice`), of other outcomes
+the first.  It means one method at a time: what it meant when an evaluation began is in its ledger, and stays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from difflib import get_close_matches
+from typing import TypeVar
+
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.measures.registry import measure_names
+from assay.evalcore.methods.any_outcome.active import ActiveInference, Lure
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+from assay.evalcore.methods.any_outcome.baselines import (
+    NeymanSample,
+    PassiveSample,
+    StaticSample,
+    StratifiedSample,
+)
+from assay.evalcore.methods.any_outcome.bernoulli_sample import BernoulliSample
+from assay.evalcore.methods.any_outcome.dirichlet_tree import ClassTree, ClassTreeStochastic
+from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
+from assay.evalcore.methods.any_outcome.whole_clusters import WholeClusters
+from assay.evalcore.methods.method import Capabilities, Method
+from assay.evalcore.methods.settings import settings_of
+from assay.evalcore.methods.two_classes.acis import Acis
+from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
+from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.methods.two_classes.bernoulli import Bernoulli, BernoulliOnline
+from assay.evalcore.methods.two_classes.certified import TABLE
+from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
+from assay.evalcore.methods.two_classes.dirichlet import (
+    DirichletFlat,
+    DirichletTreeMethod,
+    DirichletTreeStochastic,
+)
+from assay.evalcore.methods.two_classes.fixed_proposal import OptimalIS, PassiveWithReplacement, StaticIS
+from assay.evalcore.methods.two_classes.oasis import Oasis
+from assay.evalcore.methods.two_classes.passive import Passive
+from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding, Isotonic, Platt, TopK
+from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
+from assay.evalcore.methods.two_classes.recycled import Recycled
+from assay.evalcore.methods.two_classes.sawade import Sawade
+from assay.evalcore.methods.two_classes.stratified import Stratified, StratifiedNeyman, StratifiedOnline
+from assay.evalcore.outcomes.base import OutcomeKind
+
+METHODS: Mapping[str, CountingMethod] = {   # of a positive and a negative class
+    one.name: one for one in (
+        Passive(), DirichletTreeMethod(), PassiveWithReplacement(), Stratified(), StratifiedNeyman(),
+        StratifiedOnline(), StaticIS(), Sawade(), OptimalIS(), Bernoulli(), BernoulliOnline(), Oasis(),
+        DirichletFlat(), DirichletTreeStochastic(), Acis(), AcisPooled(), TopK(), GaussianMixture(),
+        Herding(), Isotonic(), Platt(), Recycled(), Recalibrated(),
+    )
+}
+OUTCOME_METHODS: Mapping[str, OutcomeMethod] = {   # of any outcome
+    one.name: one for one in (
+        RecalibratedSample(), Guesses(), PassiveSample(), StratifiedSample(), NeymanSample(),
+        BernoulliSample(), StaticSample(), ActiveInference(), Lure(), ClassTree(), ClassTreeStochastic(),
+        WholeClusters(),
+    )
+}
+AUTO = "auto"
+_M = TypeVar("_M", bound=Method)
+
+
+def method_names() -> list[str]:
+    """The names `method` knows, `auto` first."""
+    return [AUTO, *METHODS]
+
+
+def method(name: str) -> CountingMethod:
+    """The method of two classes of this name.
+
+    Raises UnknownName with the nearest known name, and for settings that do not exist; BadInput for values of
+    the wrong kind.
+    """
+    written = auto(name).method if is_auto(name) else name
+    return _find(METHODS, written, written.partition(":")[0])
+
+
+def outcome_method(name: str, kind: OutcomeKind | None = None) -> OutcomeMethod:
+    """The method of any outcome of this name.
+
+    Raises as `method`, and BadInput where it cannot do outcomes of this kind.
+    """
+    base = name.partition(":")[0]
+    first = next(iter(OUTCOME_METHODS))
+    chosen = _find(OUTCOME_METHODS, name, first if base == AUTO else base, " for this kind of outcome")
+    if kind is not None and kind.name not in chosen.kinds:
+        able = ", ".join(other for other, one in OUTCOME_METHODS.items() if kind.name in one.kinds)
+        raise BadInput(
+            f"method {name!r} is for {' and '.join(chosen.kinds)}, not for {kind.name}; "
+            f"methods that are: {able}"
+        )
+    return chosen
+
+
+def method_for(name: str, kind: OutcomeKind | None) -> Method:
+    """The method of this name for outcomes of a kind; None: for a positive and a negative class.
+
+    One that is of two classes alone takes one class of several against the rest.  Raises as `outcome_method`.
+    """
+    return method(name) if kind is None or of_two_classes_alone(name) else outcome_method(name, kind)
+
+
+def of_two_classes_alone(name: str) -> bool:
+    """Whether a method, settings or not, is one of two classes: it has no form for any outcome, or that form
+    lacks the settings."""
+    base = name.partition(":")[0]
+    if base not in METHODS or base not in OUTCOME_METHODS:
+        return base in METHODS
+    return not _takes(OUTCOME_METHODS[base], name) and _takes(METHODS[base], name)
+
+
+def _takes(chosen: Method, written: str) -> bool:
+    """Whether these settings are a method's own, right or wrong."""
+    try:
+        settings_of(chosen, written)
+    except UnknownName:
+        return False
+    except BadInput:
+        return True
+    return True
+
+
+def _find(among: Mapping[str, _M], written: str, base: str, of: str = "") -> _M:
+    if base not in among:
+        known = [AUTO, *among]
+        near = get_close_matches(base, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(known)}"
+        raise UnknownName(f"unknown method {written!r}{of}; {hint}")
+    if ":" not in written:
+        return among[base]
+    found: _M = among[base].with_settings(written)
+    return found
+
+
+def auto_in_monitors(name: str = AUTO) -> str:
+    """What `auto`, which may carry settings, means in a monitor.
+
+    Settings that the monitors' method does not have are the default's, as in `auto`.
+    """
+    settings = name.removeprefix(AUTO)
+    try:
+        method(MONITORS + settings)
+    except UnknownName:
+        return DEFAULT + settings
+    return MONITORS + settings
+
+
+def with_single_draws(name: str, kind: OutcomeKind | None = None) -> str:
+    """The name of this method with its items drawn one at a time, where a setting says so.
+
+    Raises as `method_for`, and BadInput for a method whose single draws have no known probability.
+    """
+    chosen = method_for(name, kind)
+    if chosen.asks_anew:
+        raise BadInput(f"{name!r} asks about an item once a round, so its draws are not made one after the "
+                       "other; leave out requery")
+    if not chosen.capabilities.single_draws:
+        able = ", ".join(methods_that("single_draws", METHODS if kind is None else OUTCOME_METHODS))
+        raise BadInput(f"{name!r} does not draw its items one after the other; methods that do: {able}")
+    return chosen.drawn_singly(name)
+
+
+def is_auto(name: str) -> bool:
+    """Whether a spec's method leaves the choice to the table, settings or not."""
+    return name.partition(":")[0] == AUTO
+
+
+def auto(name: str = AUTO) -> Choice:
+    """What `auto`, which may carry settings, means today, and why.
+
+    Settings that the certified method does not have were written for the default, which then keeps them.
+    """
+    chosen, settings = choose(TABLE), name.removeprefix(AUTO)
+    if settings and chosen.method != DEFAULT:
+        try:
+            METHODS[chosen.method].with_settings(chosen.method + settings)
+        except UnknownName:
+            return Choice(method=DEFAULT + settings, reason=f"the settings {settings[1:]!r} are {DEFAULT}'s")
+    return Choice(method=chosen.method + settings, reason=chosen.reason)
+
+
+def capabilities_table() -> dict[str, dict[str, bool | int | str]]:
+    """Every method of two classes by name, with what it can do: the fields of `Capabilities`."""
+    return {name: asdict(m.capabilities) for name, m in METHODS.items()}
+
+
+def methods_that(capability: str, among: Mapping[str, Method] = METHODS) -> list[str]:
+    """The names of the methods with this capability, a field of `Capabilities`, in the registry's order.
+
+    Raises UnknownName for a capability there is none of.
+    """
+    if capability not in {f.name for f in fields(Capabilities)}:
+        raise UnknownName(f"unknown capability {capability!r}")
+    return [name for name, one in among.items() if getattr(one.capabilities, capability)]
+
+
+def measures_by_method() -> dict[str, dict[str, list[str]]]:
+    """Every method of any outcome by name: the measures it can do, by kind of outcome."""
+    return {
+        name: {kind: measure_names(kind) for kind in one.kinds} for name, one in OUTCOME_METHODS.items()
+    }
