@@ -73,6 +73,11 @@ class DirichletTree:
         at_cells = np.moveaxis(joint[:, :, self.slot], 1, 2)
         return np.asarray(at_cells / at_cells.sum(axis=2, keepdims=True))
 
+    def after(self, evidence: Floats) -> "DirichletTree":
+        """With pseudo-labels (C, K) by cell and class on top of the prior
+        (`evalcore.monitoring.earlier_windows`)."""
+        return replace(self, prior=self.prior + self.by_leaf(evidence[None])[0])
+
     def by_leaf(self, by_cell: Floats | Ints) -> Floats:
         """(R, K, L) from what is counted by cell, (R, C, K)."""
         counts = np.zeros((len(by_cell), by_cell.shape[2], len(self.slot_size)))
@@ -91,37 +96,21 @@ class Leaves:
     n_slots: int
 
 
-def dirichlet_tree(
-    cells: Cells,
-    *,
-    branching: int = 2,
-    strength: float = 1.0,
-    evidence: Floats | None = None,
-    flat: bool = False,
-    modes: bool = False,
-) -> DirichletTree:
-    """The tree of the strata of a pool of two classes.
-
-    strength: how many items a stratum's supplied probabilities are worth; evidence (C, 2): pseudo-labels by
-    cell and label that count on top of them (`evalcore.monitoring.earlier_windows`); flat, modes: see `hung`.
-    Raises BadInput as `hung`.
-    """
-    leaves = Leaves(
+def strata_as_leaves(cells: Cells) -> Leaves:
+    """The strata of a pool of two classes."""
+    return Leaves(
         slot=cells.stratum, size=cells.size, n_slots=cells.n_slots,
         chance=np.stack([1 - cells.mean_probability, cells.mean_probability], axis=1),
     )
-    tree = hung(leaves, branching=branching, strength=strength, flat=flat)
-    if evidence is not None:
-        for y in (0, 1):
-            tree.prior[y] += np.bincount(tree.slot, weights=evidence[:, y], minlength=len(tree.slot_size))
-    return replace(tree, modes=modes)
 
 
-def hung(leaves: Leaves, *, branching: int = 2, strength: float = 1.0, flat: bool = False) -> DirichletTree:
+def dirichlet_tree(
+    leaves: Leaves, *, branching: int = 2, strength: float = 1.0, flat: bool = False, modes: bool = False
+) -> DirichletTree:
     """These leaves on a complete tree (`flat`: all of them directly below the root).
 
-    strength: how many items the supplied probabilities of a leaf are worth.  Raises BadInput for a branching
-    factor below 2 or a strength that is not positive.
+    strength: how many items the supplied probabilities of a leaf are worth; modes: see `DirichletTree`.
+    Raises BadInput for a branching factor below 2 or a strength that is not positive.
 
     depth(v)² of the prior is multiplied by 2/(K log₂² K), which is 1 for two classes.  Of K classes each has
     its likely items in about a K-th of the leaves, below a node at depth log₂ K: there the supplied
@@ -158,6 +147,7 @@ def hung(leaves: Leaves, *, branching: int = 2, strength: float = 1.0, flat: boo
         smoothing=0.0 if flat else 2 / (classes * np.log2(classes) ** 2),
         tolerance=TOLERANCE if classes == 2 else COARSE,
         max_steps=MOST_STEPS if classes == 2 else int(np.clip(WORK // (classes * n_leaves), 4, STEPS)),
+        modes=modes,
     )
 
 

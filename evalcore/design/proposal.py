@@ -128,13 +128,19 @@ def variance_minimising(
     threshold = epsilon[:, None, None] * touched_cells(measures, cells)
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     if deterministic:
-        known = np.maximum(phi, threshold)
-        unknown = (p * known).sum(axis=-1)
+        unknown, known = expected_reach(p, phi, threshold)
     else:
-        squared = np.maximum(phi**2, threshold)
-        known, unknown = np.sqrt(squared), np.sqrt((p * squared).sum(axis=-1))
+        unknown, known = map(np.sqrt, expected_reach(p, phi**2, threshold))
     wanted = RelativeProposal(unknown=unknown, known=known, positive_rate=positive_rate, gradient=slope)
     return replacement_design(so_far, wanted, size, mixing=mixing, reuse=reuse)
+
+
+def expected_reach(p: Floats, pull: Floats, threshold: Floats) -> tuple[Floats, Floats]:
+    """What Proposition 2 takes of an item of each cell: Σ_y p(y|x) max(pull, threshold), (R, C), and the
+    maximum for each of its K labels, (R, C, K).  All of them (R, C, K); pull: φ, or φ² of which roots are
+    drawn."""
+    each = np.maximum(pull, threshold)
+    return np.asarray((p * each).sum(axis=-1)), each
 
 
 def replacement_design(

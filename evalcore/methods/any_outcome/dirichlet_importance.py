@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.label_models import DirichletTree, Leaves
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import lumped
 from assay.evalcore.methods.any_outcome.interval import slopes_of_known
@@ -192,14 +193,14 @@ def tree_proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool
     slopes = driving_slopes(state, expected_tree_risk(state, chances))
     squared, least = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
     if deterministic:
-        opened = (chances * np.maximum(np.sqrt(squared), least)).sum(axis=2)
+        opened, _ = expected_reach(chances, np.sqrt(squared), least)
         own = np.sqrt((np.einsum("rnd,rqd->rnq", state.losses, slopes) ** 2).sum(axis=2))
         if state.table is not None:
             code = state.table.code[state.item].astype(np.int64)
             own = np.maximum(own, epsilon[:, None] * state.touched[state.cell, code])
         labelled = own
     else:   # a label tells of its leaf, and another one may come
-        opened = np.sqrt((chances * np.maximum(squared, least)).sum(axis=2))
+        opened = np.sqrt(expected_reach(chances, squared, least)[0])
         labelled = np.take_along_axis(opened, state.cell, axis=1)
     return Proposal(open=opened * state.cells.relevant, labelled=labelled)
 

@@ -22,7 +22,7 @@ import numpy as np
 from assay.evalcore.design.inclusion import waterfill
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import fit_tree, hung, tree_posterior
+from assay.evalcore.label_models import dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.dirichlet_importance import (
@@ -113,8 +113,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         one = self._unlabelled(stack, cells, 1)
         plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats)
         if evidence is not None:
-            more = one.tree.by_leaf(lumped(evidence, one.lump)[None])[0]
-            tree = replace(one.tree, prior=one.tree.prior + more)
+            tree = one.tree.after(lumped(evidence, one.lump))
             one, plain = replace(one, tree=tree), replace(plain, tree=tree)
         joint = np.repeat(self.learned(one), repeats, axis=0)
         return replace(plain, joint=joint, touched=touched_by(one))
@@ -123,7 +122,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         k = stack.kind.width
         plain = first_sample(stack, cells, repeats, k)
         hanging, part = leaves_of(cells, self.n_leaves())
-        tree = hung(hanging, branching=self.branching)
+        tree = dirichlet_tree(hanging, branching=self.branching)
         return ClassTreeState(
             **{f.name: getattr(plain, f.name) for f in fields(plain)},
             tree=tree,

@@ -37,15 +37,16 @@ from assay.evalcore.methods.any_outcome.state import (
     first_sample,
 )
 from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.two_classes.recalibrated import evidence_of, next_batch, refitted
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.combine import weighted_quantiles
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
-from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
+from assay.evalcore.recalibration.planning import pivotal
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 from assay.evalcore.recalibration.quantities import Quantity
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
-from assay.evalcore.recalibration.sequential import Evidence, RoundSums
+from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
@@ -68,13 +69,6 @@ class ScoreState(SampleState):
     def outcome_of(self, codes: Floats) -> Ints:
         """1 of the class, 0 of another."""
         return np.asarray(codes == self.axis.part, np.int64)
-
-    def evidence(self) -> list[tuple[slice, Evidence]]:
-        """All that is known, a few repeats at a time."""
-        return Evidence(
-            model=self.model, fit=self.fit, n=self.by_cell.astype(np.float64),
-            k=self.labelled[..., 1].astype(np.float64), left=self.left.astype(np.float64), sums=self.sums,
-        ).parts()
 
     def quantities(self, part: slice) -> tuple[Quantity, ...]:
         """The measures, with the losses of the items that are labelled, in some of the repeats."""
@@ -139,13 +133,7 @@ class ScoreModel(Sampled):
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Search and Neyman, planned in virtual steps."""
         mine, left = cast(ScoreState, state), state.left
-        rng = stream(0, "recalibrated", mine.rounds, "planning")   # a quadrature: the same for any evaluation
-        quadrature = Quadrature(model=mine.model, draws=PLANNING_DRAWS, rng=rng)
-        wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
-        plan = BatchPlan.join([
-            plan_batch(e, mine.quantities(part), wanted[part], quadrature, self.spread)
-            for part, e in mine.evidence()
-        ])
+        plan = next_batch(mine, mine.quantities, size, PLANNING_DRAWS, self.spread)
         return Design(
             left=left, unlabelled=plan.inclusion, census=np.zeros(len(left), np.bool_), model=plan.model
         )
@@ -168,12 +156,8 @@ class ScoreModel(Sampled):
             RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
             np.zeros_like(before.excluded),
         )
-        fits = [
-            fit(before.model, after.by_cell[part].astype(np.float64),
-                after.labelled[part, :, 1].astype(np.float64), before.fit.coefficients[part])
-            for part, _ in before.evidence()
-        ]
-        after = replace(after, sums=sums, rounds=before.rounds + 1, fit=Fit.join(fits))
+        after = replace(after, sums=sums, rounds=before.rounds + 1)
+        after = replace(after, fit=refitted(after))
         return after.without(heard, excluded)
 
     def share(self, state: SampleState) -> Floats:
@@ -210,7 +194,7 @@ class ScoreModel(Sampled):
         mine, exact = cast(ScoreState, state), np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), mine.evidence()
+        rng, parts = rng or stream(0, "recalibrated", mine.rounds, "report"), evidence_of(mine)
         outlooks = [
             report_quantities(e, mine.quantities(part), REPORT_DRAWS, rng, self.guard) for part, e in parts
         ]
@@ -299,7 +283,7 @@ def _rates(state: ScoreState) -> Floats:
     rng = stream(0, "recalibrated", state.rounds, "rates")
     given = noise(state.model, RATE_DRAWS, rng)
     return np.concatenate([
-        posterior(e.model, e.fit, e.n, e.k, e.left, given).mean for _, e in state.evidence()
+        posterior(e.model, e.fit, e.n, e.k, e.left, given).mean for _, e in evidence_of(state)
     ])
 
 
@@ -307,7 +291,7 @@ def _settled(state: ScoreState) -> tuple[Floats, Bools]:
     """(R, Q) the numbers if all items without a label are of another class, and whether no label is left that
     can change them: then they are exact."""
     values, settled = [], []
-    for part, e in state.evidence():
+    for part, e in evidence_of(state):
         asked = state.quantities(part)
         values.append(np.concatenate([
             one.values(one.groups.sums(e.k), one.groups.sums(e.n + e.left)) for one in asked

@@ -38,6 +38,7 @@ from assay.evalcore.label_models import (
     dirichlet_tree,
     fit_tree,
     settled_prior,
+    strata_as_leaves,
     tree_posterior,
 )
 from assay.evalcore.measures.two_classes import Measure, served
@@ -247,8 +248,9 @@ class DirichletTreeMethod(AdaptiveTree):
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
     ) -> TreeState:
         tree = dirichlet_tree(
-            cells, branching=self.branching, flat=self.flat, evidence=evidence, modes=self.branches == "modes"
+            strata_as_leaves(cells), branching=self.branching, flat=self.flat, modes=self.branches == "modes"
         )
+        tree = tree if evidence is None else tree.after(evidence)
         empty = no_labels_yet(cells, measures, repeats)
         return TreeState(
             **empty,
@@ -389,7 +391,7 @@ class DirichletTreeStochastic(AdaptiveTree):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
         """The prior: the supplied probabilities, worth one draw a stratum."""
-        tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
+        tree = dirichlet_tree(strata_as_leaves(cells), branching=self.branching, flat=self.flat)
         counts = np.zeros((repeats, 2, len(tree.slot_size)))
         return StochasticState(
             **no_labels_yet(cells, measures, repeats),

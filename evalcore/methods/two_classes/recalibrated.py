@@ -6,9 +6,9 @@ The chapters are in `evalcore.recalibration`: `shape` and `configurations` (what
 belief), `reporting` (what is said).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, Configuration, pool_shape
-from assay.evalcore.recalibration.quantities import OfConfusion, of_predictions
+from assay.evalcore.recalibration.quantities import OfConfusion, Quantity, of_predictions
 from assay.evalcore.recalibration.reporting import report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.reproducible import stream
@@ -65,26 +65,37 @@ class RecalibratedState(MethodState):
     rounds: int
 
     @property
-    def n(self) -> Floats:
-        """Labelled items (R, C)."""
-        return np.asarray(self.labelled.sum(axis=2), dtype=np.float64)
-
-    @property
-    def k(self) -> Floats:
-        """Labelled positives (R, C)."""
-        return self.labelled[..., 1].astype(np.float64)
-
-    @property
     def quantities(self) -> tuple[OfConfusion, ...]:
         """The measures, as functions of the positives by prediction."""
         return of_predictions(self.measures, self.model.shape.predicted)
 
-    def evidence(self) -> list[tuple[slice, Evidence]]:
-        """All that is known, a few repeats at a time."""
-        return Evidence(
-            model=self.model, fit=self.fit, n=self.n, k=self.k, left=self.left.astype(np.float64),
-            sums=self.sums,
-        ).parts()
+
+# Of any state with the score model: one with K = 2 labels by cell, and `model`, `fit`, `sums` and `rounds`.
+
+def evidence_of(state: Any) -> list[tuple[slice, Evidence]]:
+    """All that is known, a few repeats at a time."""
+    return Evidence(
+        model=state.model, fit=state.fit, n=state.by_cell.astype(np.float64),
+        k=state.labelled[..., 1].astype(np.float64), left=state.left.astype(np.float64), sums=state.sums,
+    ).parts()
+
+
+def refitted(state: Any) -> Fit:
+    """The label model fitted to the labels of a state, from where it last stood."""
+    return Fit.join([fit(e.model, e.n, e.k, e.fit.coefficients) for _, e in evidence_of(state)])
+
+
+def next_batch(
+    state: Any, quantities: Callable[[slice], Sequence[Quantity]], size: Ints, draws: int, spread: float
+) -> BatchPlan:
+    """Search and Neyman, planned in virtual steps; quantities: what is asked, in some of the repeats."""
+    wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
+    # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
+    rng = stream(0, "recalibrated", state.rounds, "planning")
+    quadrature = Quadrature(model=state.model, draws=draws, rng=rng)
+    return BatchPlan.join([
+        plan_batch(e, quantities(part), wanted[part], quadrature, spread) for part, e in evidence_of(state)
+    ])
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +160,8 @@ class Recalibrated(CountingMethod):
 
     def propose(self, state: RecalibratedState, size: Ints) -> CountedDesign:
         """Inclusion probabilities: search and Neyman, planned in virtual steps."""
-        left = state.left
-        wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
-        # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
-        rng = stream(0, "recalibrated", state.rounds, "planning")
-        quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
-        quantities = state.quantities
-        plan = BatchPlan.join([
-            plan_batch(e, quantities, wanted[part], quadrature, self.spread)
-            for part, e in state.evidence()
-        ])
+        left, quantities = state.left, state.quantities
+        plan = next_batch(state, lambda part: quantities, size, self.planning_draws, self.spread)
         return CountedDesign(
             replacement=False,
             size=np.broadcast_to(state.cells.size, left.shape),
@@ -195,8 +198,7 @@ class Recalibrated(CountingMethod):
 
     def refit(self, state: RecalibratedState) -> RecalibratedState:
         """The label model fitted to the labels the state holds."""
-        fits = [fit(e.model, e.n, e.k, e.fit.coefficients) for _, e in state.evidence()]
-        return replace(state, fit=Fit.join(fits))
+        return replace(state, fit=refitted(state))
 
     def estimate(
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator
@@ -206,13 +208,13 @@ class Recalibrated(CountingMethod):
         parts = [
             [one.estimate(confidence, self.anytime)
              for one in report_quantities(e, quantities, self.report_draws, rng, self.guard)]
-            for _, e in state.evidence()
+            for _, e in evidence_of(state)
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
 
     def evidence(self, state: RecalibratedState) -> Evidence:
         """The counts and the fit."""
-        return state.evidence()[0][1].rows(slice(0, 1))
+        return evidence_of(state)[0][1].rows(slice(0, 1))
 
     def audited(self, share: float) -> Self:
         """With this share of every batch for the audit."""

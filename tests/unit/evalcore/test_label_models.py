@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import dirichlet_tree, fit_tree
+from assay.evalcore.label_models import dirichlet_tree, fit_tree, strata_as_leaves
 from assay.evalcore.pool.partition import partition_by
 
 
@@ -52,7 +52,7 @@ def slow_em_step(tree, observed, missing, joint):
 @pytest.mark.parametrize("branching", [2, 3])
 def test_one_pass_over_arrays_equals_the_node_by_node_walk(branching):
     cells = small_cells()
-    tree = replace(dirichlet_tree(cells, branching=branching), max_steps=1)
+    tree = replace(dirichlet_tree(strata_as_leaves(cells), branching=branching), max_steps=1)
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     labelled[0, :, 0] = np.minimum(cells.size, 2)
     labelled[0, 3, 1] = 1
@@ -66,7 +66,7 @@ def test_one_pass_over_arrays_equals_the_node_by_node_walk(branching):
 
 def test_the_joint_is_a_distribution_over_occupied_leaves():
     cells = small_cells()
-    tree = dirichlet_tree(cells)
+    tree = dirichlet_tree(strata_as_leaves(cells))
     joint = fit_tree(tree, np.zeros((2, cells.n_cells, 2), np.int64), tree.initial(2))
     assert joint.sum(axis=(1, 2)) == pytest.approx([1, 1])
     assert (joint[:, :, ~tree.occupied] == 0).all()
@@ -75,7 +75,7 @@ def test_the_joint_is_a_distribution_over_occupied_leaves():
 
 def test_repeats_do_not_influence_each_other():
     cells = small_cells()
-    tree = dirichlet_tree(cells)
+    tree = dirichlet_tree(strata_as_leaves(cells))
     rng = np.random.default_rng(9)
     labelled = rng.integers(0, 3, (4, cells.n_cells, 2))
     labelled = np.minimum(labelled, cells.size[:, None] // 2)
@@ -86,7 +86,7 @@ def test_repeats_do_not_influence_each_other():
 
 def test_labels_move_the_rate_of_their_stratum():
     cells = small_cells()
-    tree = dirichlet_tree(cells)
+    tree = dirichlet_tree(strata_as_leaves(cells))
     before = tree.positive_rate(fit_tree(tree, np.zeros((1, cells.n_cells, 2), np.int64), tree.initial(1)))
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     labelled[0, -1, 1] = cells.size[-1]
@@ -96,4 +96,4 @@ def test_labels_move_the_rate_of_their_stratum():
 
 def test_a_tree_needs_at_least_two_branches():
     with pytest.raises(BadInput, match="branching"):
-        dirichlet_tree(small_cells(), branching=1)
+        dirichlet_tree(strata_as_leaves(small_cells()), branching=1)

@@ -10,7 +10,7 @@ from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.rounds import observe, plan
 from assay.evalcore.evaluation.state import Question, before_any_label
-from assay.evalcore.label_models import hung, tree_posterior
+from assay.evalcore.label_models import dirichlet_tree, tree_posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -70,7 +70,7 @@ def test_the_posterior_of_k_classes_is_equation_14():
     rng = np.random.default_rng(1)
     cells = OUTCOME_METHODS[TREES[0]].cut(_stack(pool := _pool(3, 200), "accuracy"), pool.items).cells
     leaves = leaves_of(cells, 256)[0]
-    tree, counts = hung(leaves), rng.random((1, cells.n_cells, 3))
+    tree, counts = dirichlet_tree(leaves), rng.random((1, cells.n_cells, 3))
     assert (leaves.slot == cells.slot).all()
     found = tree.chances(tree_posterior(tree, tree.by_leaf(counts)))[0]
     # what is supplied and counted, by occupied leaf

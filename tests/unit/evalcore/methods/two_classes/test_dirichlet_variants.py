@@ -10,7 +10,7 @@ from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
-from assay.evalcore.label_models import dirichlet_tree, fit_tree, tree_posterior
+from assay.evalcore.label_models import dirichlet_tree, fit_tree, strata_as_leaves, tree_posterior
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
@@ -33,14 +33,15 @@ def test_the_posterior_of_counted_draws_by_hand(flat):
     # prior counts by [label][leaf]: (0.8, 0.3) and (0.2, 0.7); draws: 2 negatives in leaf 0, 3 positives in
     # leaf 1; by eqs 14 and 15, classes: 1 + 1.1 + 2 and 1 + 0.9 + 3 of 9; leaves of depth 1 get one more
     # each: (3.8, 1.3)/5.1 and (1.2, 4.7)/5.9
-    joint = tree_posterior(dirichlet_tree(two_cells(), flat=flat), np.array([[[2.0, 0.0], [0.0, 3.0]]]))[0]
+    leaves = strata_as_leaves(two_cells())
+    joint = tree_posterior(dirichlet_tree(leaves, flat=flat), np.array([[[2.0, 0.0], [0.0, 3.0]]]))[0]
     assert joint[0] == pytest.approx(4.1 / 9 * np.array([3.8, 1.3]) / 5.1)
     assert joint[1] == pytest.approx(4.9 / 9 * np.array([1.2, 4.7]) / 5.9)
 
 
 def test_without_a_tree_the_mode_has_no_count_beside_the_labels():
     # all items labelled; eq. 11 takes the one count a leaf away again, and the mode of θ that of α
-    tree = dirichlet_tree(two_cells(), flat=True)
+    tree = dirichlet_tree(strata_as_leaves(two_cells()), flat=True)
     found = fit_tree(tree, np.array([[[20, 10], [0, 10]]]), tree.initial(1))[0]
     negative, positive = np.array([20.8, 0.3]), np.array([10.2, 10.7])
     assert found[0] == pytest.approx(21.1 / 42 * negative / 21.1)
