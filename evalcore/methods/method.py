@@ -22,6 +22,7 @@ import numpy as np
 from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.round import ClosedDraws, EstimateArrays
 from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.partition import FeatureTree
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -146,6 +147,11 @@ class Method(ABC):
     def least_coverage(self, confidence: float) -> float:
         """The coverage that a replay holds its intervals of this confidence to."""
         return round(confidence - self.coverage_slack, 9)
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where the settings ask for one; None for a cut by score."""
+        return None
 
     @property
     def one_at_a_time(self) -> bool:

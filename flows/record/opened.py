@@ -34,7 +34,7 @@ from assay.evalcore.evaluation.state import (
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
-from assay.evalcore.methods.registry import method, outcome_method
+from assay.evalcore.methods.registry import method_for, outcome_method
 from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
 from assay.evalcore.monitoring.evidence import WindowSample, watched_by
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -230,24 +230,24 @@ def statistics_of(
     spec: Spec, manifest: Manifest, cut: Any, inherited: Sequence[InheritedLabel] | None
 ) -> Statistics:
     """What is asked of this frozen pool; inherited: the labels it starts from, None for a cold start."""
-    share = spec.budget.audit_share
+    share, chosen = spec.budget.audit_share, method_for(manifest.partition.method, spec.labels.outcome)
     shared: dict[str, Any] = {
+        # with the share of the budget that is an audit, if there is one
+        "method": chosen.audited(share) if share else chosen,
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
     if spec.labels.outcome is not None:
         stack = stack_of_spec(spec, manifest.rows, cut.grids)
-        able = outcome_method(manifest.partition.method)
         return Statistics(Question(
-            method=able.audited(share) if share else able, measures=stack,
+            measures=stack,
             systems=tuple(spec.pool.compared),
             evidence=None if inherited is None else
-            able.pseudo_labels(stack.kind, cut.cells, *as_items(inherited)),
+            outcome_method(manifest.partition.method).pseudo_labels(
+                stack.kind, cut.cells, *as_items(inherited)
+            ),
             **shared,
         ), stack.kind)
-    chosen = method(manifest.partition.method)
     return Statistics(Question(
-        # with the share of the budget that is an audit, if there is one
-        method=chosen.audited(share) if share else chosen,
         measures=_measures(spec, cut),
         systems=tuple(spec.pool.systems or ()),
         of_class=spec.labels.one_class,

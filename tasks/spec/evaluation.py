@@ -26,8 +26,8 @@ from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.registry import auto, is_auto, method, outcome_method
-from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.methods.method import Method
+from assay.evalcore.methods.registry import auto, is_auto, method_for, outcome_method
 from assay.evalcore.methods.two_classes.choice import Choice
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
@@ -241,9 +241,9 @@ class Spec(Part):
         return auto(self.method)
 
     @property
-    def chosen_method(self) -> CountingMethod:
-        """The method of two classes, `auto` with its meaning today."""
-        return method(self.choice.method)
+    def chosen_method(self) -> Method:
+        """The method, `auto` with its meaning today."""
+        return method_for(self.choice.method, self.labels.outcome)
 
     @property
     def starts_warm(self) -> bool:
@@ -255,7 +255,7 @@ class Spec(Part):
     @property
     def asks_anew(self) -> bool:
         """Whether items are asked about again in later rounds, so that a budget may exceed the pool."""
-        return self.labels.outcome is None and self.chosen_method.asks_anew
+        return self.chosen_method.asks_anew
 
     @property
     def knows_labels(self) -> bool:

@@ -25,7 +25,7 @@ from assay.evalcore.methods.registry import (
     AUTO,
     auto_in_monitors,
     is_auto,
-    method,
+    method_for,
     with_single_draws,
 )
 from assay.evalcore.monitoring.calendar import (
@@ -326,7 +326,7 @@ class MonitorSpec(Spec):
         data["method"] = self._single_draws()
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
-        if self.labels.outcome is not None or method(data["method"]).capabilities.serves_all:
+        if method_for(data["method"], self.labels.outcome).capabilities.serves_all:
             # a breach is called on the first measure
             data.setdefault("drive", [self.measure[0].name])
         for field in data["desk"].keys() & set(self.desk.by_window):

@@ -28,7 +28,6 @@ from assay.evalcore.methods.method import LabelledSample, Method
 from assay.evalcore.methods.settings import settings_of
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.partition import FeatureTree
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
@@ -110,11 +109,6 @@ class CountingMethod(Method):
     def drawn_singly(self, name: str) -> str:
         settable = any(f.name == "one_at_a_time" for f in fields(self))
         return name if self.one_at_a_time or not settable else f"{name}:one-at-a-time=true"
-
-    @property
-    def feature_tree(self) -> FeatureTree | None:
-        """The cut by features, where the settings ask for one; None for a cut by score."""
-        return None
 
     @abstractmethod
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
