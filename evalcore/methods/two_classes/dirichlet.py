@@ -1,7 +1,11 @@
 """`dirichlet-tree`, `dirichlet-flat` and `dirichlet-tree-stochastic` of two classes, and the settings of
 every tree.
 
-Adaptive importance sampling with a Dirichlet(-tree) label model (Marchant & Rubinstein 2021).
+Adaptive importance sampling with a Dirichlet(-tree) label model (Marchant & Rubinstein 2021).  Any number of
+classes shares the settings, the label model with its prior and what is added to it (`evalcore.label_models`),
+the cut of a score (`evalcore.pool.partition`) and Proposition 2 (`evalcore.design.proposal`).  Draws, weights
+and intervals stay apart, because two classes are drawn with replacement as printed, more classes without
+(`any_outcome.dirichlet_importance`), and no setting of the one gives the numbers of the other.
 """
 
 from collections.abc import Mapping, Sequence
