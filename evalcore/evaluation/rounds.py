@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
-from assay.evalcore.design.round import ClosedDraws, Design, RoundLabels, RoundPlan, class_numbers
+from assay.evalcore.design.round import ClosedDraws, Design, RoundPlan, class_numbers
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.nonresponse import after_gaps, response
 from assay.evalcore.evaluation.price_tag import reach
@@ -132,7 +132,7 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
     brought = np.bincount(plan.cell[plan.ask & (codes != UNANSWERED)], minlength=cells.n_cells)
     associated = question.method.capabilities.negatively_associated
     past = state.past
-    if isinstance(heard, RoundLabels):
+    if question.method.capabilities.forecast_worlds:
         past = with_one_more(past, Past(design=design, labels=heard, excluded=excluded))
     return State(
         round=state.round + 1,

@@ -6,12 +6,11 @@ the first.  It means one method at a time: what it meant when an evaluation bega
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.measures.registry import measure_names
 from assay.evalcore.methods.any_outcome.active import ActiveInference, Lure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import (
@@ -185,11 +184,6 @@ def auto(name: str = AUTO) -> Choice:
     return Choice(method=chosen.method + settings, reason=chosen.reason)
 
 
-def capabilities_table() -> dict[str, dict[str, bool | int | str]]:
-    """Every method of two classes by name, with what it can do: the fields of `Capabilities`."""
-    return {name: asdict(m.capabilities) for name, m in METHODS.items()}
-
-
 def methods_that(capability: str, among: Mapping[str, Method] = METHODS) -> list[str]:
     """The names of the methods with this capability, a field of `Capabilities`, in the registry's order.
 
@@ -198,10 +192,3 @@ def methods_that(capability: str, among: Mapping[str, Method] = METHODS) -> list
     if capability not in {f.name for f in fields(Capabilities)}:
         raise UnknownName(f"unknown capability {capability!r}")
     return [name for name, one in among.items() if getattr(one.capabilities, capability)]
-
-
-def measures_by_method() -> dict[str, dict[str, list[str]]]:
-    """Every method of any outcome by name: the measures it can do, by kind of outcome."""
-    return {
-        name: {kind: measure_names(kind) for kind in one.kinds} for name, one in OUTCOME_METHODS.items()
-    }

@@ -6,7 +6,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,16 +72,7 @@ class MethodState(LabelledSample):
         )
 
 
-class Unlabelled(TypedDict):
-    """The fields of `MethodState` before any label."""
-
-    cells: Cells
-    measures: tuple[Measure, ...]
-    labelled: Ints
-    excluded: Ints
-
-
-def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> Unlabelled:
+def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:
     """The fields of `MethodState` before any label, for a method's own state to begin with."""
     shape = (repeats, cells.n_cells)
     return {
@@ -90,11 +81,6 @@ def no_labels_yet(cells: Cells, measures: Sequence[Measure], repeats: int) -> Un
         "labelled": np.zeros((*shape, 2), np.int64),
         "excluded": np.zeros(shape, np.int64),
     }
-
-
-def unlabelled_state(cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
-    """Before any label, for methods whose state is what every method knows."""
-    return MethodState(**no_labels_yet(cells, measures, repeats))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +102,9 @@ class CountingMethod(Method):
 
         positives: the number of predicted positives.
         """
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> Any:
+        return MethodState(**no_labels_yet(cells, measures, repeats))
 
     @abstractmethod
     def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:

@@ -32,7 +32,7 @@ from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
     known_confusion,
-    unlabelled_state,
+    no_labels_yet,
 )
 from assay.evalcore.methods.two_classes.hidden_labels import with_exact_shares, with_hidden_labels
 from assay.evalcore.pool.cells import Cells
@@ -83,7 +83,7 @@ class Passive(CountingMethod):
         """Nothing is known.  Raises BadInput for a guarantee on a measure that has none."""
         if self.guaranteed:
             refuse_without_mean(measures)
-        return unlabelled_state(cells, measures, repeats)
+        return MethodState(**no_labels_yet(cells, measures, repeats))
 
     def propose(self, state: MethodState, size: Ints) -> CountedDesign:
         """Every item left has the same chance to be in the batch."""

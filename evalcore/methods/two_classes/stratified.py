@@ -41,7 +41,7 @@ from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
     fixed_size_design,
-    unlabelled_state,
+    no_labels_yet,
 )
 from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
 from assay.evalcore.pool.cells import Cells
@@ -106,7 +106,7 @@ class Stratified(CountingMethod):
         """Nothing is known.  Raises BadInput for a guarantee on a measure that has none."""
         if self.guaranteed:
             refuse_without_mean(measures)
-        return unlabelled_state(cells, measures, repeats)
+        return MethodState(**no_labels_yet(cells, measures, repeats))
 
     def _share(self, state: MethodState) -> tuple[Floats, Floats, Floats]:
         """Relative share of one item, model rate and pull of a positive label, each (R, C)."""
