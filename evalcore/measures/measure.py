@@ -57,6 +57,10 @@ class Loss(ABC):
     def of(self, items: Items, phi: Floats) -> Floats:
         """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected."""
 
+    def if_all(self, items: Items, code: float) -> Floats:
+        """ℓ (n, d) of the items if this were the outcome of each."""
+        return self.of(items, self.kind.phi(np.full(len(items), float(code))))
+
     def known(self, items: Items) -> Floats:
         """(n, d_k) the part that the pool alone tells."""
         return np.zeros((len(items), 0))

@@ -102,6 +102,10 @@ class Stack:
         """ℓ (n, D); written to `into` where it is given."""
         return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
 
+    def if_all(self, items: Items, code: float) -> Floats:
+        """ℓ (n, D) of the items if this were the outcome of each."""
+        return np.concatenate([loss.if_all(items, code) for loss in self.losses], axis=1)
+
     @cached_property
     def perfect(self) -> Floats:
         """(D,) what a right prediction gives (`Loss.perfect`)."""

@@ -180,8 +180,7 @@ def _pulls(stack: Stack, items: Items, slope: Floats) -> Floats:
             continue
         found = loss.pull(items, part)
         if found is None:
-            every = (np.tile(row, (len(items), 1)) for row in np.eye(k))
-            found = np.stack([loss.of(items, phi) @ part for phi in every], axis=1)
+            found = np.stack([loss.if_all(items, y) @ part for y in range(k)], axis=1)
         pulls = pulls + found
     return pulls
 
@@ -378,9 +377,7 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
     mean = scipy.sparse.csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
     told, parts = stack.known(sample), []
     for y in range(k):
-        phi = np.zeros((len(of), k))
-        phi[:, y] = 1.0
-        loss = np.concatenate([stack.of(sample, phi) - stack.perfect, told], axis=1)
+        loss = np.concatenate([stack.if_all(sample, y) - stack.perfect, told], axis=1)
         found = (mean @ scipy.sparse.csr_array(loss)).tocoo()
         parts.append(np.stack([found.coords[0] * k + y, found.coords[1], found.data]))
     return np.asarray(np.concatenate(parts, axis=1), np.float64)

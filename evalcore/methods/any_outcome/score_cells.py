@@ -196,15 +196,10 @@ class _AlongAxis:
             n, others = len(piece), _others(piece) == self.part
             votes = others.mean(axis=1) if others.shape[1] else np.zeros(n)
             columns = [self.score(stack, piece), _probability(stack.kind, piece, self.part), votes]
-            losses = [stack.of(piece, phi) for phi in self._outcomes(stack, n)]
+            losses = [stack.if_all(piece, code) for code in (int(self.part == 0), self.part)]
             member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
             total += np.asarray(member @ np.column_stack([*columns, *losses]))
         return total
-
-    def _outcomes(self, stack: Stack, n: int) -> Iterator[Floats]:
-        """φ (n, K) of items of another class, and of this one."""
-        for code in (1.0 if self.part == 0 else 0.0, float(self.part)):
-            yield stack.kind.phi(np.full(n, code))
 
     def _pattern(self, stack: Stack, items: Items) -> Ints:
         """(n,) below 4 · LEVELS: whether the class is predicted, and what others say."""
