@@ -179,7 +179,7 @@ def after_gaps(
     if not answered.gaps:
         return plan.design, before
     cell, heard = plan.cell[plan.ask], answered.code[plan.ask] != UNANSWERED
-    if isinstance(cells, Cells):
+    if cells.prediction is not None:
         found = response(cells, cell, heard)
         return adjusted(plan.design, cells, found, relevant_cells(measures, cells)), before.plus(found)
     return plan.design, Nonresponse(
@@ -192,7 +192,7 @@ def after_gaps(
 
 def refuse_gaps(cells: Any, plan: RoundPlan, heard: Bools) -> None:
     """Raise NothingToStandFor where the answered ones (n,) of the items asked cannot stand for the rest."""
-    if isinstance(cells, Cells):
+    if cells.prediction is not None:
         response(cells, plan.cell[plan.ask], heard)
     elif len(heard) and not heard.any():
         raise NothingToStandFor("no item of the round was answered: nothing can stand for it")

@@ -111,8 +111,8 @@ def predictions_unreached(cells: Any, kind: OutcomeKind, reached: Bools, *, as_f
     Anything, unless as_frozen and the cells say it: by the pool's own predictions.  One code where outcomes
     are no classes.
     """
-    if as_frozen and isinstance(cells, Cells):
-        return np.unique(cells.prediction[~reached]).astype(np.float64)
+    if as_frozen and cells.prediction is not None:
+        return np.asarray(np.unique(cells.prediction[~reached]), np.float64)
     return np.arange(max(len(kind.parts), 1), dtype=np.float64)
 
 

@@ -67,6 +67,10 @@ class OutcomeCells:
     lump: Ints | None = None          # (K,) classes of one number are one to the tree
 
     @property
+    def prediction(self) -> None:
+        """What is predicted of all items of a cell: it may differ."""
+
+    @property
     def known(self) -> Floats:
         """(D_k,) sums over the pool of what it tells of the losses."""
         return np.asarray(self.told.sum(axis=0))
