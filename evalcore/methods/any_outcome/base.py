@@ -20,9 +20,9 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    first_sample,
     guessed,
     loss_table,
+    no_rows_yet,
 )
 from assay.evalcore.methods.method import Capabilities, Method
 from assay.evalcore.methods.settings import changed_settings, settings_of
@@ -88,7 +88,7 @@ class OutcomeMethod(Method):
         return Cut(cells=self.cells(pool), cell=pool.cell)
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> SampleState:
-        return first_sample(measures, cells, repeats)
+        return SampleState(**no_rows_yet(measures, cells, repeats))
 
     def observe(
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints

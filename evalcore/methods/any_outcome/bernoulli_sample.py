@@ -20,7 +20,7 @@ Batches are systematic draws of exactly the size asked for.  Ends of intervals a
 label has shown may reach, with the chances b of the draws.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, cast
 
 import numpy as np
@@ -52,7 +52,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    first_sample,
+    no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities
@@ -161,10 +161,8 @@ class PublishedBernoulli(BernoulliSample):
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
         """Nobody was drawn."""
-        plain = first_sample(measures, cells, repeats)
-        return CoinState(
-            **{f.name: getattr(plain, f.name) for f in fields(plain)}, chance=np.zeros(plain.by_cell.shape)
-        )
+        nobody = np.zeros((repeats, cells.n_cells))
+        return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """As far along μ h as so many labels go."""

@@ -14,7 +14,7 @@ to know better than probabilities that nobody checked.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -57,7 +57,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    first_sample,
+    no_rows_yet,
 )
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.dirichlet import Branches, TreeSettings
@@ -120,11 +120,10 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def _unlabelled(self, stack: Stack, cells: OutcomeCells, repeats: int) -> ClassTreeState:
         k = stack.kind.width
-        plain = first_sample(stack, cells, repeats, k)
         hanging, part = leaves_of(cells, self.n_leaves())
         tree = dirichlet_tree(hanging, branching=self.branching)
         return ClassTreeState(
-            **{f.name: getattr(plain, f.name) for f in fields(plain)},
+            **no_rows_yet(stack, cells, repeats, k),
             tree=tree,
             by_class=losses_by_class(cells, k, stack.size + cells.told.shape[1]),
             lump=np.zeros(k, np.int64) if cells.lump is None else cells.lump,

@@ -8,7 +8,7 @@ of cells: curves, areas, several systems and measures of single predictions alik
 A label's own loss is known, and counts as it is: the loss of a cell stands for unlabelled items alone.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -34,7 +34,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    first_sample,
+    no_rows_yet,
 )
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.methods.two_classes.recalibrated import evidence_of, next_batch, refitted
@@ -107,25 +107,22 @@ class ScoreModel(Sampled):
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ScoreState:
         """The prior mixture."""
-        return self._begun(cells, measures, repeats, None)
+        return self.start_from(cells, measures, repeats, None)
 
-    def start_from(self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats) -> ScoreState:
-        """The same after pseudo-labels (C, 2) of items of another class and of this one."""
-        return self._begun(cells, measures, repeats, evidence)
-
-    def _begun(
-        self, cells: OutcomeCells, stack: Stack, repeats: int, evidence: Floats | None
+    def start_from(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
     ) -> ScoreState:
-        plain, axis, loss = first_sample(stack, cells, repeats, 2), *_axis_of(cells, stack.size)
+        """The same after pseudo-labels (C, 2) of items of another class and of this one."""
+        axis, loss = _axis_of(cells, measures.size)
         shape = replace(pool_shape(Cells(
             stratum=axis.stratum, prediction=axis.prediction, size=cells.size, mean_score=axis.score,
             mean_probability=axis.probability, log_density=axis.density, n_slots=int(axis.stratum.max()) + 1,
         )), votes=axis.votes)
         model, nothing = label_model(shape, CONFIGURATIONS), np.zeros((repeats, cells.n_cells))
         model = model if evidence is None else warmed(model, evidence)
-        asked = tuple(quantities_asked(stack, cells, axis, loss))
+        asked = tuple(quantities_asked(measures, cells, axis, loss))
         return ScoreState(
-            **{f.name: getattr(plain, f.name) for f in fields(plain)},
+            **no_rows_yet(measures, cells, repeats, 2),
             axis=axis, loss=loss, asked=asked, model=model, fit=fit(model, nothing, nothing),
             sums=RoundSums.none(repeats, asked, cells.n_cells), rounds=0,
         )

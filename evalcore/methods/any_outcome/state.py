@@ -7,7 +7,7 @@ added.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -235,20 +235,20 @@ class SampleState(LabelledSample):
         )
 
 
-def first_sample(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> SampleState:
-    """Before any label; outcomes: K, how many are told apart."""
+def no_rows_yet(stack: Stack, cells: OutcomeCells, repeats: int, outcomes: int = 1) -> dict[str, Any]:
+    """The fields of `SampleState` before any label; outcomes: K, how many are told apart."""
     shape, b = (repeats, cells.n_cells), len(cells.first)
-    return SampleState(
-        stack=stack,
-        cells=cells,
-        table=None,
-        item=np.zeros((repeats, 0), np.int64),
-        cell=np.zeros((repeats, 0), np.int64),
-        labelled=np.zeros((*shape, outcomes), np.int64),
-        excluded=np.zeros(shape, np.int64),
-        excluded_guess=np.zeros((repeats, b, stack.size)),
-        excluded_known=np.zeros((repeats, len(cells.known))),
-    )
+    return {
+        "stack": stack,
+        "cells": cells,
+        "table": None,
+        "item": np.zeros((repeats, 0), np.int64),
+        "cell": np.zeros((repeats, 0), np.int64),
+        "labelled": np.zeros((*shape, outcomes), np.int64),
+        "excluded": np.zeros(shape, np.int64),
+        "excluded_guess": np.zeros((repeats, b, stack.size)),
+        "excluded_known": np.zeros((repeats, len(cells.known))),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -240,17 +240,12 @@ class DirichletTreeMethod(AdaptiveTree):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item a stratum."""
-        return self._start(cells, measures, repeats, None)
+        return self.start_from(cells, measures, repeats, None)
 
     def start_from(
-        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
-    ) -> TreeState:
-        """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
-        return self._start(cells, measures, repeats, evidence)
-
-    def _start(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
     ) -> TreeState:
+        """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
         tree = dirichlet_tree(
             strata_as_leaves(cells), branching=self.branching, flat=self.flat, modes=self.branches == "modes"
         )

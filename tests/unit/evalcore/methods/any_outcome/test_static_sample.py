@@ -6,7 +6,7 @@ import pytest
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import StaticSample
-from assay.evalcore.methods.any_outcome.state import first_sample
+from assay.evalcore.methods.any_outcome.state import SampleState, no_rows_yet
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 
@@ -34,7 +34,7 @@ def test_an_item_is_asked_in_proportion_to_what_it_may_add_to_the_error(names):
     expected = _expected(stack)
     sums = np.bincount(made.cell, weights=expected**2)
     # all that is left of the item is its cell: cells are alike in the square
-    share = StaticSample().share(first_sample(stack, made.cells, 1))[0]
+    share = StaticSample().share(SampleState(**no_rows_yet(stack, made.cells, 1)))[0]
     wanted = np.sqrt(sums / made.cells.size)
     above = wanted > 0.1 * expected.mean()      # the others are raised to a floor
     assert above.mean() > 0.9
@@ -49,7 +49,7 @@ def test_the_trace_counts_each_measure_in_units_of_its_target():
     both = Stack(kind=KIND, measures=measures, target=(0.01, 10.0))
     one, two = (StaticSample().cut(stack, ITEMS) for stack in (alone, both))
     shares = [
-        StaticSample().share(first_sample(stack, made.cells, 1))[0][made.cell]
+        StaticSample().share(SampleState(**no_rows_yet(stack, made.cells, 1)))[0][made.cell]
         for stack, made in ((alone, one), (both, two))
     ]
     assert np.corrcoef(*shares)[0, 1] > 0.999, "a measure that hardly matters does not steer"
