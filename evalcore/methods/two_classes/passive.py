@@ -31,6 +31,7 @@ from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
+    fixed_size_design,
     known_confusion,
     no_labels_yet,
 )
@@ -90,18 +91,10 @@ class Passive(CountingMethod):
         left = state.left
         total = left.sum(axis=1)
         chance = np.minimum(size / np.maximum(total, 1), 1.0)
-        seen = state.labelled.sum(axis=2)
-        return CountedDesign(
-            replacement=False,
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
-            unlabelled=np.where(left > 0, chance[:, None], 0.0),
-            labelled=np.zeros_like(state.labelled, dtype=np.float64),
-            # the sample's own rate, Laplace-smoothed: reported, not used
-            model=(state.labelled[:, :, 1] + 1) / (seen + 2),
-            gradient=np.zeros(left.shape),
-            census=total <= size,
-        )
+        # the sample's own rate, Laplace-smoothed: reported, not used
+        rate = (state.labelled[:, :, 1] + 1) / (state.by_cell + 2)
+        inclusion = np.where(left > 0, chance[:, None], 0.0)
+        return fixed_size_design(state, inclusion, model=rate, gradient=np.zeros(left.shape), size=size)
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """A simple random sample of the remainder."""

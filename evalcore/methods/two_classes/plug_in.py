@@ -15,7 +15,12 @@ from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabe
 from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    fixed_size_design,
+    no_labels_yet,
+)
 from assay.evalcore.methods.two_classes.calibration import Strata, platt_rates
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.strata import OrderedScores
@@ -71,15 +76,9 @@ class PlugIn(CountingMethod):
         left = state.left
         # the fitted model is for the record of a live evaluation; in a replay nobody reads it
         rates = self.rates(state) if len(left) == 1 else np.zeros(left.shape)
-        return CountedDesign(
-            replacement=False,
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
-            unlabelled=self.chances(state, size),
-            labelled=np.zeros_like(state.labelled, dtype=np.float64),
-            model=np.where(state.domain, rates, 0.0),
-            gradient=np.zeros(left.shape),
-            census=state.wanted.sum(axis=1) <= size,
+        return fixed_size_design(
+            state, self.chances(state, size), model=np.where(state.domain, rates, 0.0),
+            gradient=np.zeros(left.shape), size=size,
         )
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:

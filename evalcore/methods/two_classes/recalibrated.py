@@ -17,7 +17,12 @@ from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabe
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
-from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    fixed_size_design,
+    no_labels_yet,
+)
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import label_model_edges
 from assay.evalcore.pool.strata import OrderedScores
@@ -160,17 +165,10 @@ class Recalibrated(CountingMethod):
 
     def propose(self, state: RecalibratedState, size: Ints) -> CountedDesign:
         """Inclusion probabilities: search and Neyman, planned in virtual steps."""
-        left, quantities = state.left, state.quantities
+        quantities = state.quantities
         plan = next_batch(state, lambda part: quantities, size, self.planning_draws, self.spread)
-        return CountedDesign(
-            replacement=False,
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
-            unlabelled=plan.inclusion,
-            labelled=np.zeros_like(state.labelled, dtype=np.float64),
-            model=plan.model,
-            gradient=plan.slope * state.cells.n_items,
-            census=np.zeros(len(left), np.bool_),
+        return fixed_size_design(
+            state, plan.inclusion, model=plan.model, gradient=plan.slope * state.cells.n_items, size=size
         )
 
     def draw(
