@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from assay.evalcore.methods.registry import method, outcome_method
 from scipy.special import expit
 
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.rates import MEASURES
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream

@@ -5,12 +5,12 @@ What covers with 0.95 falls below the 1 in 10,000 point of its binomial distribu
 
 import numpy as np
 import pytest
-from assay.evalcore.methods.registry import outcome_method
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.registry import outcome_method
 from benchmarks.guaranteed import FAMILIES, cell
 from benchmarks.rare_errors import FAMILIES as OUTCOMES
 

@@ -1,5 +1,7 @@
 """Methods for any outcome: what the design and the estimator promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import grouped
+from assay.evalcore.methods.any_outcome.state import RoundOutcomes, loss_table
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
 from assay.evalcore.outcomes.base import Mixture, Regression
 from assay.evalcore.outcomes.classes import Classes
@@ -146,3 +149,22 @@ def test_the_order_of_the_names_of_classes_changes_nothing(name):
         found.append(simulate(OUTCOME_METHODS[name], pool, stack, [60], repeats=2)[0])
     for what in ("value", "lower", "upper"):
         np.testing.assert_allclose(getattr(found[1], what), getattr(found[0], what), rtol=1e-8)
+
+
+@pytest.mark.parametrize(("name", "outcomes"), [("passive", 1), ("dirichlet-tree", 4), ("recalibrated", 2)])
+def test_labels_are_counted_by_the_outcomes_that_a_method_tells_apart(name, outcomes):
+    one = outcome_measure("f1", KIND, N, options={"class": "c"})
+    stack = Stack(kind=KIND, measures=(one,)) if name == "recalibrated" else _stack("macro_f1")
+    method, rng = outcome_method(name), np.random.default_rng(3)
+    codes, cut = rng.integers(0, 4, N).astype(float), method.cut(stack, ITEMS)
+    state = replace(method.start(cut.cells, stack, 2), table=loss_table(stack, ITEMS, codes))
+    rows = np.stack([rng.choice(N, 60, replace=False) for _ in range(2)])
+    for some in (rows[:, :25], rows[:, 25:]):
+        state = state.plus(RoundOutcomes(item=some, cell=cut.cell[some]))
+    column = {1: codes * 0, 2: codes == 2, 4: codes}[outcomes].astype(int)
+    expected = np.zeros((2, cut.cells.n_cells, outcomes), int)
+    for r in (0, 1):
+        np.add.at(expected[r], (cut.cell[rows[r]], column[rows[r]]), 1)
+    np.testing.assert_array_equal(state.labelled, expected)
+    np.testing.assert_array_equal(state.by_cell, expected.sum(axis=2))
+    np.testing.assert_array_equal(state.bought, [60, 60])
