@@ -25,7 +25,7 @@ Both papers are about the mean of one loss.  Here ℓ and f are the losses of th
 by the supplied probabilities or judges as they are; a ratio is read off the means, its variance by slopes.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -50,13 +50,14 @@ from assay.evalcore.methods.any_outcome.measured_pool import Expecting, Measured
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
-    LossTable,
     OutcomeCells,
     OutcomeEstimates,
+    RoundOutcomes,
     SampleState,
-    first_sample,
+    no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.reproducible import first_largest, is_nothing
 from assay.evalcore.types import Floats, Ints
@@ -81,7 +82,7 @@ class ActiveInference(NeymanSample):
         "A normal interval of the corrected predictions, as wide as what no label has shown may reach. The "
         "published interval is the normal one alone."
     )
-    single_draws: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
     least: ClassVar[float] = np.inf
 
     def as_set(self) -> OutcomeMethod:
@@ -98,14 +99,10 @@ class ActiveInference(NeymanSample):
         found = profile(pool)
         return cut(pool, found, OfPull(found), FINE).cells
 
-    def start(
-        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
-    ) -> CoinState:
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
         """Nobody was drawn."""
-        plain = first_sample(stack, cells, repeats, table)
-        return CoinState(
-            **{f.name: getattr(plain, f.name) for f in fields(plain)}, chance=np.zeros(plain.labelled.shape)
-        )
+        nobody = np.zeros((repeats, cells.n_cells))
+        return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
     def share(self, state: SampleState) -> Floats:
         """The guessed size of the error, mixed with an even share; along the path where it is robust."""
@@ -132,25 +129,23 @@ class ActiveInference(NeymanSample):
         cost = np.stack([(square / ((1 - rho) + rho * here)).sum(axis=1) for rho in PATH], axis=1)
         return PATH[first_largest(-cost)]
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """As far along the shares as so many labels go."""
         chance, left = cast(CoinState, state).chance, state.left
-        sizes = np.full(len(left), size)
         return Design(
-            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, sizes),
+            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
             census=np.zeros(len(left), np.bool_),
         )
 
-    def draw(self, design: Design, rng: np.random.Generator) -> Ints:
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic, over cells in random order."""
         return systematic(design.left, design.unlabelled, rng)
 
     def observe(
-        self, state: SampleState, design: Design, item: Ints, cell: Ints,
-        table: LossTable | None = None, asked: Ints | None = None,
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
     ) -> CoinState:
         """π of all rounds is 1 - (1 - π)(1 - that of the round), and 1 for all in a census."""
-        after = cast(CoinState, state.plus(item, cell, table))
+        after = cast(CoinState, state.plus(heard).without(heard, excluded))
         raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
         return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
 
@@ -200,7 +195,7 @@ class Lure(StaticSample):
         "The papers give no interval: this is the normal one of levelled terms taken for independent, as "
         "wide as what no label has shown may reach."
     )
-    single_draws: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = NeymanSample.capabilities
 
     def as_set(self) -> OutcomeMethod:
         """Itself.  Raises BadInput for items drawn together, and for a guarantee."""
@@ -215,7 +210,7 @@ class Lure(StaticSample):
         """(D,) the loss of a right prediction."""
         return pool.stack.perfect
 
-    def propose(self, state: SampleState, size: int) -> Design:
+    def propose(self, state: SampleState, size: Ints) -> Design:
         """Chances under which so many draws, each in proportion to the share, are expected to ask an item."""
         left, wanted = state.left, state.wanted
         share = np.where(wanted > 0, self.share(state), 0.0)
@@ -231,7 +226,7 @@ class Lure(StaticSample):
 
     def _levels(self, state: SampleState) -> tuple[Floats, Floats]:
         """v (R, n), and N (R,) of the items that matter."""
-        share = np.broadcast_to(self.share(state), state.labelled.shape) * state.cells.relevant
+        share = np.broadcast_to(self.share(state), state.by_cell.shape) * state.cells.relevant
         open_items = (state.cells.size - state.excluded) * state.cells.relevant
         drawn = np.take_along_axis(share, state.cell, axis=1)
         mass = (open_items * share).sum(axis=1, keepdims=True) - (np.cumsum(drawn, axis=1) - drawn)
