@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.registry import outcome_method
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
