@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.evalcore.measures.registry import named
+from assay.evalcore.printed import printed
 from assay.evalcore.replay.labels_to import LabelsTo, labels_to, oracles
 from assay.evalcore.replay.pool import LabelledPool
 from benchmarks.contenders import contender
@@ -120,7 +121,7 @@ def write_csv(by_asking: Mapping[str, Sequence[Row]], path: Path) -> None:
     """Every method in full; by_asking: rows by the measures that were asked for together."""
     lines = [
         {"asked_for": asked, "pool": row.pool, "measure": row.measure, "method": row.method,
-         **reached.to_json()}
+         **printed(reached)}
         for asked, every in by_asking.items() for row in every for reached in row.reached
     ]
     with path.open("w", encoding="utf-8", newline="") as out:

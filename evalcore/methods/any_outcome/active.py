@@ -165,8 +165,10 @@ class ActiveInference(NeymanSample):
         loss = table.loss[state.item]
         error = np.where(is_nothing(loss - told, np.abs(loss) + np.abs(told)), 0.0, loss - told)
         known = (cells.known[None] - state.excluded_known) / items
-        corrected = (guessed + (error / b[..., None]).sum(axis=1)) / items
-        return np.concatenate([corrected, known], axis=1), error
+        added = error / b[..., None]
+        total = guessed + added.sum(axis=1)
+        total = np.where(is_nothing(total, np.abs(guessed) + np.abs(added).sum(axis=1)), 0.0, total)
+        return np.concatenate([total / items, known], axis=1), error
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The corrected predictions, with their interval."""

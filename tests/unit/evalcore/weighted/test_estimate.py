@@ -112,7 +112,7 @@ def test_the_class_that_counts_need_not_be_named():
     (named,) = weighted_estimates(KIND, asked(["recall"], **{"class": "yes"}), sample, given(f), 0.95)
     (e,) = weighted_estimates(counted, [outcome_measure("recall", counted, 1000)], sample, given(f), 0.95)
     assert (e.value, e.lower, e.upper) == (named.value, named.lower, named.upper)
-    assert e.of_class is None
+    assert e.class_name is None
 
 
 def test_numbers_have_student_s_interval():

@@ -33,7 +33,8 @@ def test_predictions_of_both_kinds_leave_nothing_to_note():
 @pytest.mark.parametrize(
     ("prediction", "missing", "fixed"),
     [
-        (0, {"precision", "mcc"}, {"f1": "0", "fbeta(2)": "0", "recall": "0", "specificity": "1"}),
+        (0, {"precision", "mcc", "fowlkes_mallows"},
+         {"f1": "0", "fbeta(2)": "0", "recall": "0", "specificity": "1"}),
         (1, {"mcc"}, {"recall": "1", "specificity": "0"}),
     ],
 )
