@@ -37,6 +37,7 @@ from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepared
 from assay.evalcore.replay.run import BLOCK, ReplayPlan, Trace, run_block
 from benchmarks import certified_table
+from benchmarks.broken_pools import broken_pool, is_broken
 from benchmarks.certification_doc import (
     BUDGETS,
     KIND_OF,
@@ -62,7 +63,9 @@ OUT = Path(__file__).parent.parent / "docs" / "measured" / "certification.md"
 
 @lru_cache(maxsize=4)    # a process works on one pool after the other
 def load(name: str) -> LabelledPool:
-    """A synthetic family, or a real pool."""
+    """A synthetic family, a broken pool by lot, or a real pool."""
+    if is_broken(name):
+        return broken_pool(name).pool
     return pool(name) if name in FAMILIES else real_pool(name)
 
 

@@ -163,7 +163,7 @@ def difference_estimates(
         size=size,
         labelled=np.zeros((n_segments, n_cells, 2), np.int64),
         undecided=np.zeros((n_segments, n_cells), np.int64),
-        sums=RoundSums.none(n_segments, quantities, n_cells),
+        sums=RoundSums.none(n_segments, quantities),
     )
     seen: set[tuple[int, int]] = set()
     for one in rounds:

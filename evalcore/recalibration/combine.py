@@ -10,7 +10,8 @@ import scipy
 
 from assay.evalcore.recalibration.posterior import Posterior
 from assay.evalcore.recalibration.quantities import CellGroups, Estimand
-from assay.evalcore.recalibration.sequential import Evidence, RoundTotals
+from assay.evalcore.recalibration.regions import RegionSums
+from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats
 
 BLUR = 0.05             # half of the window of a quantile, as a share of its tail
@@ -124,10 +125,11 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
 # One value from two: the posterior's and the design's.
 #
 #     posterior   median and variance of the measure over draws of the finite pool
-#     design      the sequential difference estimate, unbiased under any prior (`sequential`)
-#     combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V_seq),  W = V_post/κ + excess
+#     design      the difference estimate by region, right whatever the model of the labels (`regions`)
+#     combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
 #
-# excess is what the squared gap between the two exceeds 9 (V_post + V_seq) by: the model's error, measured.
+# V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
+# model's error, measured.
 # κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
 # posterior has used them better.
 #
@@ -211,9 +213,11 @@ def by_posterior(values: Floats, weight: Floats) -> ByPosterior:
     )
 
 
-def by_design(estimand: Estimand, sums: RoundTotals, counts: GroupCounts, median: Floats) -> ByDesign:
-    """From the sums of the rounds; median (R,) of the posterior."""
-    found, empirical, modelled = sums.combined()
+def by_design(
+    estimand: Estimand, sums: RegionSums, counts: GroupCounts, mean: Floats, median: Floats
+) -> ByDesign:
+    """From the sums of the rounds; mean (R, C) of the posterior's rates, median (R,) of its measure."""
+    found, empirical, modelled = sums.totals(estimand.quantity.groups, mean)
     found = np.clip(found, counts.known, counts.known + counts.free)
     value = estimand.value(found, counts.items)
     slope = estimand.slope(counts.expected, counts.items)

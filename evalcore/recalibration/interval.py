@@ -25,7 +25,8 @@ Ends: TypeAlias = tuple[Floats, Floats]
 
 FEW_LABELS = 100.0
 STRETCH = 1.1            # of posterior and combined value, for what a smooth model of the rates gets wrong
-FADING = 4               # how fast the design's interval falls away where it is wider than the others
+FADING = 4               # how fast the design's interval falls away where it is wider than the others ...
+FEW_POSITIVES = 100.0    # ... and positives are few: at so many expected in the pool, half as fast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,7 +58,11 @@ def main_interval(
     counts: GroupCounts,
     z: float,
 ) -> Ends:
-    """The hull of the four, narrowed to that of three as far as the labels allow; cut to the measure's range.
+    """The hull of the four, narrowed as far as the labels allow; cut to the measure's range.
+
+    With hits and errors found the tails are those asked for, and the design's own interval falls away where
+    it is wider than the others and positives are rare: there it says next to nothing.  Where they are not, it
+    stays: matches scattered under the threshold follow no model.
 
     posterior, heavier: of the posterior, and of the one with a heavier tail; z: the normal quantile of the
     confidence.
@@ -68,7 +73,7 @@ def main_interval(
     three = hull(
         [stretched(two, combined.value, STRETCH, estimand.bounds), heavier.nominal], estimand.bounds
     )
-    kept = own * _fading(three, own)
+    kept = own * _fading(three, own, counts.expected.sum(axis=1))
     earned = hull([three, (design.value - kept, design.value + kept)], estimand.bounds)
     whole = (design.value - own, design.value + own)
     four = _hull_of_four(estimand, joined, whole, posterior, heavier, counts)
@@ -76,11 +81,15 @@ def main_interval(
     return share * earned[0] + (1 - share) * four[0], share * earned[1] + (1 - share) * four[1]
 
 
-def _fading(three: Ends, own: Floats) -> Floats:
-    """The share (R,) of the design's half-width `own` that is kept beside the other three together."""
+def _fading(three: Ends, own: Floats, positives: Floats) -> Floats:
+    """The share (R,) of the design's half-width `own` that is kept beside the other three together.
+
+    positives (R,): how many are expected in the pool.
+    """
     others = (three[1] - three[0]) / 2
     wider = own > others
-    return np.where(wider, others / np.where(wider, own, 1.0), 1.0) ** FADING
+    power = FADING * FEW_POSITIVES / (positives + FEW_POSITIVES)
+    return np.where(wider, others / np.where(wider, own, 1.0), 1.0) ** power
 
 
 def _hull_of_four(

@@ -8,6 +8,7 @@ import numpy as np
 from assay.evalcore.recalibration.label_model import LabelModel, fit
 from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
 from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.regions import levelled
 from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -89,6 +90,7 @@ def plan_batch(
         if first is None:
             first = view.mean, view.first
         expected = _expected(view, rest, rest * audited, step, labels + done, spread)
+        expected = levelled(expected, rest, known.sums.regions, labels + done)
         planned, rest, done = planned + expected, rest - expected, done + step
         number += 1
         if (done < size).any():

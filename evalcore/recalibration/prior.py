@@ -62,17 +62,23 @@ def _scale(cells: Cells, probability: Floats, rank: Floats, order: Ints) -> tupl
 #
 # Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
 #
-#     K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + su² exp(−|t_c − t_c'| / ℓ) + sn² I,   ℓ = 0.15
+#     K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + sf² wwᵀ + su² exp(−|t_c − t_c'| / ℓ) + sn² I,   ℓ = 0.15
 #
-# level, slope, density correction, a rough remainder, and cells that are like none of their neighbours (where
-# scores are tied a handful of cells hold the pool, and next to each other means little); l and t as in
-# `shape`. The anchored ones put μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number
-# of predicted positives: the system is taken to be roughly right about how many positives there are, and not
+# level, slope, density correction, floor, a rough remainder, and cells that are like none of their neighbours
+# (where scores are tied a handful of cells hold the pool, and next to each other means little); l and t as in
+# `shape`. The floor φ is a rate that no cell falls below, μ_c = logit(p_c + φ): a few positives that look
+# like any negative, as matches do of which the compared fields are damaged. w_c = φ / (p_c + φ), so that its
+# height is unknown by a factor of about exp(± 2 sf); where densities are corrected the column is theirs, and
+# the floor keeps its height. That there is none is among the beliefs too: half of the draws have (almost) no
+# positives beyond some rank (`posterior`).
+#
+# The anchored ones put μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of
+# predicted positives: the system is taken to be roughly right about how many positives there are, and not
 # about which scores they have. Two more stand for a system that is broken: scores that say nothing, μ_c the
 # same everywhere, and scores that point the wrong way, μ_c = a − b z_c with the b of a working score and a
-# such that the number of positives stays.  A dozen labels at the top decide between these and the others. One
-# configuration takes the supplied probabilities nearly as they are: where they are calibrated a few dozen
-# labels give it all the weight, and where they are not, none.  Smaller variances would gain more on
+# such that the number of positives stays.  A dozen labels at the top decide between these and the others.
+# One configuration takes the supplied probabilities nearly as they are: where they are calibrated a few
+# dozen labels give it all the weight, and where they are not, none.  Smaller variances would gain more on
 # calibrated pools, and do great harm on balanced ones, where it takes hundreds of labels to refute
 # probabilities that are slightly off.
 #
@@ -82,6 +88,7 @@ SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
 SAYS_NOTHING, OPPOSITE = -3.5, -2.0   # prior log weights of a score that says nothing, or the opposite
 LOWEST, HIGHEST = -16.0, 9.0  # no prior mean is surer than this
+FLOOR, FLOOR_SD = 0.03, 1.5   # φ as a share of the predicted positives in the pool, and sf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,16 +161,21 @@ def prior(
     """Mean μ (C,) of the log odds under one configuration, and a factor Φ (C, 3 + M) of their covariance.
 
     modes: what `rough_modes` gives for the pool.  Φ Φᵀ is K with the rough remainder and the speckle kept in
-    these M modes; all of it where M is C.  The columns are the level, the slope, the density correction and
-    the modes, in this order.
+    these M modes; all of it where M is C.  The columns are the level, the slope, the density correction or
+    the floor, and the modes, in this order.
     """
     mean = _mean(shape, configuration)
+    third = configuration.density_sd * shape.density
+    if not configuration.broken:
+        rate, floor = scipy.special.expit(mean), FLOOR * shape.positives / shape.n_items
+        mean = np.clip(np.log((rate + floor) / np.maximum(1 - rate, np.exp(-HIGHEST))), LOWEST, HIGHEST)
+        third = third if configuration.density_sd else FLOOR_SD * floor / (rate + floor)
     size, shapes = modes
     variance = configuration.rough_sd**2 * size + configuration.speckle_sd**2
     factor = np.column_stack([
         np.full(len(mean), configuration.level_sd),
         configuration.slope_sd * mean,
-        configuration.density_sd * shape.density,
+        third,
         shapes * np.sqrt(variance),
     ])
     return mean, factor

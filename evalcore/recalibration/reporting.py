@@ -32,7 +32,7 @@ from assay.evalcore.recalibration.interval import (
 )
 from assay.evalcore.recalibration.posterior import NARROW, WIDE, Posterior, finite_counts, noise, posteriors
 from assay.evalcore.recalibration.quantities import CellGroups, Estimand, OfConfusion, Quantity
-from assay.evalcore.recalibration.sequential import Evidence, RoundTotals
+from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Texts
 
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
@@ -44,7 +44,6 @@ class Outlooks:
 
     evidence: Evidence
     estimand: Estimand
-    sums: RoundTotals
     posts: Sequence[Posterior]    # under the three beliefs
     values: Sequence[Floats]      # (R, S) the number at each draw of the pool, under each
     counts: GroupCounts
@@ -63,7 +62,7 @@ class Outlooks:
             for v, post in zip(self.values, self.posts, strict=True)
         )
         posterior = by_posterior(self.values[0], self.posts[0].weight)
-        design = by_design(estimand, self.sums, counts, posterior.median)
+        design = by_design(estimand, e.sums, counts, self.posts[0].mean, posterior.median)
         combined = combine(posterior, design, counts, labels)
         # found labels bound the value for certain; with nothing predicted positive, say, F1 is 0 if it exists
         certain = estimand.attainable(counts.known, counts.free, counts.items)
@@ -106,7 +105,7 @@ def report_quantities(
         posts = _posts(evidence, MORE_DRAWS * draws, rng)
     drawn: dict[int, tuple[list[Floats], GroupCounts]] = {}
     found = []
-    for one, sums in zip(quantities, evidence.sums.totals, strict=True):
+    for one in quantities:
         groups = one.groups
         if id(groups) not in drawn:
             drawn[id(groups)] = (
@@ -116,7 +115,7 @@ def report_quantities(
         values = [one.values(draw, counts.items) for draw in positives]
         found += [
             Outlooks(
-                evidence=evidence, estimand=estimand, sums=sums, posts=posts, counts=counts, guard=guard,
+                evidence=evidence, estimand=estimand, posts=posts, counts=counts, guard=guard,
                 values=[np.ascontiguousarray(v[..., estimand.at]) for v in values],
             )
             for estimand in one.numbers

@@ -1,5 +1,6 @@
-"""The sequential difference estimator: unbiased whatever the label model believes; and what estimates are
-made from.
+"""The sequential difference estimator with one weight a round: unbiased whatever the label model believes.
+
+And what estimates of the whole pool are made from.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import numpy as np
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.recalibration.label_model import Fit, LabelModel
 from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.regions import RegionSums
 from assay.evalcore.types import Floats, Ints
 
 REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
@@ -23,13 +25,6 @@ class RoundTotals:
     total: Floats        # (R, G) Σ w_t T_t
     empirical: Floats    # (R, G) Σ w_t² empirical variance
     predicted: Floats    # (R, G) Σ w_t² predicted variance
-
-    def rows(self, part: slice) -> "RoundTotals":
-        """The same for some of the R repeats."""
-        return RoundTotals(
-            weight=self.weight[part], total=self.total[part], empirical=self.empirical[part],
-            predicted=self.predicted[part],
-        )
 
     def combined(self) -> tuple[Floats, Floats, Floats]:
         """Totals (R, G), their empirical and their predicted variances (R, G).
@@ -51,10 +46,9 @@ class RoundSums:
     """What the rounds add up to, for each quantity."""
 
     totals: tuple[RoundTotals, ...]
-    log_missed: Floats   # (R, C) log of the chance that an unlabelled item was in no batch so far
 
     @staticmethod
-    def none(repeats: int, quantities: Sequence[Quantity], n_cells: int) -> "RoundSums":
+    def none(repeats: int, quantities: Sequence[Quantity]) -> "RoundSums":
         """Before the first round."""
         totals = []
         for one in quantities:
@@ -62,13 +56,7 @@ class RoundSums:
             totals.append(RoundTotals(
                 weight=np.zeros(repeats), total=nothing, empirical=nothing, predicted=nothing
             ))
-        return RoundSums(totals=tuple(totals), log_missed=np.zeros((repeats, n_cells)))
-
-    def rows(self, part: slice) -> "RoundSums":
-        """The same for some of the R repeats."""
-        return RoundSums(
-            totals=tuple(one.rows(part) for one in self.totals), log_missed=self.log_missed[part]
-        )
+        return RoundSums(totals=tuple(totals))
 
     def add(
         self,
@@ -108,9 +96,7 @@ class RoundSums:
                 empirical=before.empirical + squared * sums(seen),
                 predicted=before.predicted + squared * predicted,
             ))
-        with np.errstate(divide="ignore"):
-            missed = np.log1p(-np.minimum(pi, 1 - 1e-12)) * sampled
-        return RoundSums(totals=tuple(totals), log_missed=self.log_missed + missed)
+        return RoundSums(totals=tuple(totals))
 
 
 # What estimates are made from: the label model, its fit, the counts and the sums of the rounds.
@@ -124,7 +110,7 @@ class Evidence:
     n: Floats            # (R, C) labelled items
     k: Floats            # (R, C) positives among them
     left: Floats         # (R, C) unlabelled items
-    sums: RoundSums      # of each quantity
+    sums: RegionSums
 
     def rows(self, part: slice) -> "Evidence":
         """The same for some of the R repeats."""

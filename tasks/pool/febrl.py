@@ -140,11 +140,14 @@ def _same_state(register: Any, intake: Any) -> tuple[Ints, Ints]:
 
 def similarities(left: Any, right: Any, a: Ints, b: Ints) -> Floats:
     """The bigram similarity of each compared field, (pairs, fields); a missing field resembles nothing."""
-    columns = [_dice(left[field].fillna(""), right[field].fillna(""), a, b) for field in _COMPARED]
+    columns = [
+        bigram_similarity(left[field].fillna(""), right[field].fillna(""), a, b) for field in _COMPARED
+    ]
     return np.stack(columns, axis=1)
 
 
-def _dice(left: Sequence[str], right: Sequence[str], a: Ints, b: Ints) -> Floats:
+def bigram_similarity(left: Sequence[str], right: Sequence[str], a: Ints, b: Ints) -> Floats:
+    """The Dice coefficient (pairs,) of the bigrams of left[a] and right[b]; a, b (pairs,) are rows."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     bigrams = CountVectorizer(analyzer="char_wb", ngram_range=(2, 2), binary=True, dtype=np.float64)

@@ -45,8 +45,8 @@ from assay.evalcore.recalibration.planning import pivotal
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.regions import RegionSums, rank_regions
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
-from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
@@ -63,7 +63,7 @@ class ScoreState(SampleState):
     asked: tuple[Quantity, ...]   # each measure, without what single items tell
     model: LabelModel
     fit: Fit
-    sums: RoundSums
+    sums: RegionSums
     rounds: int
 
     def outcome_of(self, codes: Floats) -> Ints:
@@ -124,7 +124,7 @@ class ScoreModel(Sampled):
         return ScoreState(
             **no_rows_yet(measures, cells, repeats, 2),
             axis=axis, loss=loss, asked=asked, model=model, fit=fit(model, nothing, nothing),
-            sums=RoundSums.none(repeats, asked, cells.n_cells), rounds=0,
+            sums=RegionSums.none(repeats, rank_regions(model.shape)), rounds=0,
         )
 
     def propose(self, state: SampleState, size: Ints) -> Design:
@@ -149,7 +149,7 @@ class ScoreModel(Sampled):
         after = before.plus(heard)
         new = after.labelled - before.labelled
         sums = before.sums.add(
-            before.quantities(slice(None)), before.labelled, _as_drawn(design, new.sum(axis=2), heard.asked),
+            before.labelled, _as_drawn(design, new.sum(axis=2), heard.asked),
             RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
             np.zeros_like(before.excluded),
         )

@@ -1,9 +1,8 @@
 """`recalibrated`: a recalibrated posterior, labels where they tell most, and a check that needs no model.
 
 The chapters are in `evalcore.recalibration`: `shape` and `configurations` (what is believed beforehand),
-`label_model` and `posterior` (what the labels make of it), `warm` (what those of an earlier pool make of it),
-`planning` and `allocation` (where to look next), `sequential` (the estimate that is unbiased under any
-belief), `reporting` (what is said).
+`label_model` and `posterior` (what the labels make of it), `planning` (where to look next), `regions` (over
+which labels are spread, and the estimate that holds under any belief), `reporting` (what is said).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,8 +29,9 @@ from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, Configuration, pool_shape
 from assay.evalcore.recalibration.quantities import OfConfusion, Quantity, of_predictions
+from assay.evalcore.recalibration.regions import RegionSums, rank_regions
 from assay.evalcore.recalibration.reporting import report_quantities
-from assay.evalcore.recalibration.sequential import Evidence, RoundSums
+from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 
@@ -66,7 +66,7 @@ class RecalibratedState(MethodState):
 
     model: LabelModel
     fit: Fit
-    sums: RoundSums
+    sums: RegionSums
     rounds: int
 
     @property
@@ -182,9 +182,7 @@ class Recalibrated(CountingMethod):
         self, state: RecalibratedState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> RecalibratedState:
         """Add the round to the sums, and refit."""
-        sums = state.sums.add(
-            state.quantities, state.labelled, design, labels, excluded
-        )
+        sums = state.sums.add(state.labelled, design, labels, excluded)
         after = replace(
             state,
             labelled=state.labelled + labels.new,
@@ -228,12 +226,11 @@ def _begun(
 ) -> RecalibratedState:
     """The state before any label of this pool."""
     nothing = np.zeros((repeats, cells.n_cells))
-    quantities = of_predictions(measures, model.shape.predicted)
     return RecalibratedState(
         **no_labels_yet(cells, measures, repeats),
         model=model,
         fit=fit(model, nothing, nothing),
-        sums=RoundSums.none(repeats, quantities, cells.n_cells),
+        sums=RegionSums.none(repeats, rank_regions(model.shape)),
         rounds=0,
     )
 

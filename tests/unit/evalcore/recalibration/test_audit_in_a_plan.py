@@ -35,7 +35,7 @@ def test_every_predicted_negative_has_at_least_its_even_share(spread, size):
 def test_without_an_audit_some_item_has_less():
     cells, design = proposed(0.0, 50)
     negative = cells.prediction == 0
-    assert design.unlabelled[0][negative].min() < 0.2 * 50 / cells.size[negative].sum()
+    assert design.unlabelled[0][negative].min() < 0.3 * 50 / cells.size[negative].sum()
 
 
 def test_a_batch_that_is_all_audit_is_a_random_sample_of_the_predicted_negatives():

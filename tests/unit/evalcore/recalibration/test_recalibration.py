@@ -26,6 +26,7 @@ from assay.evalcore.recalibration.planning import pivotal, reductions, spread_la
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
 from assay.evalcore.recalibration.prior import CONFIGURATIONS, anchored_slope, pool_shape
 from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.recalibration.regions import RegionSums, levelled, rank_regions
 from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.sequential import Evidence, RoundSums
 from assay.evalcore.replay.families import pool as family_pool
@@ -89,7 +90,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
     mean_second, mean_martingale, mass = np.zeros(2), np.zeros(2), 0.0
     first = _design(cells, cells.size, np.array([0.25, 0.5]), np.array([0.3, 0.4]))
     for chance, new in _batches(cells.size, positives, np.array([1, 2])):
-        start = RoundSums.none(1, asked, 2)
+        start = RoundSums.none(1, asked)
         outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
         one = start.add(asked, np.zeros((1, 2, 2), np.int64), first, outcome, none)
         left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
@@ -108,6 +109,54 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
     assert mass == pytest.approx(1)
     assert mean_second == pytest.approx(truth)
     assert mean_martingale == pytest.approx(np.zeros(2), abs=1e-9)
+
+
+def test_the_estimate_by_region_is_unbiased_with_an_adaptive_second_round():
+    # the same 8 items, in two regions, for any guess that is not made of the labels
+    cells, positives = _cells([4, 4], [0, 1]), np.array([1, 2])
+    none, guess = np.zeros((1, 2), np.int64), np.array([0.6, 0.2])
+    mean, mass = np.zeros(2), 0.0
+    first = _design(cells, cells.size, np.array([0.25, 0.5]), guess)
+    for chance, new in _batches(cells.size, positives, np.array([1, 2])):
+        outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
+        one = RegionSums.none(1, np.eye(2)).add(np.zeros((1, 2, 2), np.int64), first, outcome, none)
+        left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
+        counts = np.array([2, 1]) if new[0, 0, 1] else np.array([1, 1])
+        second = _design(cells, left, counts / left, guess)
+        for chance_2, new_2 in _batches(left, rest, counts):
+            outcome = RoundLabels(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
+            two = one.add(new, second, outcome, none)
+            mass += chance * chance_2
+            mean += chance * chance_2 * (two.known + two.guessed * guess - two.weight * positives)[0]
+    assert mass == pytest.approx(1)
+    assert mean == pytest.approx(np.zeros(2), abs=1e-9)
+
+
+def test_a_region_that_was_asked_in_full_is_exact():
+    cells, positives = _cells([4, 6], [0, 1]), np.array([[[3, 1], [2, 4]]])
+    none = np.zeros((1, 2), np.int64)
+    few = RoundLabels(
+        new=np.array([[[1, 1], [1, 0]]]), drawn_new=positives, drawn_known=np.zeros_like(positives)
+    )
+    rest = RoundLabels(new=positives - few.new, drawn_new=positives, drawn_known=np.zeros_like(positives))
+    left = cells.size - few.new[0].sum(axis=1)
+    sums = RegionSums.none(1, np.eye(2))
+    first = _design(cells, cells.size, np.array([0.5, 1 / 6]), left)
+    sums = sums.add(np.zeros((1, 2, 2), np.int64), first, few, none)
+    sums = sums.add(few.new, _design(cells, left, np.ones(2), left), rest, none)
+    groups = of_predictions([F1], np.array([0.0, 1.0]))[0].groups
+    found, empirical, predicted = sums.totals(groups, np.array([[0.3, 0.9]]))
+    assert found == pytest.approx(np.array([[1.0, 4.0]]), abs=1e-6)
+    assert max(empirical.max(), predicted.max()) < 1e-12
+
+
+def test_levelled_labels_keep_their_number_by_region():
+    items = np.array([[100.0, 300.0, 50.0, 0.0]])
+    regions = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    planned = np.array([[8.0, 0.0, 2.0, 0.0]])
+    assert levelled(planned, items, regions, np.array([0.0])) == pytest.approx(planned)
+    many = levelled(planned, items, regions, np.array([1e12]))
+    assert many == pytest.approx(np.array([[0.7 * 8 + 0.3 * 2, 0.3 * 6, 2.0, 0.0]]))
 
 
 def test_pivotal_counts_have_their_expectations_and_a_fixed_total():
@@ -468,7 +517,7 @@ def test_the_bound_for_unseen_positives_is_the_rule_of_three():
     model = label_model(pool_shape(cells), CONFIGURATIONS[:1])
     n, k = np.array([[300.0, 5.0]]), np.array([[0.0, 4.0]])
     left = cells.size - n
-    sums = replace(RoundSums.none(1, (), 2), log_missed=np.log(np.array([[0.7, 0.5]])))
+    sums = replace(RegionSums.none(1, rank_regions(model.shape)), log_missed=np.log(np.array([[0.7, 0.5]])))
     known = Evidence(model=model, fit=fit(model, n, k), n=n, k=k, left=left, sums=sums)
     post = posterior(model, known.fit, n, k, left, noise(model, 200, stream(5, "bound")))
     said = not_excluded(known, post, 0.95)

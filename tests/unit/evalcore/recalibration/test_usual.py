@@ -1,4 +1,4 @@
-"""The interval of `recalibrated`: of four with few labels, of three once hits and errors were found."""
+"""The interval of `recalibrated`: a hull of four, narrowed once hits and errors were found."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def _arrays(*values):
     return tuple(np.array([v], float) for v in values)
 
 
-def _interval(*, hits, errors, design_error=0.1, design_value=0.6):
+def _interval(*, hits, errors, design_error=0.1, design_value=0.6, positives=1e-9):
     value, variance = _arrays(0.6, 0.03**2)
     (yes,) = (np.array([True]),)
     return main_interval(
@@ -33,7 +33,7 @@ def _interval(*, hits, errors, design_error=0.1, design_value=0.6):
             labelled=np.array([[0.0, float(hits + errors)]]),
             known=np.array([[0.0, float(hits)]]),
             free=np.array([[1000.0, 100.0 - hits - errors]]),
-            expected=np.array([[20.0, 60.0]]),
+            expected=np.array([[0.25, 0.75]]) * positives,
         ),
         1.96,
     )
@@ -45,7 +45,7 @@ def test_with_nothing_of_one_side_it_is_the_hull_of_four():
     assert (lower[0], upper[0]) == pytest.approx((0.6 - 0.196, 0.6 + 0.196))
 
 
-def test_with_enough_of_both_the_design_s_interval_is_left_out():
+def test_with_enough_of_both_and_rare_positives_the_design_s_interval_is_left_out():
     lower, upper = _interval(hits=20, errors=20)
     # the heavier tail's lower end, and the posterior's upper end a tenth further out in log odds
     odds = logit(0.6) + 1.1 * (logit(0.68) - logit(0.6))
@@ -62,6 +62,11 @@ def test_a_design_s_interval_that_is_as_narrow_as_the_others_stays():
     others = (upper[0] - without) / 2
     lower, _ = _interval(hits=20, errors=20, design_error=2 * others / 1.96, design_value=0.5)
     assert lower[0] == pytest.approx(0.5 - 2 * others / 16)
+
+
+def test_where_positives_are_many_the_design_s_interval_stays():
+    (kept,), _ = _interval(hits=20, errors=20, design_error=0.2, positives=1e9)
+    assert kept == pytest.approx(0.6 - 1.96 * 0.2, abs=1e-6)
 
 
 def test_in_between_it_is_in_between():
