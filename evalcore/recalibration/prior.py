@@ -67,10 +67,12 @@ def _scale(cells: Cells, probability: Floats, rank: Floats, order: Ints) -> tupl
 # level, slope, density correction, floor, a rough remainder, and cells that are like none of their neighbours
 # (where scores are tied a handful of cells hold the pool, and next to each other means little); l and t as in
 # `shape`. The floor φ is a rate that no cell falls below, μ_c = logit(p_c + φ): a few positives that look
-# like any negative, as matches do of which the compared fields are damaged. w_c = φ / (p_c + φ), so that its
-# height is unknown by a factor of about exp(± 2 sf); where densities are corrected the column is theirs, and
-# the floor keeps its height. That there is none is among the beliefs too: half of the draws have (almost) no
-# positives beyond some rank (`posterior`).
+# like any negative, as matches do of which the compared fields are damaged. w_c = φ / (p_c + φ), so that
+# its height is unknown by a factor of about exp(± 2 sf); where densities are corrected the column is
+# theirs, and the floor keeps its height. On rare classes it is lower: no number of labels that people pay
+# for would refute it there, and the wide interval, which is announced beside, is for what may hide. That
+# there is none is among the beliefs too: half of the draws have (almost) no positives beyond some rank
+# (`posterior`).
 #
 # The anchored ones put μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of
 # predicted positives: the system is taken to be roughly right about how many positives there are, and not
@@ -88,7 +90,8 @@ SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
 SAYS_NOTHING, OPPOSITE = -3.5, -2.0   # prior log weights of a score that says nothing, or the opposite
 LOWEST, HIGHEST = -16.0, 9.0  # no prior mean is surer than this
-FLOOR, FLOOR_SD = 0.03, 1.5   # φ as a share of the predicted positives in the pool, and sf
+FLOOR, FLOOR_SD = 0.03, 1.5   # φ as a share of the predicted positives' part of the pool, and sf
+RARE = 0.02              # part of the pool that is predicted positive, at which φ is half of that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +170,7 @@ def prior(
     mean = _mean(shape, configuration)
     third = configuration.density_sd * shape.density
     if not configuration.broken:
-        rate, floor = scipy.special.expit(mean), FLOOR * shape.positives / shape.n_items
+        rate, floor = scipy.special.expit(mean), _floor(shape)
         mean = np.clip(np.log((rate + floor) / np.maximum(1 - rate, np.exp(-HIGHEST))), LOWEST, HIGHEST)
         third = third if configuration.density_sd else FLOOR_SD * floor / (rate + floor)
     size, shapes = modes
@@ -210,6 +213,12 @@ def rough_modes(n_cells: int, modes: int) -> tuple[Floats, Floats]:
     wave = np.where(even, np.cos(phase), np.sin(phase))
     size = (1 - rho**2) / (1 - 2 * rho * np.cos(theta) + rho**2)
     return size, wave / np.sqrt((wave**2).sum(axis=0))
+
+
+def _floor(shape: PoolShape) -> float:
+    """φ, a rate."""
+    part = shape.positives / shape.n_items
+    return FLOOR * part * part / (part + RARE)
 
 
 def _mean(shape: PoolShape, configuration: Configuration) -> Floats:
