@@ -22,7 +22,7 @@ F1 = measure("f1")
 
 
 @cache
-def evaluated(labels=150, name="over-confident"):
+def evaluated(labels=250, name="over-confident"):
     """A question about a family of pools, and where it stands after so many labels."""
     how = Recalibrated(report_draws=600)
     cells, by_label = prepared_cells(how, pool(name))
