@@ -20,6 +20,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, mixed, worth
 from assay.evalcore.monitoring.verdicts import Life, Promise, step
+from assay.evalcore.recalibration.quantities import CellGroups
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
@@ -82,14 +83,17 @@ def test_the_design_is_unbiased_under_a_prior_that_has_every_label_wrong():
 
 @pytest.mark.statistical
 def test_the_design_s_part_of_recalibrated_is_unbiased_under_a_prior_that_has_every_label_wrong():
-    what, repeats = measure("f1"), 400
+    name, what, repeats = "recalibrated:n_strata=8:planning_draws=32", measure("f1"), 400
+    _, by_label = prepared_cells(method(with_single_draws(name)), _pool())
     _, state = _windows(
-        "recalibrated:n_strata=8:planning_draws=32", what, 0.5, repeats, rounds=2, size=10,
+        name, what, 0.5, repeats, rounds=2, size=10,
         evidence=lambda cells, by_label: by_label[:, ::-1].astype(float),
     )
-    # the weights of a round are fixed before its labels arrive: Σ w (T - θ) has mean 0 for FN and for TP
-    (sums,) = state.sums.totals
-    gap = sums.total - sums.weight[:, None] * _pool().confusion()[:, 1]
+    # the weights of a round are fixed before its labels arrive: in every cell Σ w (T - θ) has mean 0 for a
+    # guess that was there before
+    sums, guess = state.sums, 0.3
+    gap = sums.known + sums.guessed * guess - sums.weight * by_label[:, 1]
+    gap = CellGroups.by_prediction(state.model.shape.predicted).sums(gap)     # FN and TP
     z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / np.sqrt(repeats))
     assert np.abs(z).max() < 5.2   # 2 totals, 1e-6 in all: |z| < 5.0 for a normal mean
 

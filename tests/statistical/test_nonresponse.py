@@ -14,6 +14,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.recalibration.quantities import CellGroups
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed, for one method
 Z = norm.isf(FALSE_ALARM / 2)
@@ -117,6 +118,7 @@ def test_the_recalibrated_methods_design_estimate_is_unbiased_whoever_answers(po
     start = before_any_label(question)
     draws = plan(question, start, SIZE)     # planned once: the probabilities are what is costly
     totals, full = [], []
+    everything = np.zeros(question.cells.n_cells, np.int64)
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
         drawn = question.method.draw(start.inner, draws.design, np.array([SIZE]), rng)
@@ -131,8 +133,9 @@ def test_the_recalibrated_methods_design_estimate_is_unbiased_whoever_answers(po
         silent = rng.random(len(cell)) > answers[cell]
         for kept, given in ((full, label), (totals, np.where(silent, UNANSWERED, label))):
             state = observe(question, start, round_, given)
-            # one round: the combined total is that round's, whatever its weight
-            kept.append(state.inner.sums.totals[0].combined()[0][0].sum())
+            # a guess that was there before the round: whatever it is, the total is unbiased
+            before = np.full((1, question.cells.n_cells), 0.3)
+            kept.append(state.inner.sums.totals(CellGroups.by_number(everything), before)[0].item())
         assert len(ordinal) == len(cell)
     difference = np.array(totals) - np.array(full)
     assert abs(difference.mean()) < Z * difference.std(ddof=1) / np.sqrt(RUNS)
