@@ -41,7 +41,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name == "__version__":
-        return import_module("assay.tasks.ledger.beginning").versions()["assay"]
+        return import_module("assay.tasks.ledger.life").versions()["assay"]
     if name == "errors":
         return import_module("assay.errors")
     if name not in _HOMES:

@@ -21,7 +21,7 @@ import numpy as np
 
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.ledger import layout, open_store
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.killed_workers import frozen_bytes, in_small_shards, pool_to_freeze

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.ledger import layout, open_store
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.mapping import MapOver

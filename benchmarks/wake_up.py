@@ -34,9 +34,9 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.__main__ import machine
 

@@ -29,14 +29,13 @@ from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskUnreachable
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import find_spec
-from assay.tasks.ledger.ending import Ending
+from assay.tasks.ledger.closed_round import RoundEstimate
+from assay.tasks.ledger.life import Ending, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
 

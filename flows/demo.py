@@ -22,9 +22,9 @@ from assay.flows.report.gather import report_data
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool import febrl
 from assay.tasks.report import ReportFiles, write_report
 from assay.tasks.report.standing import Standing

@@ -16,11 +16,11 @@ from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reported import Moment, moments, read_reissues
 from assay.flows.record.standing import current_standing, read_history
 from assay.flows.report.gather import report_data
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import read_begun, read_closed, read_identity
+from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.monitors import WindowVerdict, means_monitor
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.mlflow.publication import (
     PREFIX,
     MetricPoint,

@@ -25,9 +25,9 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from assay.evalcore.types import JsonObject
-from assay.tasks.effects.calls import in_flow_run
-from assay.tasks.ledger.ending import Ending
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.effects import in_flow_run
+from assay.tasks.ledger.closed_round import RoundEstimate
+from assay.tasks.ledger.life import Ending
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import MonitorHistory
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, Item
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 __all__ = ["FakeDesk", "MemoryStore"]
 

@@ -41,8 +41,7 @@ from assay.flows.record.standing import current_standing
 from assay.tasks.desks.blind import BlindDesk
 from assay.tasks.desks.caller.desk import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.replay.presentation import replay_as_text
 from assay.tasks.replay.records import ReplayResult
 from assay.tasks.report import price, sentences, wording

@@ -9,7 +9,7 @@ from assay.face.evaluation import Evaluation, load
 from assay.flows.record.opened import begun_evaluations, open_evaluation
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.monitors import monitors
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.settings import Settings
 
 

@@ -17,7 +17,7 @@ from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.finished import standings
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.ledger_cost.watched import Watched
 

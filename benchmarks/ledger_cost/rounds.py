@@ -15,7 +15,7 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import FakeDesk
 from benchmarks.ledger_cost.watched import Watched, seconds_in

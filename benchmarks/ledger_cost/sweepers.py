@@ -16,8 +16,8 @@ from doubles.small_pool import spec_json
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.ledger_cost.watched import Watched
 from benchmarks.recovery.many import answer

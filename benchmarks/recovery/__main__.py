@@ -101,9 +101,9 @@ def _read(results: Path) -> list[dict[str, Any]]:
 def run_faults(times: int, seed: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Every kind of fault, at so many requests."""
     import assay.tasks.desks.label_studio.api
-    import assay.tasks.effects.calls
+    import assay.tasks.effects
 
-    assay.tasks.effects.calls.FIRST_WAIT = 0.01   # retries as in production, without the pauses
+    assay.tasks.effects.FIRST_WAIT = 0.01   # retries as in production, without the pauses
     assay.tasks.desks.label_studio.api.FIRST_PAUSE = 0.1
     for trial in _trials(times, random.Random(seed), services):
         well = trial.as_if_nothing_had_happened

@@ -36,13 +36,12 @@ from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout, open_store
-from assay.tasks.ledger.beginning import read_spec
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 from assay.tasks.testing import FakeDesk

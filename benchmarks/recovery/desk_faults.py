@@ -39,11 +39,10 @@ from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import DeskError
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.recovery.trials import FaultKind, Trial, judge, run_through
 

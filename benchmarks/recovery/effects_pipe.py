@@ -1,4 +1,4 @@
-"""The effects of another process, read from a named pipe while they happen (tasks.effects.log)."""
+"""The effects of another process, read from a named pipe while they happen (tasks.effects)."""
 
 import os
 import select

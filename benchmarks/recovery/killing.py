@@ -1,7 +1,7 @@
 """Processes that are killed with SIGKILL, at moments drawn from a seed.
 
     a process     is the command line, or a function, and follows its own effects into a named pipe
-                  (tasks.effects.log)
+                  (tasks.effects)
     the killer    reads the pipe, and kills at a moment drawn from a seed: while the n-th effect is going on,
                   while the effect killed least so far is going on, or at any time at all
 
@@ -25,7 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from assay.tasks.effects.log import VARIABLE
+from assay.tasks.effects import VARIABLE
 from benchmarks.recovery.effects_pipe import Follower
 
 LONGEST_RUN = 600.0        # seconds without an end or a kill: something hangs

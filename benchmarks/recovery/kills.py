@@ -48,11 +48,11 @@ from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.ending import read_ending
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.life import read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from benchmarks.recovery.killing import Kill, Killer, Victims
 
 NAME = "killed"

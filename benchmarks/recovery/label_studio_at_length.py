@@ -28,8 +28,8 @@ from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 

@@ -12,7 +12,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.flows.drivers.sweep import Sweep, sweep_store
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
 
 ITEMS = 30

@@ -18,9 +18,9 @@ from doubles.small_pool import small_spec
 from services.prefect_server import ROOT, PrefectServer, prefect_server
 
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.effects.log import VARIABLE
+from assay.tasks.effects import VARIABLE
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.ending import read_ending
+from assay.tasks.ledger.life import read_ending
 from assay.tasks.ledger.record import Ledger
 from benchmarks.recovery.effects_pipe import Follower
 from benchmarks.recovery.trials import FaultKind, Trial, judge
@@ -40,7 +40,7 @@ class PrefectStage:
         with (folder / "labels.csv").open(newline="") as opened:
             self.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
         from assay.flows.evaluation.advance import advance
-        from assay.tasks.ledger.stores.memory import MemoryStore
+        from assay.tasks.ledger.stores.store import MemoryStore
 
         store = MemoryStore()
         begin_evaluation(store, self.spec)

@@ -33,8 +33,7 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores import local
 from assay.tasks.ledger.stores import s3 as s3_store
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.recovery.trials import FaultKind, Trial, judge, run_through
 

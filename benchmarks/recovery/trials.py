@@ -17,10 +17,10 @@ from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import Desk
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
 
 REPOST_AFTER = timedelta(minutes=10)

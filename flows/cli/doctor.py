@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.flows.doctor.spec import ExaminationWatch
     from assay.tasks.doctor.examination import Examination
     from assay.tasks.doctor.roles import OpenChoice
-    from assay.tasks.ledger.stores.protocol import Store
+    from assay.tasks.ledger.stores.store import Store
     from assay.tasks.spec.evaluation import Spec
 
 _OPTIONS = {

@@ -23,7 +23,7 @@ from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor, monitors
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.standing import Standing
 
 if TYPE_CHECKING:

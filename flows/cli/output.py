@@ -20,7 +20,7 @@ from assay.evalcore.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.tasks.ledger.stores.protocol import Store
+    from assay.tasks.ledger.stores.store import Store
     from assay.tasks.spec.evaluation import Spec
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report import ReportData, comparison, price, sentences, wording
 from assay.tasks.report.data import ComparedSystems
 from assay.tasks.report.forecast import outlook_lines

@@ -29,7 +29,7 @@ from assay.tasks.doctor.roles import Roles, guess_roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
 from assay.tasks.doctor.told import Told
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.names import ROW_NUMBER

@@ -33,10 +33,10 @@ from assay.tasks.doctor.portion import Portion, portion_of
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
-from assay.tasks.ledger.beginning import read_spec
+from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source

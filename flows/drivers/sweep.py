@@ -24,10 +24,10 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.tick import judge_window_of, record_failure_of
 from assay.flows.record.finished import finished_since
 from assay.flows.record.opened import utc_now
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.ending import open_evaluations
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.life import open_evaluations
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.standing import Standing
 
 _log = logging.getLogger("assay.sweep")

@@ -44,16 +44,15 @@ from assay.flows.record.standing import current_standing, standing_of
 from assay.flows.revisions.revise import catch_up
 from assay.flows.revisions.revise import look_again as look_at_closed_rounds
 from assay.tasks.desks.protocol import Desk, DeskUnreachable
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import PlannedRound
 from assay.tasks.ledger.checkpoints import CheckpointLost, Entries, find_checkpoint
-from assay.tasks.ledger.ending import Ending, enter_index, extensions_in, read_ending, read_extensions
+from assay.tasks.ledger.closed_round import Decided, write_labels
+from assay.tasks.ledger.life import Ending, enter_index, extensions_in, read_ending, read_extensions
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision
-from assay.tasks.ledger.rounds.labels import Decided, write_labels
-from assay.tasks.ledger.rounds.plan import PlannedRound
-from assay.tasks.ledger.stores.memory import Remembering
-from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.ledger.stores.store import Remembering, Store, StoreUnreachable
 from assay.tasks.report.standing import Standing, WaitingFor
 from assay.tasks.settings import Settings
 

@@ -21,21 +21,21 @@ from assay.evalcore.methods.registry import is_auto
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.desks.protocol import Desk, prepare_desk
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import (
+from assay.tasks.ledger.life import (
     ChosenMethod,
     RecordedSpec,
+    enter_index,
     own_identity,
     read_spec,
     versions,
     write_begun,
     write_spec,
 )
-from assay.tasks.ledger.ending import enter_index
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.inherited import write_inherited

@@ -28,13 +28,14 @@ from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing, read_history, verdict_on
 from assay.flows.revisions.revise import catch_up, look_again, nothing_new, nothing_to_complete
 from assay.tasks import events
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import ensure_closed
 from assay.tasks.ledger.checkpoints import forget_if_settled
-from assay.tasks.ledger.ending import (
+from assay.tasks.ledger.closed_round import RoundEstimate
+from assay.tasks.ledger.life import (
     Ending,
     Extension,
+    ensure_closed,
     enter_index,
     leave_index,
     read_ending,
@@ -44,9 +45,8 @@ from assay.tasks.ledger.ending import (
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import last_revision
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.seals import seal_ending
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 _log = logging.getLogger("assay.advance")
 

@@ -13,12 +13,12 @@ from assay.flows.people.annotating import Annotating, annotators_record, one_per
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks import events
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import ensure_closed, write_closed
+from assay.tasks.ledger.asked_round import PlannedRound, write_design, write_plan
+from assay.tasks.ledger.closed_round import RoundEstimate, write_annotators, write_estimate
+from assay.tasks.ledger.life import ensure_closed, write_closed
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, write_annotators, write_estimate
-from assay.tasks.ledger.rounds.plan import PlannedRound, write_design, write_plan
 from assay.tasks.ledger.seals import seal_rounds
 from assay.tasks.pool.frozen import (
     clusters_of,

@@ -36,11 +36,11 @@ from assay.flows.monitor.tick import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation, utc_now
 from assay.tasks.desks.protocol import SECRET_HEADER, SendsHints
 from assay.tasks.desks.registry import DESK_KINDS
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.layout import check_name
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.life import open_evaluations
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.standing import Standing
 from assay.tasks.telemetry.exporters import content_type, exposition
 

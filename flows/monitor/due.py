@@ -19,10 +19,10 @@ from assay.flows.monitor.opening import (
     outcomes_due,
 )
 from assay.flows.monitor.run import Found, MonitorRun, seal_of, sealed_verdicts
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import write_kept
-from assay.tasks.ledger.ending import leave_index
+from assay.tasks.ledger.life import leave_index
 from assay.tasks.ledger.monitors import Opening, WindowState, current, standing_state
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.pool.window import files_digest

@@ -15,7 +15,7 @@ from assay.flows.monitor.run import read_known
 from assay.flows.monitor.versions import Version, open_monitor
 from assay.flows.record.opened import open_evaluation, utc_now
 from assay.flows.weighted.estimate import read_figures
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger.monitors import (
     Opening,
     WindowState,
@@ -30,7 +30,7 @@ from assay.tasks.ledger.monitors import (
     read_verdicts,
     standing_state,
 )
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import write_files
 from assay.tasks.report.history.files import (
     history_files,

@@ -16,13 +16,12 @@ from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reported import reissued_at
 from assay.flows.revisions.revise import revised_fold
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.closed_round import ClosedRound, RoundEstimate
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, last_certain, latest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import last_revision
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.rounds.labels import ClosedRound
 
 # Reading the evidence in the finished evaluations of a window.
 

@@ -14,12 +14,12 @@ from assay.flows.monitor.telling import alert_of
 from assay.flows.monitor.versions import open_monitor
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import MutedAlert, raise_alert, read_muted, summary_alert
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, last_certain, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import MUTES, seal_numbered
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.history.words import news_of_place
 
 

@@ -30,7 +30,7 @@ from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
 from assay.flows.monitor.judging import size_for
 from assay.flows.monitor.run import MonitorRun
 from assay.flows.monitor.versions import Versions
-from assay.tasks.effects.calls import effect
+from assay.tasks.effects import effect
 from assay.tasks.ledger.monitors import (
     Claim,
     Opening,

@@ -23,7 +23,7 @@ from assay.flows.alerts import Unforeseen
 from assay.flows.monitor.telling import tell
 from assay.flows.monitor.versions import Versions, open_monitor
 from assay.flows.workers.chosen import chosen_workers
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import KeptEntries, find_kept
 from assay.tasks.ledger.monitors import (
@@ -40,8 +40,7 @@ from assay.tasks.ledger.monitors import (
 )
 from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.ledger.seals import OPENINGS, STATES, seal_monitor, sealable
-from assay.tasks.ledger.stores.memory import Remembering
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Remembering, Store
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.settings import Settings
 from assay.tasks.spec.alerts import Alerts

@@ -13,7 +13,7 @@ from assay.flows.monitor.opening import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
 from assay.tasks.alerts.alert import StandingState, daily_alert, ended_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
-from assay.tasks.effects.calls import effect
+from assay.tasks.effects import effect
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import WindowState, create_state, current, standing_state
 from assay.tasks.ledger.record import Ledger

@@ -28,11 +28,11 @@ from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger.checkpoints import forget_kept
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.settings import Settings
 
 _log = logging.getLogger("assay.monitor")

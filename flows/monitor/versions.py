@@ -13,15 +13,15 @@ from datetime import datetime
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import Window, ended
 from assay.evalcore.monitoring.judging import DropRule, NewestVerdicts, Rules, begins_anew, carried_over
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import (
+from assay.tasks.ledger.life import (
     RecordedSpec,
     find_spec,
     versions,
     write_spec,
 )
-from assay.tasks.ledger.beginning import (
+from assay.tasks.ledger.life import (
     versions as library_versions,
 )
 from assay.tasks.ledger.monitors import (
@@ -34,7 +34,7 @@ from assay.tasks.ledger.monitors import (
 )
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import VERSIONS, seal_numbered
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.amended import changed_keys, check_amendment, is_new_model
 from assay.tasks.spec.monitor import MonitorSpec
 

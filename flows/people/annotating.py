@@ -19,10 +19,9 @@ from assay.evalcore.reproducible import stream
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Item
+from assay.tasks.ledger.asked_round import PlannedRound, RoundAnswers, packed_answers
+from assay.tasks.ledger.closed_round import ClosedRound, Decided, read_gold_answers, read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.answers import RoundAnswers, packed_answers
-from assay.tasks.ledger.rounds.labels import ClosedRound, Decided, read_gold_answers, read_labels
-from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.gold import GoldItem, load_gold
 
 ReadAnswers = Callable[[Ledger, int, Iterable[str]], list[Annotation]]

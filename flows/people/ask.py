@@ -28,7 +28,8 @@ from assay.tasks.desks.protocol import (
     post_items,
     prepare_desk,
 )
-from assay.tasks.ledger.rounds.answers import (
+from assay.tasks.ledger.asked_round import (
+    PlannedRound,
     Post,
     create_post,
     mark_arrived,
@@ -36,8 +37,7 @@ from assay.tasks.ledger.rounds.answers import (
     store_answers,
     stored_answers,
 )
-from assay.tasks.ledger.rounds.labels import is_closed
-from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.ledger.closed_round import is_closed
 from assay.tasks.settings import Settings
 
 

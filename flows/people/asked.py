@@ -12,10 +12,9 @@ from assay.evalcore.annotators.adjudication import Annotation, AnswerTally
 from assay.evalcore.annotators.rules import SETTLED, Decision, Rule, decide, deciding_tally
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Batch, Desk
+from assay.tasks.ledger.asked_round import PlannedRound, Post, digests_by_item, removed_on_purpose
+from assay.tasks.ledger.closed_round import Decided
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.answers import Post, digests_by_item, removed_on_purpose
-from assay.tasks.ledger.rounds.labels import Decided
-from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,9 +14,9 @@ from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor, refuse_gaps
 from assay.flows.people.asked import AskedRound, Asking, People
 from assay.tasks.desks.protocol import HasPlace, request_more
-from assay.tasks.ledger.beginning import read_begun, read_closed
-from assay.tasks.ledger.rounds.answers import Post
-from assay.tasks.ledger.rounds.labels import Decided, answered, decide_to_close, read_closing
+from assay.tasks.ledger.asked_round import Post
+from assay.tasks.ledger.closed_round import Decided, answered, decide_to_close, read_closing
+from assay.tasks.ledger.life import read_begun, read_closed
 from assay.tasks.report.standing import WaitingFor
 from assay.tasks.spec.evaluation import Spec
 

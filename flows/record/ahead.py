@@ -14,13 +14,13 @@ from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.forecast.labels_needed import Outlook, Played, outlook
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.checkpoint_values import UNREADABLE
 from assay.tasks.ledger.checkpoints import anchor_key, anchor_of, put_derived, read_head, reading_versions
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger, find_bytes
-from assay.tasks.ledger.stores.protocol import StoreError
+from assay.tasks.ledger.stores.store import StoreError
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
 

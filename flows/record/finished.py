@@ -15,11 +15,11 @@ from typing import TypeVar
 from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import named_folders, open_evaluation
 from assay.flows.record.standing import current_standing
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.beginning import read_closed
+from assay.tasks.ledger.life import read_closed
 from assay.tasks.ledger.record import Ledger, find_bytes
-from assay.tasks.ledger.stores.protocol import Store, StoreError
+from assay.tasks.ledger.stores.store import Store, StoreError
 from assay.tasks.report.standing import Standing
 
 Found = TypeVar("Found")

@@ -15,22 +15,22 @@ from assay.evalcore.evaluation.rounds import Segments, close_round
 from assay.evalcore.evaluation.state import State, before_any_label, in_brief, with_last, with_one_more
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
 from assay.flows.record.opened import AsIf, Statistics
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.asked_round import PlannedRound, RoundAnswers, read_plan
 from assay.tasks.ledger.checkpoint_values import UNREADABLE, NotKept, read_value, written_value
 from assay.tasks.ledger.checkpoints import Checkpoint, CheckpointLost, Entries, run_of, write_checkpoint
-from assay.tasks.ledger.manifest import Manifest
-from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.answers import RoundAnswers
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
-from assay.tasks.ledger.rounds.labels import (
+from assay.tasks.ledger.closed_round import (
     ClosedRound,
     Decided,
+    RoundEstimate,
     labels_of_draws,
+    read_estimate,
     read_labels,
     shares_of_draws,
 )
-from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
+from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.record import Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

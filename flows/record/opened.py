@@ -45,16 +45,21 @@ from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
 from assay.evalcore.weighted.segments import estimates_by_segment
 from assay.tasks.desks.kind import AskAgain, Resources
 from assay.tasks.desks.protocol import Desk
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import RecordedSpec, read_identity, read_spec
-from assay.tasks.ledger.ending import Extension, extensions_before, read_extensions
+from assay.tasks.ledger.asked_round import PlannedRound
+from assay.tasks.ledger.closed_round import ClosedRound, Decided, RoundEstimate
+from assay.tasks.ledger.life import (
+    Extension,
+    RecordedSpec,
+    extensions_before,
+    read_extensions,
+    read_identity,
+    read_spec,
+)
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.rounds.labels import ClosedRound, Decided
-from assay.tasks.ledger.rounds.plan import PlannedRound
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.inherited import InheritedLabel, as_arrays, as_items, read_inherited, reusable
 from assay.tasks.pool.outcomes import read_outcomes

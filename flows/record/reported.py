@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from assay.tasks.effects.calls import retried
-from assay.tasks.ledger.ending import Extension
+from assay.tasks.effects import retried
+from assay.tasks.ledger.closed_round import RoundEstimate, read_labels
+from assay.tasks.ledger.life import Extension
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report.standing import Moved
 
 # The estimates that count now: those of the newest revision, and how they moved.

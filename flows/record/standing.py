@@ -3,12 +3,11 @@
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.flows.record.opened import Opened
 from assay.flows.record.reported import Reissued, estimates_moved, reissued_at
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.checkpoints import last_checkpoint
-from assay.tasks.ledger.ending import Ending, read_ending
+from assay.tasks.ledger.closed_round import RoundEstimate, read_estimate, read_labels
+from assay.tasks.ledger.life import Ending, read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report.standing import ExtensionRow, Standing, StateName, WaitingFor
 
 

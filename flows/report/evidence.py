@@ -6,15 +6,13 @@ from dataclasses import asdict
 from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, probability_kind
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import versions
-from assay.tasks.ledger.ending import read_ending
+from assay.tasks.ledger.asked_round import PlannedRound, read_plan, read_posts, stored_answers
+from assay.tasks.ledger.closed_round import Decided, read_labels
+from assay.tasks.ledger.life import read_ending, versions
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
-from assay.tasks.ledger.rounds.answers import read_posts, stored_answers
-from assay.tasks.ledger.rounds.labels import Decided, read_labels
-from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
 
 

@@ -23,11 +23,11 @@ from assay.flows.report.labelled import (
 from assay.flows.revisions.revise import revised_fold
 from assay.flows.weighted.estimate import read_judges
 from assay.flows.weighted.sample import PoolSample, read_sample
-from assay.tasks.effects.calls import retried
-from assay.tasks.ledger.beginning import read_begun, read_closed, read_identity
+from assay.tasks.effects import retried
+from assay.tasks.ledger.closed_round import read_annotators
+from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.revisions import last_revision, read_revised_annotators
-from assay.tasks.ledger.rounds.estimate import read_annotators
 from assay.tasks.report import PoolSummary, ReportData
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems

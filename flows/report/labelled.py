@@ -21,9 +21,9 @@ from assay.evalcore.weighted.sample import (
 )
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.weighted.sample import PoolSample
+from assay.tasks.ledger.asked_round import PlannedRound, read_plan
+from assay.tasks.ledger.closed_round import Decided, read_labels
 from assay.tasks.ledger.revisions import last_revision, with_revision
-from assay.tasks.ledger.rounds.labels import Decided, read_labels
-from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 from assay.tasks.pool.frozen import FrozenRow
 
 

@@ -20,13 +20,13 @@ from assay.flows.people.ask import reread_round
 from assay.flows.people.asked import AskedRound, Asking, People
 from assay.flows.record.fold import Fold, in_full
 from assay.tasks.desks.protocol import Batch, Item, collect_answers
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.asked_round import annotators_of, packed_answers, read_answers
 from assay.tasks.ledger.checkpoints import LookedAt, find_looks, write_looks
+from assay.tasks.ledger.closed_round import Decided
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import RevisedItem, Revision, revised
-from assay.tasks.ledger.rounds.answers import annotators_of, packed_answers, read_answers
-from assay.tasks.ledger.rounds.labels import Decided
 
 
 def labels_now(people: People, asked: AskedRound, decided: Sequence[Decided]) -> dict[str, Decided]:

@@ -28,8 +28,9 @@ from assay.flows.people.asked import People
 from assay.flows.record.fold import Fold, in_full, not_begun
 from assay.flows.record.opened import Opened
 from assay.flows.revisions.look import Unchanged, changed_items
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.closed_round import ClosedRound, Decided, RoundEstimate, shares_of_draws
 from assay.tasks.ledger.revisions import (
     Revision,
     last_revision,
@@ -40,8 +41,6 @@ from assay.tasks.ledger.revisions import (
     write_revised_estimate,
     write_revision,
 )
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.rounds.labels import ClosedRound, Decided, shares_of_draws
 from assay.tasks.ledger.seals import seal_revision
 
 _log = logging.getLogger("assay.revising")

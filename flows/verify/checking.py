@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import Opened
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import record
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.record import Ledger, get_record
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import StoreUnreachable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

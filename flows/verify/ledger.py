@@ -25,13 +25,13 @@ from assay.flows.verify.rounds import RoundsCheck
 from assay.flows.verify.unsealed import check_alerts_called_for, check_desk, check_unsealed
 from assay.flows.workers.chosen import chosen_workers
 from assay.flows.workers.mapped import NO_WORKERS
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.beginning import versions
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.integrity import check_integrity
+from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again
 from assay.tasks.pool.mapping import MapOver

@@ -28,14 +28,14 @@ from assay.flows.monitor.versions import UnknownMonitor, Versions, consequences,
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable_key
 from assay.flows.verify.ledger import Verification
 from assay.flows.verify.unsealed import check_alerts
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.integrity import check_monitor_seals
 from assay.tasks.ledger.monitors import Amendment, Claim, Mute, Opening, WindowState, WindowVerdict, latest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 
 
 def verify_monitor(

@@ -21,15 +21,27 @@ from assay.flows.record.standing import verdict_on
 from assay.flows.verify.checking import UNREADABLE, Checking
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.ending import Extension
+from assay.tasks.ledger.asked_round import (
+    PlannedRound,
+    pack_of,
+    read_answers,
+    read_design,
+    read_plan,
+    read_posts,
+    removed_on_purpose,
+)
+from assay.tasks.ledger.closed_round import (
+    Decided,
+    named_answers,
+    read_estimate,
+    read_gold_answers,
+    read_labels,
+)
 from assay.tasks.ledger.findings import Integrity, column_differences
+from assay.tasks.ledger.life import Extension
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.answers import pack_of, read_answers, read_posts, removed_on_purpose
-from assay.tasks.ledger.rounds.estimate import read_estimate
-from assay.tasks.ledger.rounds.labels import Decided, named_answers, read_gold_answers, read_labels
-from assay.tasks.ledger.rounds.plan import PlannedRound, read_design, read_plan
 from assay.tasks.ledger.seals import sealed_in
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import StoreUnreachable
 from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.spec.evaluation import Spec

@@ -20,16 +20,15 @@ from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.tries import Settled, TryClaim
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.beginning import Begun, Closed, Identity
+from assay.tasks.ledger.asked_round import Arrived, Attempt, PlannedRound, read_plan
+from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.findings import Integrity
 from assay.tasks.ledger.layout import KeyPattern
+from assay.tasks.ledger.life import Begun, Closed, Identity
 from assay.tasks.ledger.manifest import FilesRead
 from assay.tasks.ledger.record import find_bytes, get_record
-from assay.tasks.ledger.rounds.answers import Arrived, Attempt
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
-from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 from assay.tasks.ledger.seals import sealed_in
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import StoreUnreachable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

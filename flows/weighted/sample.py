@@ -11,7 +11,7 @@ from assay.evalcore.weighted.sample import WeightedSample
 from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.revisions.revise import revised_fold
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.pool.frozen import FrozenRow, items_of
 from assay.tasks.pool.index import PoolIndex

@@ -11,7 +11,7 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Delivery, enter_alert_index
 from assay.tasks.alerts.tries import Settled
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.report import wording

@@ -30,11 +30,11 @@ from assay.evalcore.errors import AssayError
 from assay.tasks import events
 from assay.tasks.alerts.alert import DAILY, Alert, rank
 from assay.tasks.alerts.tries import Status, claim, read_tries, settle_try, told_before
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import Mute, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Severity
 

@@ -10,7 +10,7 @@ from typing import Literal
 from uuid import uuid4
 
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.effects.calls import retried
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, get_record, put_record
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from assay.tasks.desks.protocol import Batch, digest_of_parts
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

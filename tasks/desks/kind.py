@@ -22,7 +22,7 @@ from assay.evalcore.annotators.checking import CHANCE, MOVES
 from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
 from assay.tasks.desks.protocol import Desk
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.schema import Column, Location, Part
 
 if TYPE_CHECKING:

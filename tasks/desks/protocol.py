@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import AssayError, Unreachable
-from assay.tasks.effects.calls import effect, retried
+from assay.tasks.effects import effect, retried
 
 SECRET_HEADER = "X-Assay-Secret"   # noqa: S105 - a header's name
 

@@ -11,8 +11,7 @@ from assay.evalcore.errors import AssayError, plural
 from assay.tasks.desks.kind import Resources
 from assay.tasks.doctor.examination import Finding, ok, problem, warning
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.operating_system import in_the_way_of
 from assay.tasks.pool.predictions.systems import codes_by_system
 from assay.tasks.report.wording import percent

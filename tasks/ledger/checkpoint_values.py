@@ -27,7 +27,7 @@ from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.state import LATEST, RUN, History
 from assay.tasks.ledger import layout
 
-_MODULES = ("assay.evalcore.", "assay.tasks.ledger.rounds.")
+_MODULES = ("assay.evalcore.", "assay.tasks.ledger.asked_round", "assay.tasks.ledger.closed_round")
 _PLAIN = (bool, int, float, str, type(None))
 _SAME: dict[str, Any] = {"same": True}
 UNREADABLE = (

@@ -21,10 +21,10 @@ from typing import Any
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.state import RUN
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import versions
 from assay.tasks.ledger.checkpoint_values import UNREADABLE, named_runs
+from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.record import Ledger, find_bytes
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 
 # The checkpoint of an evaluation that is open.
 #

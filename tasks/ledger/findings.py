@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from assay.evalcore.errors import plural
 from assay.evalcore.types import Array, Bools
-from assay.tasks.ledger.ending import Extension
 from assay.tasks.ledger.layout import Key
+from assay.tasks.ledger.life import Extension
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import Ledger
 

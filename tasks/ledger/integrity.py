@@ -16,9 +16,9 @@ from typing import Any
 
 from assay.evalcore.errors import plural
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.ending import Extension
 from assay.tasks.ledger.findings import Integrity, in_one_sentence
 from assay.tasks.ledger.layout import Key
+from assay.tasks.ledger.life import Extension
 from assay.tasks.ledger.manifest import Manifest, partition_digest
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import DamagedRecord, Ledger, find_bytes, get_record

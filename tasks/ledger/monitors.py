@@ -28,7 +28,7 @@ from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger, put_record, read_records
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +225,7 @@ class Amendment:
     new_model: bool              # whether reference, evidence and label model all begin anew
     reason: str                  # as the person said; "" where nothing was said
     at: datetime                 # when it was made
-    versions: Mapping[str, str]  # of what made it: `tasks.ledger.beginning.versions`
+    versions: Mapping[str, str]  # of what made it: `tasks.ledger.life.versions`
 
 
 def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NewType, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from assay.tasks.ledger.layout import KeyPattern
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreError
+from assay.tasks.ledger.stores.store import KeyMissing, Store, StoreError
 
 # A ledger: what a store holds of one owner, an evaluation or a monitor.
 #

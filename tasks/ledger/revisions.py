@@ -17,12 +17,18 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
-from assay.tasks.effects.calls import effect
+from assay.tasks.effects import effect
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
+from assay.tasks.ledger.closed_round import (
+    Decided,
+    RoundEstimate,
+    columns_of_decided,
+    decode_estimate,
+    fields_of_decided,
+    find_estimate,
+)
 from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, decode_estimate, find_estimate
-from assay.tasks.ledger.rounds.labels import Decided, columns_of_decided, fields_of_decided
 
 if TYPE_CHECKING:
     import pyarrow as pa

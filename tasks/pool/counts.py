@@ -8,7 +8,7 @@ from functools import reduce
 from assay.tasks.arrow import value_counts
 from assay.tasks.ledger.manifest import FrozenPart, Manifest
 from assay.tasks.ledger.stores.opening import Travelling
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import checked_digest, pool_digest, read_part, shards_of
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.predictions.kinds import prediction_kind

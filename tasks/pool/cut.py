@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.manifest import Manifest, PartitionEntry, partition_digest
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
 from assay.tasks.pool.cutting.scores import StoredRun
 from assay.tasks.pool.frozen import shards_of

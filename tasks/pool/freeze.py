@@ -26,7 +26,7 @@ from assay.evalcore.measures.two_classes import where_alike
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FileRead, FilesRead, Manifest, SourceEntry, load_manifest
 from assay.tasks.ledger.record import Ledger, put_record
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.frozen import pool_digest

@@ -45,7 +45,7 @@ from assay.tasks.ledger.manifest import (
     PROVENANCE,
     FrozenPart,
 )
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool import part_file
 from assay.tasks.pool.part_file import NotAPart, read_part_file, read_rows_of
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.sources.known_labels import labelled_rows
 from assay.tasks.spec.evaluation import Spec
 

@@ -31,12 +31,12 @@ from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.beginning import read_spec
+from assay.tasks.ledger.closed_round import Decided, read_labels
+from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import last_revision, with_revision
-from assay.tasks.ledger.rounds.labels import Decided, read_labels
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.frozen import FrozenRow, frozen_parts, frozen_row
 from assay.tasks.pool.index import PoolIndex

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.sources.known_labels import labelled_rows
 from assay.tasks.spec.evaluation import Spec

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.evalcore.errors import BadInput, plural
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.beginning import read_begun
+from assay.tasks.ledger.life import read_begun
 from assay.tasks.ledger.manifest import FilesRead, Manifest
 from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker

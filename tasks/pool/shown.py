@@ -26,7 +26,7 @@ import pyarrow as pa
 from assay.tasks.arrow import ends_of, lengths_of
 from assay.tasks.ledger import layout, open_reader, record
 from assay.tasks.ledger.manifest import SHOWN, FrozenPart, Manifest
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool import frozen
 from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.pool.part_file import NotAPart, part_bytes, read_part_file, read_rows_of

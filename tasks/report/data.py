@@ -17,7 +17,7 @@ from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report.standing import Standing
 
 

@@ -12,8 +12,8 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
-from assay.tasks.ledger.ending import Ending
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.closed_round import RoundEstimate
+from assay.tasks.ledger.life import Ending
 from assay.tasks.report.forecast import OutlookJson, outlook_json
 
 StateName = Literal["waiting", "open", "finished"]

@@ -13,7 +13,7 @@ from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.judges import Judge
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES, Manifest
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import (
     FrozenRow,
     clusters_of,

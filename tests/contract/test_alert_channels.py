@@ -12,7 +12,7 @@ from services.receivers import mail_server, webhook_receiver
 from assay.tasks.alerts.channels import BlockChannel, open_channels
 from assay.tasks.alerts.outbox import NotDelivered, deliver_due, outbox_index, raise_alert
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.alerts import Alerts
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 pytestmark = pytest.mark.services

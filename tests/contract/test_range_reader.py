@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.tasks.ledger import open_reader, open_store
-from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.opening import RangeReader
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore, Store
 
 
 class CountingStore(MemoryStore):

@@ -19,8 +19,8 @@ from services.s3 import S3Server, free_ports
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores import s3 as s3_store
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreError, StoreUnreachable
 from assay.tasks.ledger.stores.s3 import S3Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store, StoreError, StoreUnreachable
 
 pytestmark = pytest.mark.services
 CONFLICT = s3_error(409, "ConditionalRequestConflict")

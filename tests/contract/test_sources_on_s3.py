@@ -12,8 +12,7 @@ from doubles.specs import a_spec, spec_data
 from assay.evalcore.errors import AssayError, BadInput
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import MemoryStore, StoreUnreachable
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex

@@ -12,9 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from services.racing import blob_of, race_in_processes, race_in_threads
 
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, Store
 from assay.tasks.ledger.stores.s3 import S3Store
+from assay.tasks.ledger.stores.store import BadKey, KeyMissing, MemoryStore, Store
 
 S3 = pytest.param("s3", marks=pytest.mark.services)
 Reopen = Callable[[], Store]

@@ -29,10 +29,10 @@ from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import SECRET_HEADER
 from assay.tasks.ledger import layout, open_store
-from assay.tasks.ledger.ending import read_ending
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.life import read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 SECRET = "s3cret-of-the-receiver"
 SIGNED = {SECRET_HEADER: SECRET}

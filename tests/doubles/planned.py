@@ -3,7 +3,7 @@
 import numpy as np
 
 from assay.evalcore.design.round import CountedDesign, RoundPlan
-from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.ledger.asked_round import PlannedRound
 
 
 def design(p=0.1 + 0.2):

@@ -15,7 +15,7 @@ from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import utc_now
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import FakeDesk

@@ -15,8 +15,8 @@ from assay.evalcore.evaluation.state import before_any_label
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.asked_round import read_design
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_design
 
 
 @pytest.fixture

@@ -213,7 +213,7 @@ def test_a_bad_spec_ends_with_exit_code_2_and_says_where(desk, what):
 
 
 def test_label_studio_that_is_away_or_without_a_token_ends_with_exit_code_1(desk, monkeypatch):
-    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
     desk.spec(desk={"kind": "label-studio", "url": "http://127.0.0.1:1"})
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     code, _, err = desk.assay("run", "small.yaml")

@@ -14,9 +14,9 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.page import report_html
 from assay.tasks.spec.evaluation import Spec
 

@@ -9,9 +9,9 @@ from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.effects.calls import effect
+from assay.tasks.effects import effect
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import StoreUnreachable
 
 pytestmark = pytest.mark.services
 
@@ -48,7 +48,7 @@ def test_an_effect_in_a_flow_is_one_task_that_is_retried_and_shows_no_arguments(
     from prefect import flow
     from prefect.runtime import flow_run
 
-    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
     monkeypatch.setenv("ASSAY_EFFECT_LOG", str(tmp_path / "effects.log"))
     calls = []
 

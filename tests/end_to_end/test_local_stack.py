@@ -23,9 +23,9 @@ from services.receivers import webhook_receiver
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store
-from assay.tasks.ledger.ending import read_ending
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.life import read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
 
 pytestmark = [
     pytest.mark.services,

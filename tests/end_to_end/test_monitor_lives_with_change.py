@@ -24,7 +24,7 @@ from assay.tasks.alerts.outbox import deliver_due, outbox_index
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 
 MONITOR = layout.monitor_ledger("stream")

@@ -24,10 +24,10 @@ from assay.flows.monitor.versions import MonitorNameTaken, UnknownMonitor, open_
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
 from assay.tasks.spec.monitor import MonitorSpec, load_monitor_spec
 from assay.tasks.testing import FakeDesk

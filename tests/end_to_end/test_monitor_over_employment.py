@@ -10,7 +10,7 @@ from doubles.stream import after
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 
 YEARS = (2015, 2016, 2017, 2018)

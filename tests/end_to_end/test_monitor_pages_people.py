@@ -15,9 +15,9 @@ from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.monitors import read_verdicts
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import wording
 from assay.tasks.spec.monitor import MonitorSpec
 

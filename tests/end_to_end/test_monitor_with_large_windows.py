@@ -9,7 +9,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.workers.chosen import Threads
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting
 from assay.tasks.spec.monitor import MonitorSpec

@@ -13,10 +13,10 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_gold_answers, read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report import render_report
 
 PEOPLE = [

@@ -19,11 +19,11 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.monitors import read_openings
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.page import report_html
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec

@@ -14,11 +14,11 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.protocol import Batch
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 CLASSES = ("match", "no match")
 OTHER = {"match": "no match", "no match": "match"}

@@ -12,10 +12,10 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 pytestmark = pytest.mark.services

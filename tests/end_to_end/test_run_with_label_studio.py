@@ -13,9 +13,9 @@ from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
 
 pytestmark = pytest.mark.services
 

@@ -10,7 +10,7 @@ import pytest
 from doubles.specs import a_spec
 
 from assay.flows.workers.chosen import chosen_workers
-from assay.tasks.effects.calls import effect
+from assay.tasks.effects import effect
 from assay.tasks.ledger import open_store
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS

@@ -19,10 +19,9 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_annotators, read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import read_annotators
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import render_report
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec

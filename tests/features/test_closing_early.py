@@ -12,11 +12,11 @@ from assay.flows.evaluation.advance import NoRoundToClose, Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_closing, read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
-from assay.tasks.ledger.rounds.labels import read_closing, read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 # `passive`: what is tested is who answers, not which items a method picks
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 12, "measure": ["accuracy", "precision"],

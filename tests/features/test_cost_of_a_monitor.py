@@ -14,7 +14,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import RECORDS_OF_RUN, find_kept, write_kept
 from assay.tasks.ledger.monitors import read_verdicts
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 from benchmarks.ledger_cost.watched import Watched
 from benchmarks.ledger_cost.windows import windows

@@ -22,7 +22,7 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.ending import enter_index, open_evaluations, read_extensions
+from assay.tasks.ledger.life import enter_index, open_evaluations, read_extensions
 from assay.tasks.ledger.monitors import create_opening
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report import sentences

@@ -14,8 +14,8 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report import render_report
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore

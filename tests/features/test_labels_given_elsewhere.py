@@ -13,8 +13,8 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.asked_round import read_design, read_plan
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_design, read_plan
 from assay.tasks.pool.inherited import read_inherited
 from assay.tasks.spec.evaluation import Spec
 

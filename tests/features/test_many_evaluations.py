@@ -11,9 +11,9 @@ from services.ledger_record import record_differences, record_of
 
 from assay.flows.drivers.sweep import sweep_store
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.ending import open_evaluations
+from assay.tasks.ledger.life import open_evaluations
 from assay.tasks.ledger.stores.local import LEFTOVER_SECONDS, LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from benchmarks.recovery.many import begin_all, many_specs
 
 MANY, WORKERS = 140, 4

@@ -13,10 +13,10 @@ from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import judge_window_of, tick
 from assay.flows.monitor.versions import register
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.ledger.ending import open_evaluations
+from assay.tasks.ledger.life import open_evaluations
 from assay.tasks.ledger.monitors import read_openings
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 from benchmarks.recovery.crowds import answer_all
 

@@ -21,7 +21,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report import render_report
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -12,7 +12,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report import render_report
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -10,9 +10,9 @@ from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 

@@ -25,10 +25,9 @@ from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.desks.blind import BlindPair
 from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.ledger.asked_round import stored_answers
+from assay.tasks.ledger.closed_round import read_annotators, read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.answers import stored_answers
-from assay.tasks.ledger.rounds.estimate import read_annotators
-from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report import render_report
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec

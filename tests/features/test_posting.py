@@ -9,10 +9,9 @@ from doubles.world import World
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.ledger.asked_round import read_plan, read_posts
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.answers import read_posts
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
 
 TEN_MINUTES = timedelta(minutes=10)
 

@@ -12,11 +12,11 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions, write_revision
-from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.seals import seal_revision
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 16}, "batch_size": 8, "measure": ["accuracy", "precision"],
          "method": "dirichlet-tree:depth=2"}

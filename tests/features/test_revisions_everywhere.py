@@ -17,11 +17,11 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_closing, read_gold_answers, read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
-from assay.tasks.ledger.rounds.labels import read_closing, read_gold_answers, read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report import render_report
 
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 8, "measure": ["accuracy", "f1"]}

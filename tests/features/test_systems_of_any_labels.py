@@ -22,8 +22,8 @@ from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
 

@@ -13,9 +13,9 @@ from doubles.world import World
 
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 TIMES = {"folder": 8, "s3": 4}
 

@@ -15,7 +15,7 @@ from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.caller.desk import CallerDesk
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 CURVE = [{"name": "pr_curve", "at": [0, 0.6]}, "f1"]

@@ -15,11 +15,11 @@ import numpy as np
 
 from assay.evalcore.monitoring.sizing import lies_beyond
 from assay.flows.monitor.history import read_monitor_history
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import RoundEstimate, read_estimate
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 TOLERANCE = 1e-8
 _BYTES = "bytes"        # digests that only the same platform repeats

@@ -25,7 +25,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay

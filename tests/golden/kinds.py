@@ -24,7 +24,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -29,7 +29,7 @@ from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec
 
 TOLD = ("small-recalibrated", "classes-auto", "number-auto")   # evaluations whose answers are told

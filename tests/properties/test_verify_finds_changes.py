@@ -19,15 +19,14 @@ from assay.flows.verify.ledger import NotASeal, checked_seal, verify
 from assay.flows.verify.unsealed import check_unsealed
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.asked_round import read_plan, write_design, write_plan
+from assay.tasks.ledger.closed_round import read_estimate, read_labels, write_estimate, write_labels
 from assay.tasks.ledger.integrity import check_integrity
 from assay.tasks.ledger.manifest import load_manifest, partition_digest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.estimate import read_estimate, write_estimate
-from assay.tasks.ledger.rounds.labels import read_labels, write_labels
-from assay.tasks.ledger.rounds.plan import read_plan, write_design, write_plan
 from assay.tasks.ledger.seals import seal_ending
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
 # What holds times and random words. No number depends on them, and two runs that decide the same differ in

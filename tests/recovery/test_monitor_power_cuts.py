@@ -9,7 +9,7 @@ from doubles.stream import a_monitor, after, write_stream
 from assay.flows.monitor.mute import mute
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import amend, register
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 _BESIDE = ("times.json", "identity.json", "sources.json")
 _CHANGES = ("/mutes/", "/versions/", "/states/", ".muted.json", "ended.json")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.services
 @pytest.fixture(scope="module", autouse=True)
 def _quick():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+        patch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
         patch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.1)
         yield
 

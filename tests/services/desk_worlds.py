@@ -21,7 +21,7 @@ from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.differences import unmarked
 from assay.tasks.desks.protocol import Batch, Desk
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 
 CLASSES = ("match", "no match")

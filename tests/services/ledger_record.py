@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.findings import value_differences
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 _BESIDE = re.compile(r"(.+/)?(identity|sources|seal)\.json|.+/posts/.+")
 _TIMES = re.compile(r"(.+/)?times\.json")

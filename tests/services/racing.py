@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 
 def blob_of(writer: int, key: str) -> bytes:

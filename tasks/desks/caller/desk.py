@@ -24,7 +24,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch, Collected, Item, digest_of_parts
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 
 _DESK = "caller"   # in the keys of what it keeps
 

@@ -26,7 +26,7 @@ from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
 from assay.tasks.desks.protocol import AmbiguousPost, DeskUnreachable
-from assay.tasks.effects.calls import retrying
+from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 
 PAGE_SIZE = 200

@@ -12,7 +12,7 @@ from typing import Any
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.page.differences import unmarked
-from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.ledger.asked_round import PlannedRound
 
 _SHOWN = "shown_"
 _CHOICES = re.compile(r'<Choices name="([^"]+)" toName="([^"]+)"')

@@ -23,7 +23,7 @@ from stat import S_ISREG
 from typing import BinaryIO
 
 from assay.evalcore.errors import AssayError, BadInput
-from assay.tasks.ledger.stores.protocol import (
+from assay.tasks.ledger.stores.store import (
     BadKey,
     KeyMissing,
     StoreError,

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.protocol import Store, is_key
 from assay.tasks.ledger.stores.s3 import S3Store
+from assay.tasks.ledger.stores.store import Store, is_key
 from assay.tasks.operating_system import path_in_file_address
 from assay.tasks.secrets import refuse_secrets
 

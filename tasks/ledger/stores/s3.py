@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from assay.evalcore.errors import AssayError, BadInput, needs
-from assay.tasks.effects.calls import retrying
-from assay.tasks.ledger.stores.protocol import (
+from assay.tasks.effects import retrying
+from assay.tasks.ledger.stores.store import (
     KeyMissing,
     StoreError,
     StoreUnreachable,

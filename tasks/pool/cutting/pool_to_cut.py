@@ -12,7 +12,7 @@ from assay.evalcore.types import Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import CellPiece
 from assay.tasks.ledger.stores.opening import Travelling
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.cutting.scores import StoredRun
 from assay.tasks.pool.frozen import FrozenShard, frozen_parts
 from assay.tasks.pool.mapping import MapOver

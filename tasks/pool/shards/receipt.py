@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.beginning import versions
+from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.manifest import FrozenPart
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import ColumnKind
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.predictions.protocol import PredictionCounts

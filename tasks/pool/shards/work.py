@@ -18,9 +18,8 @@ from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.manifest import FrozenPart, ShownFile
 from assay.tasks.ledger.record import DamagedRecord
-from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.opening import Travelling
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.pool.checked_rows import MOST_LISTED, ColumnKinds, RowChecker
 from assay.tasks.pool.cutting.scores import StoredRun, run_bytes
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_digests, read_part_rows

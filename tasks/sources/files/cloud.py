@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from assay.evalcore.errors import AssayError, BadInput, missing_extra, needs
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import StoreUnreachable
 from assay.tasks.secrets import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
 from assay.tasks.sources.files.protocol import changed_while_read, open_ranges

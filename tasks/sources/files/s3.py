@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.evalcore.errors import BadInput, needs
-from assay.tasks.effects.calls import retrying
+from assay.tasks.effects import retrying
 from assay.tasks.ledger.stores.s3 import BrokenReply, configured_endpoint, explain
 from assay.tasks.secrets import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, glob_pattern, hidden, in_folder, is_glob

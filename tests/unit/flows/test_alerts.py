@@ -26,12 +26,11 @@ from assay.tasks.alerts.listing import deliveries_in_words
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
 from assay.tasks.ledger import layout, open_store, record
-from assay.tasks.ledger.beginning import RecordedSpec, write_spec
-from assay.tasks.ledger.ending import open_evaluations
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.life import RecordedSpec, open_evaluations, write_spec
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.effects.calls import _Call
+from assay.tasks.effects import _Call
 from assay.tasks.ledger.stores import s3
 from assay.tasks.secrets import refuse_secrets, secret_in
 
@@ -80,7 +80,7 @@ def everywhere(canary, echo, monkeypatch, tmp_path, caplog):
         f"http://127.0.0.1:{echo}/hook/{canary()}?token={canary()}", f"json://u:{canary()}@127.0.0.1:{echo}/x",
         f"mailto://u:{canary()}@127.0.0.1:9?to=a@b.example", f"weird://{canary()}", f"http://[{canary()}/x",
     ]))
-    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
     monkeypatch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("assay.tasks.ledger.stores.s3.ATTEMPTS", 1)
     s3._shared_client.cache_clear()

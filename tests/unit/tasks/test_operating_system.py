@@ -16,7 +16,7 @@ from assay.tasks.desks.label_studio import local
 from assay.tasks.desks.label_studio.local import LocalLabelStudioError
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.opening import open_store
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.stores.store import KeyMissing
 from assay.tasks.sources.files.listing import list_local
 
 HOUSE = Path(__file__).parents[3]

@@ -6,7 +6,7 @@ import pytest
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks import events
-from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.closed_round import RoundEstimate
 
 
 def known(value, lower, upper, reason=None):

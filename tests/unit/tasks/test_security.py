@@ -29,7 +29,7 @@ from assay.tasks.desks.label_studio.replies import Replies
 from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores import s3
-from assay.tasks.ledger.stores.protocol import BadKey, StoreError
+from assay.tasks.ledger.stores.store import BadKey, StoreError
 from assay.tasks.report import render_report
 from assay.tasks.report.evidence import evidence_zip
 from assay.tasks.secrets import TALKATIVE
@@ -144,7 +144,7 @@ def test_a_store_that_repeats_the_credentials_does_not_get_them_into_an_error(
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
     with pytest.raises((StoreError, BadInput)) as caught:
         open_store("s3://bucket/prefix").get("a/spec.json")
     for secret in secrets:
@@ -165,7 +165,7 @@ def test_nothing_that_was_signed_is_in_a_log_of_everything(secrets, echo, monkey
     s3._shared_client.cache_clear()
     s3_files._client.cache_clear()
     caplog.set_level(logging.DEBUG)      # the root's, as a worker's configuration would
-    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.FIRST_WAIT", 0.01)
     with pytest.raises((StoreError, BadInput)):
         read()
     for secret in [*secrets, AWS["AWS_ACCESS_KEY_ID"], "Signature=", "c00kie-of-a-session"]:

@@ -6,9 +6,9 @@ from doubles.small_pool import small_spec
 from assay.flows.evaluation import begin as module
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.protocol import DeskRefused
-from assay.tasks.ledger.beginning import RecordedSpec, versions, write_spec
+from assay.tasks.ledger.life import RecordedSpec, versions, write_spec
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.testing import FakeDesk
 
 

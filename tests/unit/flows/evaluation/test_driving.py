@@ -9,7 +9,7 @@ from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.ending import open_evaluations
+from assay.tasks.ledger.life import open_evaluations
 
 
 class Time:

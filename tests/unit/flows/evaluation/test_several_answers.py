@@ -28,9 +28,9 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 
 def unsure_pool(n=400, seed=3):

@@ -18,10 +18,10 @@ from assay.evalcore.pool.partition import Partition
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
 from assay.tasks.spec.evaluation import Spec
 

@@ -13,7 +13,7 @@ from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.monitor import MonitorSpec
 
 

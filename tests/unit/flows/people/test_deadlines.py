@@ -6,7 +6,7 @@ import pytest
 from doubles.small_pool import small_spec
 
 from assay.flows.people.close import deadline_of
-from assay.tasks.ledger.rounds.answers import Post
+from assay.tasks.ledger.asked_round import Post
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 POSTS = [Post(attempt=n, at=NEW_YEAR + timedelta(hours=n - 1), items=("x",), arrived=False) for n in (1, 2)]

@@ -13,9 +13,9 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.asked_round import read_plan
+from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report.evidence import ExposureRow, evidence_zip, exposure_counts
 
 

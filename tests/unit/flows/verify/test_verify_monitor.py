@@ -8,7 +8,7 @@ from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import UnknownMonitor, amend, register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 MONITOR = layout.monitor_ledger("stream")
 

@@ -17,7 +17,7 @@ from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, ra
 from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
 from assay.tasks.ledger import record
 from assay.tasks.ledger.record import DamagedRecord, Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

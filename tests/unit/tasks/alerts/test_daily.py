@@ -7,7 +7,7 @@ from doubles.channels import FakeChannel
 from assay.tasks.alerts.alert import StandingState, daily_alert, spent_alert
 from assay.tasks.alerts.outbox import deliver_due, raise_alert
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from assay.tasks.alerts.listing import outbox_rows
 from assay.tasks.alerts.outbox import deliver_due, outbox_index, raise_alert, read_muted, summary_alert
 from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -8,7 +8,7 @@ from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import DamagedRecord
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,11 @@ import pytest
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.tasks.ledger import record as codec
-from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.layout import monitor_ledger
+from assay.tasks.ledger.life import Ending
 from assay.tasks.ledger.monitors import Opening
 from assay.tasks.ledger.record import DamagedRecord, Ledger, find_record, get_record, put_record
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore
 
 ANSWER = Annotation(
     item_id="ü", annotation_id="7", annotator="p1", kind="label", label="match", updated_at="",

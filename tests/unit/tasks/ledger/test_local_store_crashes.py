@@ -13,7 +13,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.stores.local import LEFTOVER_SECONDS, LocalStore
-from assay.tasks.ledger.stores.protocol import KeyMissing, StoreError, StoreUnreachable
+from assay.tasks.ledger.stores.store import KeyMissing, StoreError, StoreUnreachable
 
 
 @pytest.fixture

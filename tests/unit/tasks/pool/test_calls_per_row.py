@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.specs import a_spec
 
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.mapping import one_after_the_other
 from assay.tasks.pool.shards.work import FrozenRows
 from assay.tasks.sources.reader import open_source

@@ -16,8 +16,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger, put_record
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore
 from assay.tasks.pool import frozen, part_file
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition

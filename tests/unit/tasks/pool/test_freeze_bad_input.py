@@ -10,7 +10,7 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.spec.evaluation import Spec
 

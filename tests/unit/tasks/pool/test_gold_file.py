@@ -6,7 +6,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import DamagedRecord, Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.gold import freeze_gold, load_gold
 from assay.tasks.spec.evaluation import Spec
 

@@ -7,7 +7,7 @@ from doubles.specs import a_spec
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool import frozen, part_file, shown
 from assay.tasks.pool import index as pool_index
 from assay.tasks.pool import index as row_finder

@@ -16,7 +16,7 @@ from assay.evalcore.monitoring.profile import FEATURE_BINS, SCORE_BINS, Binned
 from assay.flows.workers.chosen import Threads
 from assay.flows.workers.mapped import OnWorkers
 from assay.tasks.freeze_runner import Runner
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting

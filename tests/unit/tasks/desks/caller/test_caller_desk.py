@@ -13,7 +13,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 DOCUMENT = Path(__file__).parents[5] / "docs" / "reference" / "desks.md"

@@ -3,8 +3,7 @@
 import pytest
 from doubles.counted_store import CountedStore
 
-from assay.tasks.ledger.stores.memory import MemoryStore, Remembering
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore, Remembering
 
 
 @pytest.fixture

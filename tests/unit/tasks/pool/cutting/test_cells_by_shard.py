@@ -16,8 +16,8 @@ from assay.evalcore.pool.strata import ScoresInMemory, score_quantiles
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FEATURE, SYSTEM
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.opening import Travelling
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool import frozen
 from assay.tasks.pool.cutting import cells_by_shard
 from assay.tasks.pool.cutting import scores as scores_by_shard

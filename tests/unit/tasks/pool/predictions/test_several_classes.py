@@ -8,7 +8,7 @@ from doubles.specs import spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again, load_partition
 from assay.tasks.pool.freeze import freeze_pool

@@ -17,8 +17,8 @@ from doubles.specs import a_spec, spec_data
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.opening import Travelling
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool import freeze, frozen, part_file
 from assay.tasks.pool.cutting import scores
 from assay.tasks.pool.cutting.scores import StoredRun, run_bytes

@@ -9,7 +9,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.store import StoreUnreachable
 from assay.tasks.sources.files.listing import file_at, is_local, list_files
 from assay.tasks.sources.reader import open_source, read_rows
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from assay.tasks.ledger.ending import Ending, read_ending, write_ending
+from assay.tasks.ledger.life import Ending, read_ending, write_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 
 def test_the_first_ending_stands():

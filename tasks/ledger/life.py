@@ -1,12 +1,17 @@
-"""What is recorded when an evaluation begins, and when its rounds close.
+"""The life of an evaluation: what was asked of it, when it began, when its rounds closed, why it ended, and
+that it was given more labels afterwards.
 
     spec.json        what was asked of it, or of a monitor
     identity.json    a random word that distinguishes evaluations of one name
     times.json       when it began; a time beside each round when it closed. Never compared
+    ending.json      why it ended; an evaluation that was extended ends again, `extensions/0001/ending.json`
+
+Besides, the index of the evaluations that have not ended: sweeps advance what is in it. It is no evidence,
+and can be rebuilt.
 """
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -15,9 +20,11 @@ from typing import Any
 from uuid import uuid4
 
 from assay.evalcore.errors import DISTRIBUTION
-from assay.tasks.effects.calls import retried
+from assay.evalcore.evaluation.stopping import StopReason, Verdict
+from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
+from assay.tasks.ledger.stores.store import Store
 
 # What was asked of an evaluation or a monitor.
 
@@ -139,3 +146,93 @@ def read_closed(ledger: Ledger, round: int) -> datetime | None:
     """When a round closed; None if it is open, or if its process crashed and nobody came back since."""
     found = find_record(ledger, layout.times(ledger.name, round), Closed)
     return None if found is None else found.closed
+
+
+# Why it ended, and the index of those that have not.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Why it ended, and with what."""
+
+    stopped_by: StopReason
+    verdict: Verdict | None     # None without a threshold
+    rounds: int                 # closed
+    labels: int                 # distinct items with a label
+    undecided: int              # distinct items people could not decide
+
+
+def write_ending(ledger: Ledger, ending: Ending, extensions: int = 0) -> Ending:
+    """Put why the evaluation ended after so many extensions; returns the ending under the key."""
+    return put_record(ledger, layout.ending_after(ledger.name, extensions), ending)
+
+
+def read_ending(ledger: Ledger, extensions: int = 0) -> Ending | None:
+    """Why the evaluation ended after so many extensions, or None if it goes on."""
+    return find_record(ledger, layout.ending_after(ledger.name, extensions), Ending)
+
+
+def enter_index(ledger: Ledger) -> None:
+    """Put an evaluation into the index of open ones; it may have been lost."""
+    if not ledger.exists(layout.open_index(ledger.name)):
+        ledger.put(layout.open_index(ledger.name), b"")
+
+
+def leave_index(ledger: Ledger) -> None:
+    """Take it out, with its checkpoints and its forecast: nothing is due any more.
+
+    The entry goes last: it brings sweeps.
+    """
+    entry = layout.open_index(ledger.name)
+    forecasts = ledger.keys(layout.index_of_forecasts(ledger.name))
+    for key in [*forecasts, *(set(ledger.keys(layout.index_of_open(ledger.name))) - {entry}), entry]:
+        ledger.store.discard(key)
+
+
+def open_evaluations(store: Store) -> list[str]:
+    """The names in the index, sorted."""
+    found = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
+    return [values[0] for values in found if values is not None]
+
+
+# Extensions: a finished evaluation that was given more labels, `extensions/0001/extension.json`.
+#
+# Extension k follows the k-th ending, and the rounds go on from there; the next ending lies beside it. The
+# seal of the first round after an extension covers the extension and the seal of the ending before it.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """What was asked for, by whom, and where the evaluation stood."""
+
+    number: int              # from 1
+    rounds: int              # closed by then
+    revisions: int           # that there were by then
+    labels_before: int       # the budget until then
+    labels: int              # the budget from then on, labels bought before included
+    beyond_target: bool      # its target had been met: from here on the budget alone stops it
+    by: str                  # who asked for it, as they call themselves; may be empty
+    reason: str              # may be empty
+    at: datetime
+
+
+def write_extension(ledger: Ledger, extension: Extension) -> Extension:
+    """Put an extension; returns the one under its number, which somebody else may have put first."""
+    return put_record(ledger, layout.extension(ledger.name, extension.number), extension)
+
+
+def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:
+    """All of them, in order."""
+    found: list[Extension] = []
+    while (one := find_record(ledger, layout.extension(ledger.name, len(found) + 1), Extension)) is not None:
+        found.append(one)
+    return tuple(found)
+
+
+def extensions_in(records: Mapping[str, bytes]) -> tuple[Extension, ...]:
+    """Those among the records of a checkpoint, in order. Raises DamagedRecord."""
+    keys = sorted(key for key in records if layout.extension.match(key))
+    return tuple(record.decode(Extension, records[key], key) for key in keys)
+
+
+def extensions_before(extensions: Sequence[Extension], number: int) -> int:
+    """How many of these there were when round `number` was planned."""
+    return sum(one.rounds < number for one in extensions)

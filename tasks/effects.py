@@ -7,7 +7,7 @@ a Prefect flow the whole of it, retries included, is one Prefect task with its n
 - only errors that mean "away, try again" are retried (`Unreachable`), with jitter;
 - an effect that must not be repeated blindly says `retries=0`: posting to a desk does;
 - a retry is a line in the log, which Prefect shows with the run;
-- every attempt can be followed from outside, in the log that `tasks.effects.log` writes;
+- every attempt can be followed from outside, in the log below;
 - Prefect itself repeats nothing, caches nothing and stores no result: the ledger is the record.
 
 The arguments travel to the task inside one opaque value. Prefect would otherwise walk through every store
@@ -18,8 +18,10 @@ Prefect is never imported from here unless somebody else has: `assay status` sho
 
 import functools
 import logging
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from tenacity import (
@@ -32,7 +34,7 @@ from tenacity import (
 )
 
 from assay.evalcore.errors import Unreachable
-from assay.tasks.effects.log import logged
+from assay.tasks.operating_system import NOT_INHERITED, NOT_WAITING
 
 # The one way to try a call again: for the errors that say it may help, with growing random pauses.
 
@@ -137,3 +139,57 @@ def _as_task(function: Callable[..., Any], name: str) -> Any:
     run.__name__, run.__qualname__ = function.__name__, function.__qualname__
     run.__module__, run.__doc__ = function.__module__, function.__doc__
     return task(name=name, retries=0, cache_policy=NO_CACHE, persist_result=False)(run)
+
+
+# The effect log: which effects a process is in, written as they begin and end, for after a crash.
+#
+# Off unless ASSAY_EFFECT_LOG names a file or a named pipe. Then every effect appends a line when it begins
+# and one when it has ended, well or not:
+#
+#     + 4711 write-plan
+#     - 4711 write-plan
+#
+# A process that is killed inside an effect leaves a + without its -. Only names are written, never arguments.
+# The log is no part of the record: where it cannot be written, nothing else changes.
+
+VARIABLE = "ASSAY_EFFECT_LOG"
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NOT_WAITING | NOT_INHERITED   # a pipe may have no reader
+
+
+def logged(name: str, function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with a line before and after every call while the log is on."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        where = os.environ.get(VARIABLE)
+        if not where:
+            return function(*args, **kwargs)
+        _append(where, f"+ {os.getpid()} {name}\n")
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _append(where, f"- {os.getpid()} {name}\n")
+
+    return call
+
+
+def begun_and_not_ended(lines: Iterable[str]) -> list[str]:
+    """The effects of one process, without threads, that a log leaves open; the outermost first."""
+    inside: list[str] = []
+    for line in lines:
+        sign, _process, name = line.split(" ", 2)
+        if sign == "+":
+            inside.append(name.strip())
+        elif inside:
+            inside.pop()
+    return inside
+
+
+def _append(where: str, line: str) -> None:
+    """One line in one write: lines of several processes do not mix."""
+    with suppress(OSError):
+        log = os.open(where, _FLAGS, 0o600)
+        try:
+            os.write(log, line.encode())
+        finally:
+            os.close(log)

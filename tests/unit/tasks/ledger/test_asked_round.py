@@ -9,9 +9,9 @@ import pytest
 from doubles.planned import a_plan
 
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.asked_round import read_design, read_plan, write_design, write_plan
 from assay.tasks.ledger.record import DamagedRecord, Ledger
-from assay.tasks.ledger.rounds.plan import read_design, read_plan, write_design, write_plan
-from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.store import MemoryStore
 
 
 def test_a_plan_survives_the_ledger_to_the_last_bit():

@@ -1,0 +1,307 @@
+"""What a store is, and stores in memory.
+
+Storage is write-once, and a folder and S3 look the same behind it. A key is created exclusively. There is no
+update and no delete of evidence: the first writer of a key wins, and every later `put` of that key is told
+what won, so that a loser carries on with the winner's bytes.
+"""
+
+import threading
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Protocol, runtime_checkable
+
+from assay.evalcore.errors import AssayError, BadInput, Unreachable
+
+
+class StoreError(AssayError):
+    """The store did not do what was asked; the message names the store, the key and the reason."""
+
+
+class StoreUnreachable(StoreError, Unreachable):
+    """The store could not be reached, or refused the credentials."""
+
+
+class KeyMissing(StoreError):
+    """There is nothing under this key."""
+
+
+class BadKey(BadInput):
+    """A key that is not a plain relative path, as key_check says, or that would be a folder of another key.
+
+    The second is refused by folders and by MemoryStore; S3 cannot tell, so a layout must never rely on it.
+    """
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Keys are relative POSIX paths; values are bytes."""
+
+    url: str  # as given: file:///path, ./path or s3://bucket/prefix
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        """Create key exclusively. Returns the bytes now under it: `blob` if we won, the winner's if not."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """The bytes under key, or KeyMissing."""
+        ...
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """`length` bytes from byte `start` (fewer at the end of the value), or KeyMissing."""
+        ...
+
+    def size(self, key: str) -> int:
+        """The number of bytes under key, or KeyMissing."""
+        ...
+
+    def exists(self, key: str) -> bool:
+        """Whether key was ever put."""
+        ...
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Every key that starts with prefix, sorted by code point."""
+        ...
+
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        """The names of the folders directly below one (`""`, or ending in a slash), sorted.
+
+        Lists folders, not what is in them. Some that hold no key may be among them.
+        """
+        ...
+
+    def discard(self, key: str) -> None:
+        """Remove a key that is an index and not evidence (`index/...`); a missing key is no error."""
+        ...
+
+    def check(self) -> None:
+        """Raise StoreUnreachable (or BadInput for a missing bucket) unless keys can be written and listed."""
+        ...
+
+
+# What may be a key: one rule for every store, so that a ledger can be copied from one to another.
+#
+# A key is a relative POSIX path in UTF-8. Parts that start with a dot are kept for the stores' own temporary
+# files and probes; that also rules out `.` and `..`. The lengths fit a file name (255 bytes a part) and, with
+# a prefix in front, an S3 key (1,024 bytes).
+
+MAX_KEY_BYTES = 700
+MAX_PART_BYTES = 255
+DISCARDABLE = "index/"  # the one folder that holds no evidence
+
+
+def check_key(key: str) -> str:
+    """The key itself, or BadKey saying what is wrong with it."""
+    wrong = _wrong_with(key)
+    if wrong:
+        raise BadKey(f"{key!r} cannot be a key: {wrong}")
+    return key
+
+
+def is_key(key: str) -> bool:
+    """Whether check_key would accept it. Whatever else lies in a store's folder is not listed."""
+    return not _wrong_with(key)
+
+
+def check_prefix(prefix: str) -> str:
+    """The prefix itself, or BadKey if no key could start with it. It may be empty, or end within a part."""
+    wrong = _wrong_with(prefix.removesuffix("/")) if prefix else None
+    if wrong:
+        raise BadKey(f"{prefix!r} cannot be the start of a key: {wrong}")
+    return prefix
+
+
+def check_folder(prefix: str) -> str:
+    """The prefix itself, or BadKey if it is no folder: empty, or ending in a slash."""
+    if prefix and not prefix.endswith("/"):
+        raise BadKey(f"{prefix!r} is not a folder of keys: end it with '/'")
+    return check_prefix(prefix)
+
+
+def is_discardable(key: str) -> bool:
+    """Whether a key is no evidence, and may be removed."""
+    return key.startswith(DISCARDABLE)
+
+
+def check_discardable(key: str) -> str:
+    """The key itself, or BadKey if it is evidence: only keys under `index/` may be removed."""
+    if not is_discardable(check_key(key)):
+        raise BadKey(f"{key!r} is evidence and is never removed; only keys under {DISCARDABLE!r} may be")
+    return key
+
+
+def check_range(start: int, length: int) -> None:
+    """ValueError unless both are 0 or more: a caller's mistake, not a user's."""
+    if start < 0 or length < 0:
+        raise ValueError(f"a range of bytes cannot start at {start} or be {length} long")
+
+
+@lru_cache(1 << 12)     # every step looks at the same keys again
+def _wrong_with(key: str) -> str | None:
+    if not key:
+        return "it is empty"
+    if key.startswith("/"):
+        return "it is absolute (starts with '/')"
+    if "\\" in key:
+        return "it has a backslash"
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in key):
+        return "it has a control character or half of a surrogate pair"
+    parts = key.split("/")
+    if "" in parts:
+        return "it has an empty part ('//' or a '/' at the end)"
+    if any(part.startswith(".") for part in parts):
+        return "a part of it starts with '.'"
+    if max(len(part.encode()) for part in parts) > MAX_PART_BYTES:
+        return f"a part of it is longer than {MAX_PART_BYTES} bytes"
+    if len(key.encode()) > MAX_KEY_BYTES:
+        return f"it is longer than {MAX_KEY_BYTES} bytes"
+    return None
+
+
+# In memory: a double of the real stores, and one that reads each key of another store only once.
+#
+# The double serves tests, and simulations that need no record. It is as strict as the strictest real store
+# (no key inside another key, as in a folder), so what works on it works on both.
+
+class MemoryStore:
+    """A Store that lives as long as the object does. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self.url = "memory"
+        self._values: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        check_key(key)
+        with self._lock:
+            if key not in self._values:
+                self._refuse_clash(key)
+                self._values[key] = bytes(blob)
+            return self._values[key]
+
+    def get(self, key: str) -> bytes:
+        check_key(key)
+        with self._lock:
+            try:
+                return self._values[key]
+            except KeyError:
+                raise KeyMissing(f"{self.url}: there is nothing under {key!r}") from None
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        check_range(start, length)
+        return self.get(key)[start : start + length]
+
+    def size(self, key: str) -> int:
+        return len(self.get(key))
+
+    def exists(self, key: str) -> bool:
+        check_key(key)
+        with self._lock:
+            return key in self._values
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        check_prefix(prefix)
+        with self._lock:
+            return iter(sorted(key for key in self._values if key.startswith(prefix)))
+
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        check_folder(prefix)
+        below = (key.removeprefix(prefix) for key in self.keys(prefix))
+        return iter(sorted({key.partition("/")[0] for key in below if "/" in key}))
+
+    def discard(self, key: str) -> None:
+        check_discardable(key)
+        with self._lock:
+            self._values.pop(key, None)
+
+    def check(self) -> None:
+        """Memory is always there."""
+
+    def _refuse_clash(self, key: str) -> None:
+        folder = key + "/"
+        for other in self._values:
+            if other.startswith(folder) or (key.startswith(other) and key[len(other)] == "/"):
+                raise BadKey(f"{key!r} cannot be a key beside {other!r}: one would be a folder of the other")
+
+
+# A store that reads each key once: what is under a key of the evidence never changes.
+#
+# For the length of one call of `advance`. It remembers what it read and what it put, and is told at the start
+# what a checkpoint holds. Inside a folder that was looked around in, it also knows which keys are not there,
+# as of that moment; who needs to know it as of now looks away first.
+
+LARGEST = 1 << 20   # bytes of a value that is remembered
+
+
+class Remembering:
+    """A Store of the same values as `inner`."""
+
+    def __init__(self, inner: Store, known: Mapping[str, bytes] | None = None) -> None:
+        self.url = inner.url
+        self.inner = inner
+        self.known: dict[str, bytes] = dict(known or {})
+        self._listed: dict[str, set[str]] = {}    # prefix -> the keys that were below it
+
+    def look_around(self, prefix: str) -> None:
+        """List the keys below a prefix, unless that was done: everything that asks for them goes by it."""
+        if prefix not in self._listed:
+            self._listed[prefix] = set(self.inner.keys(prefix))
+
+    def look_away(self) -> None:
+        """From now on everything is listed anew."""
+        self._listed.clear()
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        won = self.inner.put(key, blob)
+        self._remember(key, won)
+        for prefix, keys in self._listed.items():
+            if key.startswith(prefix):
+                keys.add(key)
+        return won
+
+    def get(self, key: str) -> bytes:
+        if key in self.known:
+            return self.known[key]
+        if self._is_absent(key):
+            raise KeyMissing(f"{self.url}: there is nothing under {key!r}")
+        blob = self.inner.get(key)
+        self._remember(key, blob)
+        return blob
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        return self.inner.get_range(key, start, length)
+
+    def size(self, key: str) -> int:
+        return self.inner.size(key)
+
+    def exists(self, key: str) -> bool:
+        if key in self.known:
+            return True
+        listed = self._listing_of(key)
+        return key in listed if listed is not None else self.inner.exists(key)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        listed = self._listing_of(prefix)
+        if listed is None:
+            return self.inner.keys(prefix)
+        return iter(sorted(key for key in listed if key.startswith(prefix)))
+
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        return self.inner.folders(prefix)
+
+    def discard(self, key: str) -> None:
+        self.inner.discard(key)
+
+    def check(self) -> None:
+        self.inner.check()
+
+    def _remember(self, key: str, blob: bytes) -> None:
+        if not is_discardable(key) and len(blob) <= LARGEST:
+            self.known[key] = blob
+
+    def _listing_of(self, key: str) -> set[str] | None:
+        return next((keys for prefix, keys in self._listed.items() if key.startswith(prefix)), None)
+
+    def _is_absent(self, key: str) -> bool:
+        listed = self._listing_of(key)
+        return listed is not None and key not in listed
