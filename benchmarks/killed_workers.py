@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores.store import Store
+from assay.tasks.pool import shards
 from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.freeze_shards import FreezeShard
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.mapping import MapOver
-from assay.tasks.pool.shards import cutting
-from assay.tasks.pool.shards.work import FreezeShard
+from assay.tasks.pool.shards import MapOver
 from assay.tasks.spec.evaluation import Spec
 
 ROWS = 6 * PART_ROWS
@@ -78,7 +78,7 @@ class _Killing:
 
 def in_small_shards() -> None:
     """From here on a shard is one part, also of a small pool."""
-    cutting.SHARD_ROWS, cutting.SMALL_BYTES = PART_ROWS, 0
+    shards.SHARD_ROWS, shards.SMALL_BYTES = PART_ROWS, 0
 
 
 def pool_to_freeze(folder: Path) -> Spec:

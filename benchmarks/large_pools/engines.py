@@ -20,7 +20,7 @@ for _name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from assay.tasks.arrow import lengths_of, numbers_of  # noqa: E402
-from assay.tasks.pool.shards.duplicate_ids import id_hashes  # noqa: E402
+from assay.tasks.pool.duplicate_ids import id_hashes  # noqa: E402
 from assay.tasks.sources.reader import open_source  # noqa: E402
 
 LOW, HIGH, BINS, LONGEST, REPEATS = -64.0, 64.0, 4096, 1000, 5

@@ -37,11 +37,11 @@ from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.freeze_shards import forget
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.inherited import write_inherited
-from assay.tasks.pool.mapping import MapOver
 from assay.tasks.pool.same_source import refuse_changed_source
-from assay.tasks.pool.shards.receipt import forget
+from assay.tasks.pool.shards import MapOver
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.protocol import NoFile
 from assay.tasks.spec.evaluation import Spec, with_limit

@@ -42,7 +42,7 @@ from assay.tasks.ledger.monitors import (
 )
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.pool.inherited import labels_by_item
-from assay.tasks.pool.outcomes import outcomes_of
+from assay.tasks.pool.known_answers import outcomes_of
 from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
 from assay.tasks.sources.files.listing import is_there
 

@@ -41,7 +41,7 @@ from assay.tasks.ledger.monitors import (
 from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.ledger.seals import OPENINGS, STATES, seal_monitor, sealable
 from assay.tasks.ledger.stores.store import Remembering, Store
-from assay.tasks.pool.mapping import MapOver, one_after_the_other
+from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import Settings
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.monitor import MonitorSpec

@@ -22,7 +22,7 @@ from assay.tasks.desks.protocol import Item
 from assay.tasks.ledger.asked_round import PlannedRound, RoundAnswers, packed_answers
 from assay.tasks.ledger.closed_round import ClosedRound, Decided, read_gold_answers, read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.pool.gold import GoldItem, load_gold
+from assay.tasks.pool.known_answers import GoldItem, load_gold
 
 ReadAnswers = Callable[[Ledger, int, Iterable[str]], list[Annotation]]
 

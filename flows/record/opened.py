@@ -62,9 +62,9 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.inherited import InheritedLabel, as_arrays, as_items, read_inherited, reusable
-from assay.tasks.pool.outcomes import read_outcomes
+from assay.tasks.pool.kind import FrozenCut
+from assay.tasks.pool.known_answers import read_outcomes
 from assay.tasks.pool.predictions.gathered import stack_of_spec
-from assay.tasks.pool.predictions.protocol import FrozenCut
 from assay.tasks.pool.shown import shown_hash
 from assay.tasks.spec.evaluation import Spec
 

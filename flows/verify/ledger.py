@@ -33,9 +33,8 @@ from assay.tasks.ledger.life import versions
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.pool.counts import counts_of_frozen
-from assay.tasks.pool.cut import cut_again
-from assay.tasks.pool.mapping import MapOver
-from assay.tasks.pool.predictions.kinds import prediction_kind
+from assay.tasks.pool.cut import cut_again, prediction_kind
+from assay.tasks.pool.shards import MapOver
 from assay.tasks.settings import Settings
 
 CHANGED = (

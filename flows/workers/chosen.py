@@ -18,7 +18,7 @@ from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.clusters import Dask, Ray
 from assay.flows.workers.mapped import Kind, OnWorkers, Promised, Started, TaskRunner, Workers
 from assay.tasks.freeze_runner import SERIAL, SETTING, Runner, read_runner
-from assay.tasks.pool.mapping import MapOver, one_after_the_other
+from assay.tasks.pool.shards import MapOver, one_after_the_other
 
 
 class Threads(Kind):

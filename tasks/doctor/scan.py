@@ -18,7 +18,7 @@ from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.pool.checked_rows import MOST_LISTED
-from assay.tasks.pool.shards.duplicate_ids import SeenIds, first_duplicates
+from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, without_value
 

@@ -19,7 +19,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger.manifest import CLUSTER, SHOWN
-from assay.tasks.pool.predictions.kinds import prediction_kind
+from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind

@@ -9,10 +9,10 @@ from assay.tasks.arrow import value_counts
 from assay.tasks.ledger.manifest import FrozenPart, Manifest
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import Store
+from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.frozen import checked_digest, pool_digest, read_part, shards_of
-from assay.tasks.pool.mapping import MapOver, one_after_the_other
-from assay.tasks.pool.predictions.kinds import prediction_kind
-from assay.tasks.pool.predictions.protocol import PredictionCounts
+from assay.tasks.pool.kind import PredictionCounts
+from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.pool.shown import digests_of_shown, shown_keys
 from assay.tasks.spec.evaluation import Spec
 

@@ -1,19 +1,38 @@
-"""The frozen pool cut into cells for the spec's method: made once, when the pool is frozen, and read back."""
+"""Which predictions a spec's labels have, and the frozen pool cut into cells for its method."""
 
 from collections.abc import Mapping, Sequence
 
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.manifest import Manifest, PartitionEntry, partition_digest
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
-from assay.tasks.pool.cutting.scores import StoredRun
 from assay.tasks.pool.frozen import shards_of
-from assay.tasks.pool.mapping import MapOver, one_after_the_other
-from assay.tasks.pool.outcomes import read_outcomes
-from assay.tasks.pool.predictions.kinds import prediction_kind
-from assay.tasks.pool.predictions.protocol import FrozenCut
+from assay.tasks.pool.kind import CellRows, FrozenCut, PoolToCut, Predictions
+from assay.tasks.pool.known_answers import read_outcomes
+from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
+from assay.tasks.pool.predictions.numbers import NumberPredictions, NumbersOfSystems
+from assay.tasks.pool.predictions.one_class import OneClassPredictions
+from assay.tasks.pool.predictions.tags import TagPredictions, TagsOfSystems
+from assay.tasks.pool.predictions.two_classes import ScoredPredictions, TwoClassPredictions
+from assay.tasks.pool.scores import StoredRun
+from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.spec.evaluation import Spec
 
+_BY_TASK: Mapping[str, type[Predictions]] = {
+    "binary": TwoClassPredictions, "multiclass": SeveralClassPredictions,
+    "preference": SeveralClassPredictions, "number": NumberPredictions, "tags": TagPredictions,
+    "scored": ScoredPredictions, "one class": OneClassPredictions,
+}
+_COMPARED: Mapping[str, type[Predictions]] = {
+    "multiclass": ClassesOfSystems, "number": NumbersOfSystems, "tags": TagsOfSystems,
+}
+
+
+def prediction_kind(spec: Spec) -> Predictions:
+    """What the frozen pool of this spec holds of its predictions."""
+    return (_COMPARED if spec.pool.compares else _BY_TASK)[spec.labels.task](spec)
+
+
+# The cut: made once, when the pool is frozen, and read back.
 
 def cut_pool(
     spec: Spec,

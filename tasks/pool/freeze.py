@@ -29,12 +29,11 @@ from assay.tasks.ledger.record import Ledger, put_record
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
+from assay.tasks.pool.freeze_shards import FrozenRows
 from assay.tasks.pool.frozen import pool_digest
-from assay.tasks.pool.gold import freeze_gold
 from assay.tasks.pool.inherited import freeze_given_elsewhere
-from assay.tasks.pool.mapping import MapOver, one_after_the_other
-from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
-from assay.tasks.pool.shards.work import FrozenRows
+from assay.tasks.pool.known_answers import freeze_gold, freeze_outcomes, read_outcomes
+from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
 

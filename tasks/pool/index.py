@@ -17,9 +17,8 @@ from assay.evalcore.types import Ints
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.pool.cutting.pool_to_cut import BYTES, NUMBER
 from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, frozen_row, read_part_rows
-from assay.tasks.pool.predictions.protocol import CellSizes
+from assay.tasks.pool.kind import BYTES, NUMBER, CellSizes
 from assay.tasks.pool.shown import shown_of
 from assay.tasks.spec.evaluation import Spec
 

@@ -16,8 +16,7 @@ from assay.tasks.ledger.manifest import FilesRead, Manifest
 from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import part_digests, pool_digest
-from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.shards.cutting import shards_of_source
+from assay.tasks.pool.shards import one_after_the_other, shards_of_source
 from assay.tasks.pool.shown import in_parts
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec

@@ -3,7 +3,7 @@
     pool/shown-00000-0000-<digest>.arrow    the shown fields of a part, as text, in the order of the spec
 
 A part has one such file, or several where texts are long: a file ends at 16 MB of text. It is written as
-parts are (`tasks.pool.part_file`), in groups of some 64 KB, each of which is read without the others. So a
+parts are (`tasks.pool.frozen`), in groups of some 64 KB, each of which is read without the others. So a
 round costs what its items cost, and nobody needs the source any more.
 
 While a pool is read the fields travel behind the columns of its parts, called "assay.shown.NAME", and are put
@@ -28,8 +28,7 @@ from assay.tasks.ledger import layout, open_reader, record
 from assay.tasks.ledger.manifest import SHOWN, FrozenPart, Manifest
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool import frozen
-from assay.tasks.pool.frozen import FrozenRow
-from assay.tasks.pool.part_file import NotAPart, part_bytes, read_part_file, read_rows_of
+from assay.tasks.pool.frozen import FrozenRow, NotAPart, part_bytes, read_part_file, read_rows_of
 
 FILE_BYTES = 16 << 20        # of text; the last row may go beyond
 GROUP_BYTES = 64 << 10       # what reading one row costs

@@ -1,6 +1,6 @@
 """The predictions of a monitor's window before anything is frozen: for its profile, and to see changes.
 
-A window of more than one shard (`tasks.pool.shards.cutting`) with a positive and a negative class is read by
+A window of more than one shard (`tasks.pool.shards`) with a positive and a negative class is read by
 whoever has time, and nobody holds all of its rows. The first window of a model is read twice then, because
 the edges of its bins follow from all of its rows. Other windows are read in one place.
 
@@ -35,11 +35,10 @@ from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import record
 from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.checked_rows import ColumnKind, ColumnKinds, RowChecker
+from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.frozen import part_digests, pool_digest
-from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
-from assay.tasks.pool.predictions.kinds import prediction_kind
-from assay.tasks.pool.predictions.protocol import Tallying
-from assay.tasks.pool.shards.cutting import Shard, shards_of_source
+from assay.tasks.pool.kind import Tallying
+from assay.tasks.pool.shards import MapOver, Shard, one_after_the_other, shards_of_source, stopping
 from assay.tasks.pool.shown import in_parts
 from assay.tasks.sources.reader import Slice, Source, column_kinds, open_source
 from assay.tasks.sources.values import as_text

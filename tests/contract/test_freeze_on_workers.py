@@ -17,12 +17,11 @@ from assay.flows.workers.clusters import Dask
 from assay.flows.workers.mapped import OnWorkers
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import open_store
-from assay.tasks.pool import freeze
+from assay.tasks.pool import freeze, shards
+from assay.tasks.pool import freeze_shards as shard_work
 from assay.tasks.pool import frozen as frozen_shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.shards import cutting
-from assay.tasks.pool.shards import work as shard_work
 
 ROWS = 3 * PART_ROWS + 5
 TWO_THREADS, TWO_PROCESSES = Runner("threads", workers=2), Runner("processes", workers=2)
@@ -32,8 +31,8 @@ TWO_THREADS, TWO_PROCESSES = Runner("threads", workers=2), Runner("processes", w
 def shards_of_one_part():
     """What is read, and what is cut: so workers do both."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
-        patch.setattr(cutting, "SMALL_BYTES", 0)
+        patch.setattr(shards, "SHARD_ROWS", PART_ROWS)
+        patch.setattr(shards, "SMALL_BYTES", 0)
         patch.setattr(frozen_shards, "SHARD_PARTS", 1)
         yield
 

@@ -10,16 +10,16 @@ from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.workers.chosen import Threads
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.pool import shards
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.shards import cutting
 from assay.tasks.spec.monitor import MonitorSpec
 
 ROWS = PART_ROWS + 5
 
 
 def test_a_run_starts_its_workers_once_and_its_verdict_is_that_of_one_process(tmp_path, monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+    monkeypatch.setattr(shards, "SHARD_ROWS", PART_ROWS)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 0)
     started: list[Threads] = []
     start = Threads.started
     monkeypatch.setattr(Threads, "started", lambda self: started.append(self) or start(self))

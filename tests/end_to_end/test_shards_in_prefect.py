@@ -12,9 +12,9 @@ from doubles.specs import a_spec
 from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.effects import effect
 from assay.tasks.ledger import open_store
+from assay.tasks.pool import shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.shards import cutting
 
 pytestmark = pytest.mark.services
 SLOW = pytest.mark.skipif("ASSAY_SLOW" not in os.environ, reason="processes take long to start: ASSAY_SLOW=1")
@@ -38,8 +38,8 @@ def test_each_shard_is_a_task_of_the_flow_run(in_prefect, tmp_path, monkeypatch,
             pytest.importorskip(f"prefect_{library}")
     for name in ("PREFECT_API_URL", "PREFECT_HOME"):      # as the runs of a deployment have them
         monkeypatch.setenv(name, in_prefect.environment[name])
-    monkeypatch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+    monkeypatch.setattr(shards, "SHARD_ROWS", PART_ROWS)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 0)
     score = np.random.default_rng(0).normal(size=ROWS)
     (tmp_path / "source").mkdir()
     pq.write_table(

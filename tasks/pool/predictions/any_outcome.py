@@ -17,7 +17,15 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.kind import (
+    CellRows,
+    PoolToCut,
+    PredictionCounts,
+    PredictionReader,
+    Predictions,
+    Watching,
+    rows_by_part,
+)
 from assay.tasks.pool.predictions.gathered import (
     PACKED,
     OutcomeCut,
@@ -25,13 +33,6 @@ from assay.tasks.pool.predictions.gathered import (
     cut_items,
     outcome_kind_of,
     packed,
-)
-from assay.tasks.pool.predictions.protocol import (
-    PredictionCounts,
-    PredictionReader,
-    Predictions,
-    Watching,
-    rows_by_part,
 )
 from assay.tasks.spec.evaluation import Spec
 

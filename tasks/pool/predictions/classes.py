@@ -13,8 +13,8 @@ import scipy
 from assay.evalcore.outcomes.classes import CONFIDENCE
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import PREDICTIONS
+from assay.tasks.pool.kind import PredictionReader
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probability_in
-from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import System, columns_by_class

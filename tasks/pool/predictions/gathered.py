@@ -29,9 +29,9 @@ from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import CLUSTER, JUDGES, PROBABILITIES
 from assay.tasks.ledger.stores.opening import Travelling
-from assay.tasks.pool.cutting.items_by_shard import Gathering, ItemsByShard, MeasuredShards
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
 from assay.tasks.pool.frozen import FrozenShard, packed_bytes
+from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
+from assay.tasks.pool.kind import CellRows, PoolToCut
 from assay.tasks.spec.evaluation import Spec
 
 # A column of the frozen parts that holds several numbers an item, gathered in a temporary file.

@@ -5,8 +5,8 @@ import pyarrow as pa
 
 from assay.evalcore.outcomes.base import LARGEST
 from assay.evalcore.types import Array, Floats
+from assay.tasks.pool.kind import PredictionReader
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
-from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.pool import System
 

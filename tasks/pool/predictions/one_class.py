@@ -11,9 +11,9 @@ import numpy as np
 
 from assay.evalcore.methods.one_of_several import against_the_rest
 from assay.evalcore.types import Floats
+from assay.tasks.pool.kind import PredictionReader
 from assay.tasks.pool.predictions.any_outcome import probability_in
 from assay.tasks.pool.predictions.classes import no_class_among
-from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
 
 

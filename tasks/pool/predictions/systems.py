@@ -17,8 +17,8 @@ from assay.evalcore.measures.registry import needs_probability
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
 from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.kind import CellRows, PoolToCut, PredictionCounts, PredictionReader, rows_by_part
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered import (
     GatheredClusters,
@@ -28,7 +28,6 @@ from assay.tasks.pool.predictions.gathered import (
     outcome_kind_of,
     packed,
 )
-from assay.tasks.pool.predictions.protocol import PredictionCounts, PredictionReader, rows_by_part
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import System, columns_by_class
 

@@ -5,9 +5,9 @@ import pyarrow as pa
 
 from assay.evalcore.outcomes.tags import CONFIDENCE
 from assay.evalcore.types import Array, Floats
+from assay.tasks.pool.kind import PredictionReader
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probability_in
 from assay.tasks.pool.predictions.gathered import outcome_kind_of
-from assay.tasks.pool.predictions.protocol import PredictionReader
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.spec.pool import System, columns_by_class
 

@@ -35,11 +35,11 @@ from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES, feature_columns, system_columns
-from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_features, cut_by_score, cut_by_systems
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut
+from assay.tasks.pool.cells_by_shard import NUMBERS, cut_by_features, cut_by_score, cut_by_systems
 from assay.tasks.pool.frozen import packed_bytes
-from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
-from assay.tasks.pool.predictions.protocol import (
+from assay.tasks.pool.kind import (
+    CellRows,
+    PoolToCut,
     PredictionCounts,
     PredictionReader,
     Predictions,
@@ -47,6 +47,7 @@ from assay.tasks.pool.predictions.protocol import (
     Watching,
     rows_by_part,
 )
+from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
 from assay.tasks.spec.evaluation import Spec
 
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6

@@ -13,7 +13,7 @@ from assay.flows.workers.mapped import OnWorkers, Started, Workers, WorkersDied
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool.mapping import stopping
+from assay.tasks.pool.shards import stopping
 
 
 class Lost(Exception):

@@ -12,8 +12,8 @@ import pytest
 from doubles.specs import a_spec
 
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.shards.work import FrozenRows
+from assay.tasks.pool.freeze_shards import FrozenRows
+from assay.tasks.pool.shards import one_after_the_other
 from assay.tasks.sources.reader import open_source
 
 ROWS = 10_000

@@ -17,13 +17,12 @@ from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger, put_record
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import KeyMissing, MemoryStore
-from assay.tasks.pool import frozen, part_file
+from assay.tasks.pool import freeze_shards, frozen, shards
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
+from assay.tasks.pool.duplicate_ids import first_duplicates, id_hashes
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts
-from assay.tasks.pool.shards import cutting, receipt, work
-from assay.tasks.pool.shards.duplicate_ids import first_duplicates, id_hashes
 from assay.tasks.spec.evaluation import Spec
 
 CSV = """\
@@ -47,9 +46,9 @@ def frozen_columns(store, manifest) -> dict[str, list]:
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
-    for module in (frozen, work, cutting, receipt):
+    for module in (frozen, freeze_shards, shards):
         monkeypatch.setattr(module, "PART_ROWS", 4)
-    monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
+    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 
 
 def test_the_manifest_says_what_was_frozen(tmp_path):
@@ -197,7 +196,7 @@ def test_the_digest_can_be_recomputed_and_a_damaged_part_is_named(tmp_path):
     read = frozen.read_part(store, manifest.part_keys[0])
     table = read.set_column(1, "score", pa.array([-1.5, 0.25, 2.0, -0.25]))
     part.unlink()
-    part.write_bytes(part_file.part_bytes(table))
+    part.write_bytes(frozen.part_bytes(table))
     with pytest.raises(DamagedRecord, match=r"part-00000-.*its values are not the ones in the manifest"):
         counts_of_frozen(spec, store, manifest)
     part.write_bytes(b"rubbish")

@@ -8,14 +8,13 @@ from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool import frozen, part_file, shown
+from assay.tasks.pool import freeze_shards, frozen, shown
 from assay.tasks.pool import index as pool_index
 from assay.tasks.pool import index as row_finder
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.pool.shards import work
 
 ROWS = 30
 
@@ -24,9 +23,9 @@ ROWS = 30
 def small_parts(monkeypatch):
     """Shards of two parts, parts of eight rows and groups of two, so that thirty rows are many."""
     monkeypatch.setattr(frozen, "SHARD_PARTS", 2)
-    for module in (frozen, work, pool_index):
+    for module in (frozen, freeze_shards, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
-    monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
+    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 
 
 def write_source(folder, change=lambda row, line: line) -> str:

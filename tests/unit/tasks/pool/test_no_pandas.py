@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.shards.work import FrozenRows
+from assay.tasks.pool.shards import one_after_the_other
+from assay.tasks.pool.freeze_shards import FrozenRows
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import load_spec
 

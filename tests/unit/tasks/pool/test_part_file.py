@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 from assay.evalcore.types import Ints
-from assay.tasks.pool import part_file
-from assay.tasks.pool.part_file import NotAPart, part_bytes, read_part_file, read_rows_of
+from assay.tasks.pool import frozen
+from assay.tasks.pool.frozen import NotAPart, part_bytes, read_part_file, read_rows_of
 
 ROWS = 23
 
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    monkeypatch.setattr(part_file, "GROUP_ROWS", 4)
+    monkeypatch.setattr(frozen, "GROUP_ROWS", 4)
 
 
 def a_part(source_row: Ints | None = None) -> pa.Table:

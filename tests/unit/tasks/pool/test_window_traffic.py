@@ -17,9 +17,9 @@ from assay.flows.workers.chosen import Threads
 from assay.flows.workers.mapped import OnWorkers
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.pool import shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.shards import cutting
 from assay.tasks.pool.window import read_traffic
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -61,8 +61,8 @@ ROWS = PART_ROWS + 5
 
 @pytest.fixture
 def several_shards(monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+    monkeypatch.setattr(shards, "SHARD_ROWS", PART_ROWS)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 0)
 
 
 def large_window(folder, score=None):

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.pool.shards.duplicate_ids import buckets, id_hashes
+from assay.tasks.pool.duplicate_ids import buckets, id_hashes
 
 
 def by_hand(text: str) -> int:

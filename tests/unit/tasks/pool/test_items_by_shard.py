@@ -17,14 +17,12 @@ from assay.flows.workers.mapped import OnWorkers
 from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.local import LocalStore
-from assay.tasks.pool import frozen
-from assay.tasks.pool.cutting import scores
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool import frozen, scores
+from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import frozen_parts, shards_of
-from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.part_file import part_bytes
-from assay.tasks.pool.predictions.kinds import prediction_kind
+from assay.tasks.pool.frozen import frozen_parts, part_bytes, shards_of
+from assay.tasks.pool.kind import PoolToCut
+from assay.tasks.pool.shards import one_after_the_other
 from assay.tasks.spec.evaluation import Spec
 
 N = 330

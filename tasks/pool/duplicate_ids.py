@@ -16,7 +16,7 @@ import pyarrow as pa
 from assay.evalcore.types import Bools, Ints
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.checked_rows import MOST_LISTED
-from assay.tasks.pool.mapping import MapOver
+from assay.tasks.pool.shards import MapOver
 
 # A 64-bit hash of each id, the same in every process and on every machine.
 #

@@ -18,15 +18,13 @@ from assay.tasks.ledger.manifest import FEATURE, SYSTEM
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool import frozen
-from assay.tasks.pool.cutting import cells_by_shard
-from assay.tasks.pool.cutting import scores as scores_by_shard
-from assay.tasks.pool.cutting.cells_by_shard import cut_by_features, cut_by_score, cut_by_systems
-from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.cutting.scores import RunOfShard, ScoresByShard, ordered_scores
-from assay.tasks.pool.frozen import shards_of
-from assay.tasks.pool.mapping import one_after_the_other
-from assay.tasks.pool.part_file import part_bytes
+from assay.tasks.pool import cells_by_shard, frozen
+from assay.tasks.pool import scores as scores_by_shard
+from assay.tasks.pool.cells_by_shard import cut_by_features, cut_by_score, cut_by_systems
+from assay.tasks.pool.frozen import part_bytes, shards_of
+from assay.tasks.pool.kind import PoolToCut
+from assay.tasks.pool.scores import RunOfShard, ScoresByShard, ordered_scores
+from assay.tasks.pool.shards import one_after_the_other
 
 # so that hundreds of rows are cut as hundreds of millions are
 HELD = {"SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}    # but the scores are held at once

@@ -1,22 +1,15 @@
-"""Cuts the rows of a source into shards, the units in which a pool is frozen.
-
-A shard is a run of whole parts, counted over the whole pool. What can be read by itself is a row group of
-Parquet, or the rows of a file of text from one mark to the next: a shard begins with the first part that
-begins there. About a million rows make a shard; a row group that has more is not divided. A file of text
-without marks is not divided: one that is compressed, or whose rows cannot be told apart for certain. So where
-shards end follows from the files alone, and never from how many workers there are.
-
-A source of a few megabytes is one shard, and so is a single file of text that is not large: their rows are
-counted by nobody.
+"""The shards of a pool: how its rows are divided, and how the same work is done for each of them, here one
+after the other, elsewhere on workers.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Protocol, TypeVar
 
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.pool.mapping import MapOver
 from assay.tasks.sources.csv_rows import count_csv_rows as count_csv
 from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile
@@ -24,6 +17,49 @@ from assay.tasks.sources.jsonl_rows import count_jsonl_rows as count_jsonl
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet import group_rows
 from assay.tasks.sources.reader import Slice, Source
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class MapOver(Protocol):
+    """Does `work` for each of `over`; the results come in the order of `over`, whatever ends first.
+
+    `work`, what it is given and what it returns are pickled where other processes do the work: a function of
+    a module or a dataclass that can be called, paths and small results. It may run more than once for the
+    same shard, so it has to be safe to repeat.
+    """
+
+    def __call__(self, work: Callable[[A], B], over: Sequence[A]) -> Iterator[B]:
+        """Raises what `work` raises, of the first shard that fails."""
+        ...
+
+
+def one_after_the_other(work: Callable[[A], B], over: Sequence[A]) -> Iterator[B]:
+    """In this process: a `MapOver`."""
+    return map(work, over)
+
+
+@contextmanager
+def stopping(results: Iterator[B]) -> Iterator[Iterator[B]]:
+    """The results of a `MapOver`; whoever goes away before the last one sends the workers home."""
+    try:
+        yield results
+    finally:
+        if isinstance(results, Generator):
+            results.close()
+
+
+# How the rows of a source are cut into shards, the units in which a pool is frozen.
+#
+# A shard is a run of whole parts, counted over the whole pool. What can be read by itself is a row group of
+# Parquet, or the rows of a file of text from one mark to the next: a shard begins with the first part that
+# begins there. About a million rows make a shard; a row group that has more is not divided. A file of text
+# without marks is not divided: one that is compressed, or whose rows cannot be told apart for certain. So
+# where shards end follows from the files alone, and never from how many workers there are.
+#
+# A source of a few megabytes is one shard, and so is a single file of text that is not large: their rows are
+# counted by nobody.
 
 SHARD_ROWS = 16 * PART_ROWS
 SMALL_BYTES = 16 << 20    # of all files: less is one shard

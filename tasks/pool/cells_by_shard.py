@@ -27,9 +27,9 @@ from assay.evalcore.pool.strata import OrderedScores, StratumFinder
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.stores.opening import Travelling
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut, cell_rows, piece_of, put_piece
-from assay.tasks.pool.cutting.scores import RunOfShard, ScoreRun, held_at_once, ordered_scores
 from assay.tasks.pool.frozen import FrozenShard
+from assay.tasks.pool.kind import CellRows, PoolToCut, cell_rows, piece_of, put_piece
+from assay.tasks.pool.scores import RunOfShard, ScoreRun, held_at_once, ordered_scores
 
 # Which stratum a row is in: by its score, by what further systems predict of it, or by its features.
 #

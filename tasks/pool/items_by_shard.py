@@ -18,9 +18,9 @@ from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.pool.cutting.pool_to_cut import CellRows, PoolToCut, cell_rows, piece_of, put_piece
-from assay.tasks.pool.cutting.scores import ordered_scores, rising
 from assay.tasks.pool.frozen import FrozenShard, frozen_parts
+from assay.tasks.pool.kind import CellRows, PoolToCut, cell_rows, piece_of, put_piece
+from assay.tasks.pool.scores import ordered_scores, rising
 
 B = TypeVar("B")
 

@@ -30,7 +30,7 @@ from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.frozen import FrozenShard
-from assay.tasks.pool.mapping import MapOver, one_after_the_other
+from assay.tasks.pool.shards import MapOver, one_after_the_other
 
 # Scores of some rows of a pool, sorted once: every question about ranks is answered from these.
 #

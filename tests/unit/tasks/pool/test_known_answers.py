@@ -7,7 +7,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool.gold import freeze_gold, load_gold
+from assay.tasks.pool.known_answers import freeze_gold, load_gold
 from assay.tasks.spec.evaluation import Spec
 
 

@@ -19,14 +19,11 @@ from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool import freeze, frozen, part_file
-from assay.tasks.pool.cutting import scores
-from assay.tasks.pool.cutting.scores import StoredRun, run_bytes
+from assay.tasks.pool import freeze, freeze_shards, frozen, scores, shards
+from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.predictions.kinds import prediction_kind
-from assay.tasks.pool.shards import cutting, receipt, work
-from assay.tasks.pool.shards import work as together
-from assay.tasks.pool.shards.cutting import shards_of_source
+from assay.tasks.pool.scores import StoredRun, run_bytes
+from assay.tasks.pool.shards import shards_of_source
 from assay.tasks.sources import jsonl_rows, marks
 from assay.tasks.sources.reader import open_source, read_rows
 from assay.tasks.spec.evaluation import Spec
@@ -38,11 +35,11 @@ POOL = {"segments": ["region"], "display": ["text"]}
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Parts of four rows, two to a shard and three to one that is cut: the same code as for millions."""
-    for module in (frozen, together, cutting, receipt):
+    for module in (frozen, freeze_shards, shards):
         monkeypatch.setattr(module, "PART_ROWS", 4)
-    monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
-    monkeypatch.setattr(cutting, "SHARD_ROWS", 8)
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
+    monkeypatch.setattr(shards, "SHARD_ROWS", 8)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 0)
     monkeypatch.setattr(frozen, "SHARD_PARTS", 3)
     few = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}
     for name, number in few.items():
@@ -84,16 +81,16 @@ def source(tmp_path, format: str = "parquet", change=lambda i, row: row):
     return folder
 
 
-def last_first(work, over) -> Iterator:
+def last_first(freeze_shards, over) -> Iterator:
     """Every piece of work done, the last one first, some of it twice."""
-    done = {place: work(over[place]) for place in reversed(range(len(over)))}
-    assert work(over[0]) is not None
+    done = {place: freeze_shards(over[place]) for place in reversed(range(len(over)))}
+    assert freeze_shards(over[0]) is not None
     return iter([done[place] for place in range(len(over))])
 
 
-def in_threads(work, over) -> Iterator:
+def in_threads(freeze_shards, over) -> Iterator:
     with ThreadPoolExecutor(3) as pool:
-        return iter(list(pool.map(work, over)))
+        return iter(list(pool.map(freeze_shards, over)))
 
 
 def ledger(store) -> dict[str, bytes]:
@@ -105,7 +102,7 @@ def in_one(monkeypatch, spec) -> dict[str, bytes]:
     """What freezing the pool as one shard leaves."""
     store = MemoryStore()
     with monkeypatch.context() as patch:
-        patch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+        patch.setattr(shards, "SMALL_BYTES", 1 << 30)
         freeze_pool(spec, store)
     return ledger(store)
 
@@ -144,7 +141,7 @@ def test_a_file_of_text_of_few_rows_is_not_divided(tmp_path):
 def test_one_file_of_text_and_a_small_source_are_one_shard(tmp_path, monkeypatch):
     write(tmp_path, "p", rows(0, ROWS), "csv")
     assert len(shards_of_source(open_source(str(tmp_path / "p.csv")), "item_id", map)) == 1
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 1 << 20)
     assert len(shards_of_source(open_source(str(source(tmp_path))), "item_id", map)) == 1
 
 
@@ -156,7 +153,7 @@ def close_marks(monkeypatch):
     """Marks every three rows, and a single file of text is large."""
     monkeypatch.setattr(marks, "_EVERY", 3)
     monkeypatch.setattr(jsonl_rows, "_BATCH_ROWS", 3)
-    monkeypatch.setattr(cutting, "LARGE_BYTES", 0)
+    monkeypatch.setattr(shards, "LARGE_BYTES", 0)
 
 
 def one_text_file(tmp_path, format: str, change=lambda i, row: row) -> str:
@@ -245,7 +242,7 @@ def test_a_quotation_mark_too_many_is_the_same_error_in_shards_and_in_one(tmp_pa
     path = str(tmp_path / "p.csv")
     text = said(a_spec(path, **POOL))
     assert "row 41 (line 42), column 'region': a quotation mark opens a value that is not closed" in text
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 1 << 30)
     assert said(a_spec(path, **POOL)) == text
 
 
@@ -257,7 +254,7 @@ def test_errors_of_a_later_shard_name_the_row_of_the_file(tmp_path, monkeypatch,
     path = one_text_file(tmp_path, format, lambda i, row: row | ({"score": "much"} if i in (43, 44) else {}))
     text = said(a_spec(path))
     assert told in text
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 1 << 30)
     assert said(a_spec(path)) == text
 
 
@@ -269,7 +266,7 @@ def test_errors_of_a_later_shard_name_the_line_of_the_file(tmp_path, close_marks
 
 
 def test_the_ids_of_a_giant_shard_are_kept_in_runs(tmp_path, monkeypatch, close_marks):
-    monkeypatch.setattr(work, "RUN", 8)
+    monkeypatch.setattr(freeze_shards, "RUN", 8)
     path = one_text_file(tmp_path, "csv.gz")
     spec, store = a_spec(path, **POOL), MemoryStore()
     kept, put = [], store.put
@@ -302,17 +299,17 @@ def test_scores_of_a_shard_too_long_for_memory_are_not_kept_in_order(tmp_path, m
     spec, store = a_spec(source(tmp_path, "parquet"), **POOL), MemoryStore()
     kept, put = [], store.put
     monkeypatch.setattr(store, "put", lambda key, blob: kept.append(key) or put(key, blob))
-    monkeypatch.setattr(work, "RUN", 8)
+    monkeypatch.setattr(freeze_shards, "RUN", 8)
     freeze_pool(spec, store)
     assert not [key for key in kept if key.endswith(".scores")]
     assert ledger(store) == in_one(monkeypatch, spec)
 
 
 def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 1 << 20)
     monkeypatch.setattr(frozen, "SHARD_PARTS", 16)
 
-    def nobody(work, over):
+    def nobody(freeze_shards, over):
         raise AssertionError("a worker was started")
 
     store = MemoryStore()
@@ -330,24 +327,24 @@ def test_a_killed_freeze_goes_on_from_the_shards_it_has(tmp_path, monkeypatch, f
     whole = in_one(monkeypatch, spec)
     shards = len(shards_of_source(open_source(spec.pool.source), "item_id", map))
 
-    def killed_before_the_last(work, over):
-        results = [work(one) for one in over[:-1]]
-        if len(over) == shards and hasattr(work, "spec"):
+    def killed_before_the_last(freeze_shards, over):
+        results = [freeze_shards(one) for one in over[:-1]]
+        if len(over) == shards and hasattr(freeze_shards, "spec"):
             raise Killed
-        return iter([*results, work(over[-1])])
+        return iter([*results, freeze_shards(over[-1])])
 
     with pytest.raises(Killed):
         freeze_pool(spec, store, map_over=killed_before_the_last)
     assert not store.exists("trial/pool/manifest.json")
     assert len(list(store.keys("index/freezing/trial/"))) == 3 * (shards - 1)
     passes = []
-    once = work._Pass
+    once = freeze_shards._Pass
 
     def counted(*given):
         passes.append(given[1].number)
         return once(*given)
 
-    monkeypatch.setattr(work, "_Pass", counted)
+    monkeypatch.setattr(freeze_shards, "_Pass", counted)
     told: list[int] = []
     freeze_pool(spec, store, told.append)
     assert passes == [shards - 1]
@@ -361,10 +358,10 @@ def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
     folder = source(tmp_path)
     spec, store = a_spec(folder, **POOL), LocalStore(tmp_path / "ledger")
 
-    def killed_at_the_end(work, over):
-        if not hasattr(work, "spec"):
-            return map(work, over)
-        list(map(work, over))
+    def killed_at_the_end(freeze_shards, over):
+        if not hasattr(freeze_shards, "spec"):
+            return map(freeze_shards, over)
+        list(map(freeze_shards, over))
         raise Killed
 
     with pytest.raises(Killed):
@@ -450,31 +447,31 @@ def test_columns_of_two_kinds_in_different_shards_are_refused(tmp_path, monkeypa
     # and not the 7 that is no class, which comes later
     assert "4.parquet: column 'item_id' holds number values from row 1 on, but text values before" in text
     assert f"({folder}/0.parquet)" in text
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 1 << 30)
     assert said(a_spec(folder)) == text
 
 
 @pytest.mark.parametrize("at_once", [1, 1 << 24])
 def test_ids_that_are_in_two_shards_are_found(tmp_path, monkeypatch, at_once):
-    monkeypatch.setattr("assay.tasks.pool.shards.duplicate_ids._HASHES_AT_ONCE", at_once)
+    monkeypatch.setattr("assay.tasks.pool.duplicate_ids._HASHES_AT_ONCE", at_once)
     again = {58: "i1", 40: "i39", 50: "i1"}
     folder = source(tmp_path, change=lambda i, row: row | {"item_id": again.get(i, row["item_id"])})
     text = said(a_spec(folder))
     assert (f"'i1' ({folder}/0.parquet row 2, {folder}/4.parquet row 17, {folder}/4.parquet row 25); "
             f"'i39' ({folder}/4.parquet row 6, {folder}/4.parquet row 7)") in text
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    monkeypatch.setattr(shards, "SMALL_BYTES", 1 << 30)
     assert said(a_spec(folder)) == text
 
 
 def test_where_every_id_is_there_twice_the_first_are_listed(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.tasks.pool.shards.duplicate_ids._SUSPECTS_AT_ONCE", 7)
+    monkeypatch.setattr("assay.tasks.pool.duplicate_ids._SUSPECTS_AT_ONCE", 7)
     folder = source(tmp_path, change=lambda i, row: row | {"item_id": f"i{i % 29}"})
     text = said(a_spec(folder))
     assert [f"'i{i}' (" in text for i in range(6)] == [True] * 5 + [False]
 
 
 def test_a_segment_of_too_many_values_over_all_shards_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(work, "_MOST_SEGMENT_VALUES", 20)
+    monkeypatch.setattr(freeze_shards, "_MOST_SEGMENT_VALUES", 20)
     folder = source(tmp_path, change=lambda i, row: row | {"region": f"r{i // 2}"})
     assert "column 'region' has more than 20 different values" in said(a_spec(folder, segments=["region"]))
 
@@ -482,11 +479,11 @@ def test_a_segment_of_too_many_values_over_all_shards_is_refused(tmp_path, monke
 def test_a_source_that_changes_between_two_shards_is_refused(tmp_path):
     folder = source(tmp_path)
 
-    def meanwhile(work, over):
-        yield work(over[0])
-        if hasattr(work, "spec"):
+    def meanwhile(freeze_shards, over):
+        yield freeze_shards(over[0])
+        if hasattr(freeze_shards, "spec"):
             source(tmp_path, change=lambda i, row: row | {"text": "another"})
-        yield from map(work, over[1:])
+        yield from map(freeze_shards, over[1:])
 
     assert "changed while it was being read" in said(a_spec(folder, **POOL), meanwhile)
 
