@@ -165,6 +165,8 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "areas under curves": {"measure": [_CURVE]},
     "measures that drive": {"drive": ["accuracy", "micro_f1", "mae", "win_rate"]},
     "outcomes known beforehand": {"outcomes": {"source": "known.csv"}},
+    "outcomes known beforehand, by segment": {"outcomes": {"source": "known.csv"},
+                                              "pool_segments": ["region"]},
     "labels of an earlier evaluation": {"warm_start": {"evaluation": "before"}},
     "an audit": {"budget": {"labels": 100, "audit": 20}},
     "monitors": {"monitor": True},

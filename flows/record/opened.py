@@ -291,7 +291,7 @@ class Opened:
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
     evidence: int = 0   # labels that its label model started from
     # item id -> label that came by itself, of items that are in cells; the others are counted alone
-    outcomes: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, float] = field(default_factory=dict)
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
     @property
@@ -327,8 +327,8 @@ class Opened:
         """Whether every item's outcome is known: there is nothing to sample, and nobody to ask."""
         return 0 < self.manifest.rows == len(self.outcomes)
 
-    def label_beforehand(self, item_id: str, shown: Mapping[str, str] | None) -> int | None:
-        """The label of a drawn item that nobody needs to be asked about; None for the others.
+    def label_beforehand(self, item_id: str, shown: Mapping[str, str] | None) -> float | None:
+        """The code of a drawn item that nobody needs to be asked about; None for the others.
 
         Its outcome, or what an earlier evaluation bought of an item that shows the same.
         """

@@ -47,7 +47,7 @@ def read_sample(opened: Opened) -> PoolSample:
             f"evaluation {opened.name!r} has no label yet; run `assay advance {opened.name}` when people "
             "have answered"
         )
-    if opened.n_outcomes and not opened.all_known:
+    if opened.manifest.rows > opened.cut.cells.n_items:
         raise BadInput(
             f"evaluation {opened.name!r} knows {opened.n_outcomes:,} labels that came by themselves; they "
             "are no sample, and its labels speak of the other items alone"

@@ -2,7 +2,7 @@
 
     plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label (known
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
-                    inherited (the label an earlier evaluation bought), and where the pool has them
+                    inherited (the code of a label that was there before), and where the pool has them
                     probabilities (of each class or tag), predictions (of each system compared, baseline
                     first), by_system (what each gives each class) and judges (codes of what each says),
                     score and cluster. Attached text: the
@@ -59,7 +59,7 @@ class PlannedRound:
     known: Sequence[int | None]                  # (T,) label from an earlier round
     segments: Sequence[Mapping[str, str]]        # (T,)
     shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
-    inherited: Mapping[int, int] = field(default_factory=dict)   # draw -> label an earlier evaluation bought
+    inherited: Mapping[int, float] = field(default_factory=dict)   # draw -> code of a label that was there
     gold: tuple[str, ...] = ()                   # ids of the gold items mixed in
     again: Mapping[str, tuple[int, ...]] = field(default_factory=dict)   # item -> surprising answers
     again_alone: bool = False                    # asked again even while only one person is known
@@ -177,7 +177,7 @@ def _schema() -> "pa.Schema":
         pa.field("label", pa.int16()),
         pa.field("segments", pa.string(), nullable=False),
         pa.field("shown", pa.string()),
-        pa.field("inherited", pa.int16()),
+        pa.field("inherited", pa.float64()),
         pa.field("probabilities", pa.list_(pa.float32())),
         pa.field("predictions", pa.list_(pa.float64())),
         pa.field("by_system", pa.list_(pa.float32())),

@@ -165,7 +165,7 @@ def cut_by_score(method: CountingMethod, pool: PoolToCut) -> tuple[Partition, Ce
 def cut_by_systems(pool: PoolToCut, systems: Sequence[str]) -> tuple[Partition, CellRows]:
     """The pool cut by what further systems predict; systems: their columns."""
     placing = BySystems(tuple(systems))
-    return _cells(pool.with_known(), placing, placing.n_strata)
+    return _cells(pool, placing, placing.n_strata)
 
 
 def cut_by_features(
@@ -222,7 +222,7 @@ def _cells(
 ) -> tuple[Partition, CellRows]:
     work = _CountShard(
         evaluation=pool.evaluation, store=Travelling(pool.store), pieces_to=pool.pieces_to, placing=placing,
-        segments=() if pool.shards[0].known is not None else pool.segments,
+        segments=pool.segments,
     )
     total, by_shard, digests = CellSums.none(2 * placing.n_strata), [], []
     known = np.zeros((2, 2), np.int64)

@@ -39,7 +39,7 @@ def cut_pool(
     store: Store,
     part_keys: Sequence[str],
     part_rows: Sequence[int],
-    outcomes: Mapping[str, int],
+    outcomes: Mapping[str, float],
     map_over: MapOver = one_after_the_other,
     score_runs: Sequence[StoredRun] = (),
 ) -> PartitionEntry:

@@ -75,7 +75,7 @@ class PoolToCut:
     store: Store
     shards: Sequence[FrozenShard]
     segments: Sequence[str]
-    outcomes: Mapping[str, int]   # item -> label, known beforehand
+    outcomes: Mapping[str, float]   # item -> code, known beforehand
     map_over: MapOver
     kept: bool                    # whether the rows of cells are put into the ledger, or only digested
     score_runs: Sequence[StoredRun] = ()   # of all rows, left by the freeze; none: scores are read from parts
@@ -102,9 +102,10 @@ class PoolToCut:
     def with_known(self) -> "PoolToCut":
         """With the label of each row whose outcome is known, in one byte a row.
 
-        Where none is known, or all are, every row is in a cell.
+        Where none is known, or all are, every row is in a cell; so it is with segments, whose known items
+        have to be in their sample.
         """
-        if not 0 < len(self.outcomes) < self.n_items:
+        if self.segments or not 0 < len(self.outcomes) < self.n_items:
             return self
         return replace(self, shards=[replace(s, known=self._known(s)) for s in self.shards])
 

@@ -96,30 +96,31 @@ def load_gold(ledger: Ledger, digest: str | None) -> dict[str, GoldItem]:
 # The source of outcomes (`outcomes.source`) is joined by id, and the manifest names the copy. What arrives
 # later changes nothing here: a monitor opens its window again once the outcomes are complete.
 #
-# An item whose outcome is known is never asked and is part of no sample, because what arrived is not a random
-# part of what will. Its row is left out of the cells, and its loss is added to the estimate exactly
-# (evalcore.measures.two_classes). Where the outcome of every item is known there is nothing to sample: all
-# are put into one round, and the estimate is exact.
+# What arrived is not a random part of what will, so an outcome is never taken for a draw. Of two classes the
+# rows of known items are left out of the cells, and their losses are added to the estimate exactly
+# (evalcore.measures.two_classes). Wherever an estimate needs known items where they are (by segment, of
+# further systems, of any other labels) they stay in the cells, come into the sample with the chances of their
+# cells, and ask nobody. Where the outcome of every item is known there is nothing to sample: all are put into
+# one round, and the estimate is exact.
 
-def outcomes_of(spec: Spec, wanted: Collection[str]) -> dict[str, int]:
-    """Item -> 0 or 1, of the wanted items that have an outcome in the source now.
+def outcomes_of(spec: Spec, wanted: Collection[str]) -> dict[str, float]:
+    """Item -> code, of the wanted items that have an outcome in the source now.
 
     Raises BadInput for a source that cannot be read, and for an item with two different outcomes.
     """
     asked = spec.outcomes
     if asked is None:
         return {}
-    codes = spec.labels.codes
-    found: dict[str, int] = {}
+    answers = spec.labels.answers
+    found: dict[str, float] = {}
     rows = labelled_rows(
-        asked.source, asked.id or spec.pool.id, asked.label, spec.labels.answers,
-        key="outcomes.source",
+        asked.source, asked.id or spec.pool.id, asked.label, answers, key="outcomes.source"
     )
     for batch in rows:
         for item_id, name in zip(*(column.to_pylist() for column in batch.columns[:2]), strict=True):
             if name is None or item_id not in wanted:
                 continue
-            label = codes[name]
+            label = answers.code(name)
             if found.setdefault(item_id, label) != label:
                 raise BadInput(
                     f"outcomes.source: {asked.source}: item {item_id!r} has two different outcomes; "
@@ -138,18 +139,19 @@ def freeze_outcomes(spec: Spec, store: Store, part_keys: Sequence[str]) -> str |
         return None
     ids = frozenset(_ids(store, part_keys))
     found = outcomes_of(spec, ids)
-    if asked.otherwise is not None:
-        rest = spec.labels.codes[asked.otherwise]
-        found = dict.fromkeys(ids, rest) | found
-    columns = {"item_id": sorted(found), "label": [found[item_id] for item_id in sorted(found)]}
+    answers = spec.labels.answers
+    rest = None if asked.otherwise is None else answers.spelled(str(asked.otherwise))
+    if rest is not None:
+        found = dict.fromkeys(ids, answers.code(rest)) | found
+    columns = {"item_id": sorted(found), "label": [float(found[item_id]) for item_id in sorted(found)]}
     blob = record.to_parquet(columns, _schema())
     digest = layout.digest(blob)
     store.put(layout.outcomes(spec.name, digest), blob)
     return digest
 
 
-def read_outcomes(store: Store, key: str | None) -> Mapping[str, int]:
-    """Item -> label, of the outcomes under a key; nothing without one."""
+def read_outcomes(store: Store, key: str | None) -> Mapping[str, float]:
+    """Item -> code, of the outcomes under a key; nothing without one."""
     if key is None:
         return {}
     columns, _ = record.from_parquet(store.get(key), key, _schema())
@@ -166,5 +168,5 @@ def _schema() -> "pa.Schema":
     import pyarrow as pa
 
     return pa.schema([
-        pa.field("item_id", pa.string(), nullable=False), pa.field("label", pa.int8(), nullable=False)
+        pa.field("item_id", pa.string(), nullable=False), pa.field("label", pa.float64(), nullable=False)
     ])

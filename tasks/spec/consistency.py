@@ -27,8 +27,6 @@ from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.warm_start import problems_of_start, that_draw_alone, why_cold
 
-MOST_KNOWN = 100   # classes of outcomes that come by themselves
-
 
 class WholeSpec(SpecParts, Protocol):
     """A spec, as far as its parts can contradict each other."""
@@ -153,19 +151,17 @@ def idle(
 
 
 def contradictions_of_outcomes(
-    outcomes: Outcomes | None, pool: Pool, labels: LabelsForm, *, of_monitor: bool
+    outcomes: Outcomes | None, labels: LabelsForm, *, of_monitor: bool
 ) -> list[tuple[str, str]]:
-    """(key, what is wrong with it) of outcomes that do not fit the pool or its classes."""
+    """(key, what is wrong with it) of outcomes that do not fit the labels."""
     if outcomes is None:
         return []
-    kind = labels.outcome
-    if kind is not None and (not kind.one_of_parts or len(kind.parts) > MOST_KNOWN):
-        return [("outcomes", f"need labels that are one of several classes, at most {MOST_KNOWN} so far; "
-                             "leave them out")]
-    found = []
-    if outcomes.otherwise not in (None, *labels.answers.choices):
-        found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "
-                                            f"({', '.join(labels.answers.choices)})"))
+    found, answers = [], labels.answers
+    if outcomes.otherwise is not None and answers.spelled(str(outcomes.otherwise)) is None:
+        names = ", ".join(answers.choices)
+        wanted = f"name tags joined by bars, or none ({names})" if answers.several else \
+            f"name one of the classes ({names})" if names else f"give {answers.wanted}"
+        found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; {wanted}"))
     days = outcomes.complete_after_days
     if days is not None and not of_monitor:
         found.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
@@ -173,10 +169,6 @@ def contradictions_of_outcomes(
     if of_monitor and outcomes.otherwise is not None and days is None:
         found.append(("outcomes.otherwise", "needs `complete_after_days`: before that an item without an "
                                             "outcome may still get one"))
-    for key, there in (("segments", bool(pool.segments)), ("systems", bool(pool.systems))):
-        if there and kind is None:
-            found.append((f"pool.{key}", "and `outcomes` do not go together yet: known items are added to "
-                                         "the estimate of the whole pool alone; leave one of them out"))
     return found
 
 

@@ -222,9 +222,7 @@ class Spec(Part):
         problems = contradictions(self)
         problems += unreachable(self.target, self.labels)
         problems += out_of_range(self.limit, self.pool, self.labels, self.measure)
-        problems += contradictions_of_outcomes(
-            self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
-        )
+        problems += contradictions_of_outcomes(self.outcomes, self.labels, of_monitor=self.of_monitor)
         problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})

@@ -139,14 +139,12 @@ def test_two_outcomes_of_one_item_are_refused(tmp_path):
         begin_evaluation(MemoryStore(), Spec.from_json(data))
 
 
-@pytest.mark.parametrize(("outcomes", "pool", "message"), [
-    ({"otherwise": "perhaps"}, {}, "name one of the classes"),
-    ({"complete_after_days": 30.0}, {}, "belongs to a monitor"),
-    ({}, {"segments": ["region"]}, "do not go together yet"),
+@pytest.mark.parametrize(("outcomes", "message"), [
+    ({"otherwise": "perhaps"}, "name one of the classes"),
+    ({"complete_after_days": 30.0}, "belongs to a monitor"),
 ])
-def test_a_spec_of_an_evaluation_refuses_what_makes_no_sense(tmp_path, outcomes, pool, message):
+def test_a_spec_of_an_evaluation_refuses_what_makes_no_sense(tmp_path, outcomes, message):
     data = spec_json(tmp_path / "p.csv", tmp_path / "l.csv")
-    data["pool"] = data["pool"] | {"segments": []} | pool
     with pytest.raises(BadInput, match=message):
         Spec.from_json(data | {"outcomes": {"source": "outcomes.csv", **outcomes}})
 

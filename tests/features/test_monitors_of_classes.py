@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from doubles.stream import FIRST, after
 from doubles.stream_of_classes import a_monitor_of_classes, classes_data, write_classes
+from doubles.stream_of_kinds import stream_of
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
@@ -119,6 +120,25 @@ def test_predictions_alone_are_watched_with_fewer_signals(tmp_path):
 def test_what_cannot_be_watched_is_refused_with_what_can_be(tmp_path, changes, said):
     with pytest.raises(BadInput, match=said):
         a_monitor_of_classes(tmp_path, **changes)
+
+
+@pytest.mark.parametrize("kind", ["number", "tags", "two classes"])
+def test_outcomes_of_other_labels_settle_a_window_too(tmp_path, kind):
+    data = stream_of(kind, tmp_path, 2)
+    if kind == "two classes":     # with segments
+        data["pool"]["segments"] = ["half"]
+    data["outcomes"] = {"source": f"{tmp_path}/came-{{date}}.csv", "complete_after_days": 3}
+    _came(tmp_path, 2, 0.5)
+    spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
+    watched(spec, 2, store)
+    items = sum(1 for _ in (tmp_path / f"labels-{FIRST}.csv").open()) - 1
+    assert open_evaluation(store, f"{spec.name}-{FIRST}").n_outcomes == round(items / 2)
+    _came(tmp_path, 2, 1.0)
+    assert not tick(store, spec.name, now=after(7)).failed
+    for row in read_monitor_history(store, spec.name).rows[:2]:
+        assert (row.verdict.overall.source, row.verdict.overall.measured.labels) == ("exact", items)
+    assert verify_monitor(store, spec.name).differences == ()
+    assert verify(store, f"{spec.name}-{FIRST}-r1").verified
 
 
 def _came(folder, days, share):

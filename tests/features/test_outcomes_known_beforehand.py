@@ -1,4 +1,6 @@
-"""Outcomes that came by themselves, wherever an answer is one of several classes: nobody is asked again."""
+"""Outcomes that came by themselves, of every kind of labels, by segment and of several systems: they ask
+nobody.
+"""
 
 import csv
 from functools import partial
@@ -24,7 +26,24 @@ def _curve(folder):
     return data
 
 
+def _two_classes(folder, **changes):
+    data = small_pool.spec_json(*small_pool.write_small_pool(folder))
+    return {**data, **changes}
+
+
+def _of_systems(folder):
+    """Two systems judged beside the pool's own prediction."""
+    data = _two_classes(folder, method="recycle", measure=["recall"])
+    del data["pool"]["segments"]
+    data["pool"]["systems"] = {"copy": {"prediction": "prediction"}}
+    return data
+
+
 KINDS = {
+    "two classes by segment": _two_classes,
+    "two classes of two systems": _of_systems,
+    "number": partial(outcomes.pool_and_spec, "number"),
+    "tags": partial(outcomes.pool_and_spec, "tags"),
     "classes": partial(classes.pool_and_spec, pool_segments=["predicted"]),
     "preference": partial(outcomes.pool_and_spec, "preference"),
     "two classes with a curve": _curve,
@@ -66,7 +85,53 @@ def test_where_all_are_known_the_value_is_exact_and_nobody_is_asked(kind, tmp_pa
     assert verify(store, spec.name).verified
 
 
-@pytest.mark.parametrize("kind", ["number", "tags"])
-def test_labels_that_are_no_class_have_none(kind, tmp_path):
-    with pytest.raises(BadInput, match="outcomes need labels that are one of several classes"):
-        Spec.from_json({**outcomes.pool_and_spec(kind, tmp_path), "outcomes": {"source": "came.csv"}})
+@pytest.mark.parametrize(("kind", "otherwise", "exactly"), [("number", 40, 40.0), ("tags", "arts|war", 0.5)])
+def test_an_item_without_an_outcome_is_what_the_spec_says(kind, otherwise, exactly, tmp_path):
+    measure = {"number": "mean", "tags": {"name": "rate", "class": "war"}}[kind]
+    data = outcomes.pool_and_spec(kind, tmp_path, measure=[measure])
+    ids = [f"item-{i:03d}" for i in range(outcomes.N)]
+    came = {"number": dict.fromkeys(ids[:2], 40), "tags": dict.fromkeys(ids[: outcomes.N // 2], "sport")}
+    with (tmp_path / "came.csv").open("w", newline="", encoding="utf-8") as opened:
+        csv.writer(opened).writerows([("item_id", "label"), *came[kind].items()])
+    data["outcomes"] = {"source": str(tmp_path / "came.csv"), "otherwise": otherwise}
+    store = MemoryStore()
+    begin_evaluation(store, Spec.from_json(data))
+    [row] = advance(store, kind).estimates
+    assert (row.value, row.interval) == (pytest.approx(exactly), "exact")
+
+
+@pytest.mark.parametrize(("kind", "otherwise", "why"), [
+    ("number", 140, "is 140.0; give a number from 0 to 100"),
+    ("tags", "peace", "is 'peace'; name tags joined by bars, or none"),
+    ("preference", "both", "is 'both'; name one of the classes"),
+])
+def test_what_no_item_can_be_is_refused(kind, otherwise, why, tmp_path):
+    with pytest.raises(BadInput, match=why):
+        Spec.from_json({
+            **outcomes.pool_and_spec(kind, tmp_path),
+            "outcomes": {"source": "came.csv", "otherwise": otherwise},
+        })
+
+
+def test_of_several_segments_known_items_come_into_the_sample_with_their_chances(tmp_path):
+    """Known items are all positive ones of one region: no estimate leans towards them."""
+    truth = {}
+    data = _two_classes(tmp_path, measure=["recall"], method="passive", budget={"labels": 60})
+    with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as opened:
+        truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
+    known = [item for i, item in enumerate(sorted(truth)) if truth[item] == "match" and i % 3]
+    with (tmp_path / "came.csv").open("w", newline="", encoding="utf-8") as opened:
+        csv.writer(opened).writerows([("item_id", "label"), *((item, "match") for item in known)])
+    data["outcomes"] = {"source": str(tmp_path / "came.csv")}
+    found = []
+    for seed in range(12):
+        store, spec = MemoryStore(), Spec.from_json({**data, "seed": seed})
+        begin_evaluation(store, spec)
+        found.append({row.segment: row for row in advance(store, spec.name).estimates})
+    with (tmp_path / "predictions.csv").open(newline="", encoding="utf-8") as opened:
+        rows = [(r["region"], truth[r["item_id"]], r["prediction"]) for r in csv.DictReader(opened)]
+    for segment in (None, "region=north", "region=south"):
+        mine = [p for region, y, p in rows if segment in (None, f"region={region}") and y == "match"]
+        exactly = mine.count("match") / len(mine)
+        covered = sum(one[segment].lower <= exactly <= one[segment].upper for one in found)
+        assert covered >= 9, (segment, covered)   # 12 intervals of 95%: under 9 in one of 20,000 runs

@@ -11,7 +11,6 @@ _NO_SCORE = {"tags": "no measure", "numbers": "of classes or tags", "preferences
 _NO_MEAN = {"one class of several": "no mean over items decides", "tags": "no mean over items decides",
             "preferences": "the labels themselves compare"}
 _NO_ONE_CLASS = dict.fromkeys(("classes", "grades", "tags", "numbers", "preferences"), "of no one class")
-_BY_ITSELF = dict.fromkeys(("tags", "numbers"), "one of several classes")
 _COMPARED = {"preferences": "the labels themselves compare"}
 _SEVERAL_NUMBERS = dict.fromkeys(
     ("two classes", "classes", "one class of several", "grades"), "has 4 numbers"
@@ -20,7 +19,6 @@ REFUSED = {
     "several systems compared": _COMPARED,
     "judges": {"two classes": "under `score` or `probability`"},
     "areas under curves": _NO_SCORE,
-    "outcomes known beforehand": _BY_ITSELF,
     "labels of an earlier evaluation": {
         **dict.fromkeys(("classes", "grades", "preferences"), "the measures are of no one class"),
         **dict.fromkeys(("tags", "numbers"), "a model of classes"),
@@ -31,7 +29,6 @@ REFUSED = {
     "monitors of two systems": _NO_MEAN,
     "areas under curves in monitors": _NO_SCORE,
     "drops of two systems in monitors": _NO_MEAN,
-    "outcomes in monitors": _BY_ITSELF,
     "a limit on the points of a curve": _NO_SCORE | _SEVERAL_NUMBERS,
     "whole clusters drawn in monitors": dict.fromkeys(kinds(), "evidence from single draws"),
     "items asked anew": {

@@ -64,8 +64,8 @@ def a_pool(score, rng, part_rows=8, shard_parts=2, outcomes=None, map_over=last_
     with patch.object(frozen, "SHARD_PARTS", shard_parts):
         shards = shards_of(keys, rows)
     pool = PoolToCut(
-        evaluation="trial", store=store, shards=shards, segments=["seg"], outcomes=outcomes or {},
-        map_over=map_over, kept=True,
+        evaluation="trial", store=store, shards=shards, segments=[] if outcomes else ["seg"],
+        outcomes=outcomes or {}, map_over=map_over, kept=True,
     )
     return table, pool
 
