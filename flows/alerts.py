@@ -28,7 +28,7 @@ from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index, raise_alert
-from assay.tasks.desks.protocol import DeskUnreachable
+from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import RoundEstimate

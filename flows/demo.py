@@ -19,8 +19,8 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.round import OnRound
 from assay.flows.record.opened import Opened, utc_now
 from assay.flows.report.gather import report_data
+from assay.tasks.desks.desk import Desk
 from assay.tasks.desks.kind import Resources
-from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger

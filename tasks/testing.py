@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, Item
+from assay.tasks.desks.desk import AmbiguousPost, Batch, Collected, Item
 from assay.tasks.ledger.stores.store import MemoryStore
 
 __all__ = ["FakeDesk", "MemoryStore"]

@@ -39,7 +39,7 @@ from assay.flows.evaluation.finish import extend
 from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.desks.blind import BlindDesk
-from assay.tasks.desks.caller.desk import CallerDesk, WaitingItem
+from assay.tasks.desks.caller import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.report.data import ReportData

@@ -15,7 +15,7 @@ from assay.face.evaluation import Evaluation, begin
 from assay.face.frames import FrameSource, index_of_series, values_of
 from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
-from assay.tasks.desks.caller.desk import WaitingItem
+from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text
 

@@ -42,11 +42,11 @@ from services.ledger_record import Record, record_differences, record_of
 from services.s3 import S3Server
 
 from assay.flows.verify.ledger import verify
+from assay.tasks.desks.desk import DeskError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels

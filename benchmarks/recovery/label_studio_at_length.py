@@ -24,9 +24,9 @@ from services.label_studio_people import Person, choice_result, new_person, owne
 from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
-from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

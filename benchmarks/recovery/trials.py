@@ -16,7 +16,7 @@ from assay.evalcore.errors import AssayError
 from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.protocol import Desk
+from assay.tasks.desks.desk import Desk
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

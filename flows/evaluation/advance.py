@@ -43,7 +43,7 @@ from assay.flows.record.reported import reissued_at
 from assay.flows.record.standing import current_standing, standing_of
 from assay.flows.revisions.revise import catch_up
 from assay.flows.revisions.revise import look_again as look_at_closed_rounds
-from assay.tasks.desks.protocol import Desk, DeskUnreachable
+from assay.tasks.desks.desk import Desk, DeskUnreachable
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound

@@ -20,7 +20,7 @@ from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.methods.registry import is_auto
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.workers.chosen import chosen_workers
-from assay.tasks.desks.protocol import Desk, prepare_desk
+from assay.tasks.desks.desk import Desk, prepare_desk
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import (

@@ -34,7 +34,7 @@ from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.history import figures_of_store
 from assay.flows.monitor.tick import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation, utc_now
-from assay.tasks.desks.protocol import SECRET_HEADER, SendsHints
+from assay.tasks.desks.desk import SECRET_HEADER, SendsHints
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout

@@ -18,7 +18,7 @@ from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.reproducible import stream
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
-from assay.tasks.desks.protocol import Item
+from assay.tasks.desks.desk import Item
 from assay.tasks.ledger.asked_round import PlannedRound, RoundAnswers, packed_answers
 from assay.tasks.ledger.closed_round import ClosedRound, Decided, read_gold_answers, read_labels
 from assay.tasks.ledger.record import Ledger

@@ -17,7 +17,7 @@ from assay.evalcore.annotators.rules import Rule, settle
 from assay.evalcore.errors import plural
 from assay.flows.people.asked import AskedRound, Asking, People
 from assay.flows.record.opened import Opened
-from assay.tasks.desks.protocol import (
+from assay.tasks.desks.desk import (
     AmbiguousPost,
     Batch,
     Collected,

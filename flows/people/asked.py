@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from assay.evalcore.annotators.adjudication import Annotation, AnswerTally
 from assay.evalcore.annotators.rules import SETTLED, Decision, Rule, decide, deciding_tally
 from assay.flows.record.opened import Opened
-from assay.tasks.desks.protocol import Batch, Desk
+from assay.tasks.desks.desk import Batch, Desk
 from assay.tasks.ledger.asked_round import PlannedRound, Post, digests_by_item, removed_on_purpose
 from assay.tasks.ledger.closed_round import Decided
 from assay.tasks.ledger.record import Ledger

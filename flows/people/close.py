@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from assay.evalcore.annotators.adjudication import AnswerTally
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor, refuse_gaps
 from assay.flows.people.asked import AskedRound, Asking, People
-from assay.tasks.desks.protocol import HasPlace, request_more
+from assay.tasks.desks.desk import HasPlace, request_more
 from assay.tasks.ledger.asked_round import Post
 from assay.tasks.ledger.closed_round import Decided, answered, decide_to_close, read_closing
 from assay.tasks.ledger.life import read_begun, read_closed

@@ -43,8 +43,8 @@ from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
 from assay.evalcore.weighted.segments import estimates_by_segment
+from assay.tasks.desks.desk import Desk
 from assay.tasks.desks.kind import AskAgain, Resources
-from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound

@@ -19,7 +19,7 @@ from assay.flows.people.annotating import own_answers
 from assay.flows.people.ask import reread_round
 from assay.flows.people.asked import AskedRound, Asking, People
 from assay.flows.record.fold import Fold, in_full
-from assay.tasks.desks.protocol import Batch, Item, collect_answers
+from assay.tasks.desks.desk import Batch, Item, collect_answers
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.asked_round import annotators_of, packed_answers, read_answers

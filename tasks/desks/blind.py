@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.reproducible import stream
-from assay.tasks.desks.protocol import Batch, Collected, Desk, HasPlace, Item, SendsHints
+from assay.tasks.desks.desk import Batch, Collected, Desk, HasPlace, Item, SendsHints
 
 FIELDS = ("answer_a", "answer_b")
 SIDES = ("A", "B")

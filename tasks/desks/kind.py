@@ -1,8 +1,8 @@
 """What a kind of desk declares: its keys in a spec, how it is opened, and what the rest of Assay must know.
 
-A kind is a folder beside this module. Its `kind.py` holds a subclass of `DeskKind`, which is the `desk:` of
-a spec as well; `registry` lists the subclasses. No other module asks which kind a desk is: what differs is a
-method or a class variable here.
+A kind is a file beside this module, or a folder with a `kind.py`. It holds a subclass of `DeskKind`, which is
+the `desk:` of a spec as well; `registry` lists the subclasses. No other module asks which kind a desk is: what
+differs is a method or a class variable here.
 
 A kind's module is imported with every spec, so it imports what costs time (an SDK, pyarrow) inside
 `opened` and `look`.
@@ -21,7 +21,7 @@ from assay.evalcore.annotators.answers import AnswerKind, class_answers
 from assay.evalcore.annotators.checking import CHANCE, MOVES
 from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
-from assay.tasks.desks.protocol import Desk
+from assay.tasks.desks.desk import Desk
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.schema import Column, Location, Part
 

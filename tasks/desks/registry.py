@@ -1,15 +1,15 @@
-"""The kinds of desks there are. A new kind is a folder beside this module and a line in `DeskChoice`."""
+"""The kinds of desks there are. A new kind is a file or folder beside this one, and a line in `DeskChoice`."""
 
 from collections.abc import Mapping
 from typing import Annotated, get_args
 
 from pydantic import Field
 
-from assay.tasks.desks.caller.kind import CallerKind
+from assay.tasks.desks.caller import CallerKind
 from assay.tasks.desks.folder.kind import FolderKind
 from assay.tasks.desks.kind import DeskKind
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
-from assay.tasks.desks.simulated.kind import SimulatedKind
+from assay.tasks.desks.simulated import SimulatedKind
 
 DeskChoice = Annotated[
     LabelStudioKind

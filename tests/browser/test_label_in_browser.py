@@ -15,10 +15,10 @@ from PIL import Image
 from services.s3 import S3Server
 
 from assay.evalcore.annotators.answers import class_answers
+from assay.tasks.desks.desk import Batch, Item
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
-from assay.tasks.desks.protocol import Batch, Item
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import Page

@@ -22,7 +22,7 @@ from services.desk_worlds import (
 from assay.evalcore.annotators.adjudication import adjudicate
 from assay.evalcore.annotators.answers import NumberAnswers, TagAnswers, class_answers
 from assay.tasks.desks.blind import FIELDS, BlindDesk, BlindPair
-from assay.tasks.desks.protocol import Batch, Desk, Item
+from assay.tasks.desks.desk import Batch, Desk, Item
 from assay.tasks.ledger.stores.store import MemoryStore
 
 NewWorld = Callable[..., World]   # truth, and what is asked where it is not a class

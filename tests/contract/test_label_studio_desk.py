@@ -15,12 +15,12 @@ from services.label_studio_people import Person, choice_result, new_person
 from assay.evalcore.annotators.adjudication import adjudicate
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import BadInput
+from assay.tasks.desks.desk import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
 from assay.tasks.desks.label_studio.page.controls import Control
-from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 

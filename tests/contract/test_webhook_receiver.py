@@ -24,10 +24,10 @@ from assay.flows.listen.receiver import (
     checked_secret,
     serve,
 )
+from assay.tasks.desks.desk import SECRET_HEADER
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.desks.protocol import SECRET_HEADER
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.life import read_ending

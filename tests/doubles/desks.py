@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from assay.tasks.desks.desk import Desk
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.kind import Labelling, Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.protocol import Desk
-from assay.tasks.desks.simulated.kind import SimulatedKind
+from assay.tasks.desks.simulated import SimulatedKind
 
 OF_DESKS = ("annotators_per_item", "title", "identity", "clock")
 

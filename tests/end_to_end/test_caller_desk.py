@@ -9,7 +9,7 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.flows.cli.main import run_command_line
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger import open_store
 
 CLASSES = ("match", "no match")

@@ -12,8 +12,8 @@ from assay.evalcore.annotators.answers import class_answers
 from assay.flows.evaluation.advance import Timing, advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.desks.desk import Batch
 from assay.tasks.desks.label_studio.desk import batch_name
-from assay.tasks.desks.protocol import Batch
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

@@ -18,7 +18,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_annotators, read_labels
 from assay.tasks.ledger.record import Ledger

@@ -9,7 +9,7 @@ from assay.evalcore.annotators.adjudication import Annotation
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.protocol import Collected
+from assay.tasks.desks.desk import Collected
 from assay.tasks.ledger import checkpoints, layout, record
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

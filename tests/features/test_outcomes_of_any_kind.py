@@ -24,7 +24,7 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.desks.blind import BlindPair
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.asked_round import stored_answers
 from assay.tasks.ledger.closed_round import read_annotators, read_labels
 from assay.tasks.ledger.record import Ledger

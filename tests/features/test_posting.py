@@ -8,7 +8,7 @@ from doubles.world import World
 
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.ledger.asked_round import read_plan, read_posts
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

@@ -15,7 +15,7 @@ from assay.flows.record.finished import finished_since, forget_finished
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_closing, read_gold_answers, read_labels

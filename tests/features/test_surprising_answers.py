@@ -10,7 +10,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

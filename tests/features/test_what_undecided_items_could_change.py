@@ -14,7 +14,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 

@@ -27,7 +27,7 @@ from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.evaluation import Spec

@@ -14,13 +14,13 @@ from doubles.desks import folder_desk, label_studio_desk, labelling, simulated_d
 from services.label_studio_people import Person
 
 from assay.evalcore.annotators.answers import AnswerKind, class_answers
-from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.desks.caller import CallerDesk
+from assay.tasks.desks.desk import Batch, Desk
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.differences import unmarked
-from assay.tasks.desks.protocol import Batch, Desk
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 

@@ -17,8 +17,8 @@ from typing import Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind
+from assay.tasks.desks.desk import Batch, digest_of_parts
 from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_answer_rows, to_cell, whole_lines
-from assay.tasks.desks.protocol import Batch, digest_of_parts
 
 MOST_ANSWERS = 200   # rows of a file for each item of its round: of so many people
 _NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}

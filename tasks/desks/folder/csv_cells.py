@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.sources.quoting import NOT_CLOSED, first_misquoted
 
 # What may stand between a separator that is not ours and what a spreadsheet then takes for a cell.

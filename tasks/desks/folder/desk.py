@@ -32,10 +32,10 @@ from stat import S_ISREG
 from uuid import uuid4
 
 from assay.evalcore.annotators.adjudication import Annotation
+from assay.tasks.desks.desk import Batch, Collected, DeskRefused, DeskUnreachable, Item, digest_of_parts
 from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
 from assay.tasks.desks.folder.csv_cells import OURS, read_answer_rows, write_rows
 from assay.tasks.desks.kind import Labelling
-from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item, digest_of_parts
 from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
 
 ANSWERS = "answers"

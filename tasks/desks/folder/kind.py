@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from assay.tasks.desks.desk import Desk, DeskRefused
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
-from assay.tasks.desks.protocol import Desk, DeskRefused
 from assay.tasks.operating_system import in_the_way_of
 from assay.tasks.schema import FilePath
 

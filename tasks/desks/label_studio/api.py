@@ -24,8 +24,8 @@ import tenacity
 
 from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.types import JsonObject
+from assay.tasks.desks.desk import AmbiguousPost, DeskUnreachable
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
-from assay.tasks.desks.protocol import AmbiguousPost, DeskUnreachable
 from assay.tasks.effects import retrying
 from assay.tasks.secrets import quiet_libraries
 

@@ -24,6 +24,15 @@ from typing import Any, Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import plural
+from assay.tasks.desks.desk import (
+    AmbiguousPost,
+    Batch,
+    Collected,
+    DeskRefused,
+    DeskUnreachable,
+    Item,
+    digest_of_parts,
+)
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.controls import Control
@@ -36,15 +45,6 @@ from assay.tasks.desks.label_studio.page.fields import (
 )
 from assay.tasks.desks.label_studio.project import EvaluationProject, ensure_webhook
 from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.protocol import (
-    AmbiguousPost,
-    Batch,
-    Collected,
-    DeskRefused,
-    DeskUnreachable,
-    Item,
-    digest_of_parts,
-)
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
 

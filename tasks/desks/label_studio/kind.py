@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from assay.evalcore.errors import needs
+from assay.tasks.desks.desk import Desk, DeskRefused
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.label_studio.page.fields import IMPORT_BYTES
-from assay.tasks.desks.protocol import Desk, DeskRefused
 from assay.tasks.schema import Location, wrong
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ answers are read from every project with the mark and items are posted to the lo
 from collections.abc import Sequence
 from html import escape
 
+from assay.tasks.desks.desk import SECRET_HEADER, DeskRefused, DeskUnreachable, Item, digest_of_parts
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import Field, shown_fields
 from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.protocol import SECRET_HEADER, DeskRefused, DeskUnreachable, Item, digest_of_parts
 
 _TITLE_LENGTH = 50   # Label Studio's limit
 _IN_TITLE = 10       # digits of the mark

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+from assay.tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.secrets import refuse_secrets
 
 TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret

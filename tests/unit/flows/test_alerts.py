@@ -24,7 +24,7 @@ from assay.flows.verify.ledger import verify
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.listing import deliveries_in_words
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
-from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
+from assay.tasks.desks.desk import DeskRefused, DeskUnreachable
 from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels

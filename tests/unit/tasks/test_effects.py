@@ -3,7 +3,7 @@
 import pytest
 
 from assay.tasks import effects
-from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+from assay.tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.effects import begun_and_not_ended
 from assay.tasks.ledger.stores.store import StoreUnreachable
 

@@ -21,12 +21,12 @@ from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
+from assay.tasks.desks.desk import DeskError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.page.config import labelling_config
 from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.label_studio.page.fields import shown_fields, shown_value
 from assay.tasks.desks.label_studio.replies import Replies
-from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores import s3
 from assay.tasks.ledger.stores.store import BadKey, StoreError

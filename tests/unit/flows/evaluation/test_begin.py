@@ -5,7 +5,7 @@ from doubles.small_pool import small_spec
 
 from assay.flows.evaluation import begin as module
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.ledger.life import RecordedSpec, versions, write_spec
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore

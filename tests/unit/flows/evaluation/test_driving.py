@@ -7,7 +7,7 @@ from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation import advance as evaluate
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.desks.protocol import DeskUnreachable
+from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import open_evaluations
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay.evalcore.annotators.adjudication import Annotation, adjudicate
 from assay.flows.people import close
-from assay.tasks.desks.protocol import Batch
+from assay.tasks.desks.desk import Batch
 
 
 def answer(person, kind, label=None):

@@ -3,8 +3,8 @@
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import class_answers
 from assay.tasks.desks.blind import BlindPair
+from assay.tasks.desks.desk import Item
 from assay.tasks.desks.kind import Labelling
-from assay.tasks.desks.protocol import Item
 
 TWO = BlindPair(answers=("old", "new"), seed=3, evaluation="e")
 IDS = [f"item-{i}" for i in range(200)]

@@ -7,7 +7,7 @@ import pytest
 from doubles.specs import spec_data
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.simulated.errors import says
+from assay.tasks.desks.simulated import says
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 

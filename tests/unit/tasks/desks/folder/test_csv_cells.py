@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.desks.folder.csv_cells import from_cell, read_answer_rows, to_cell, write_csv, write_rows
-from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.report.evidence import EvidencePack, ExposureRow, evidence_zip
 from assay.tasks.weighted.export import as_csv
 

@@ -10,10 +10,10 @@ import pytest
 from doubles.desks import folder_desk
 
 from assay.evalcore.annotators.answers import NumberAnswers, class_answers
+from assay.tasks.desks.desk import Batch, DeskRefused, Item
 from assay.tasks.desks.folder.answers import ItemCells
 from assay.tasks.desks.folder.desk import MOST_BYTES, create_exclusively
 from assay.tasks.desks.folder.kind import FolderKind
-from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
 CLASSES = ("match", "no match")
 BATCH = Batch(evaluation="e", round=1, items=[

@@ -4,8 +4,8 @@ import pytest
 from doubles.desks import label_studio_desk
 
 from assay.evalcore.annotators.answers import class_answers
+from assay.tasks.desks.desk import Batch, DeskRefused, Item
 from assay.tasks.desks.label_studio import desk as of_desk
-from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
 
 class Server:

@@ -15,9 +15,9 @@ from doubles.desks import label_studio_desk
 
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import AssayError
+from assay.tasks.desks.desk import Batch, DeskRefused, Item
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 from assay.tasks.ledger import record
 
 CLASSES = class_answers("yes", "no")

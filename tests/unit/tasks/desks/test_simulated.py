@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 from assay.evalcore.annotators.answers import ClassAnswers, class_answers
 from assay.evalcore.errors import BadInput
+from assay.tasks.desks.desk import Batch, Item
 from assay.tasks.desks.kind import Resources
-from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.labels.classes import two_class_spellings
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from assay.tasks.desks.kept_batches import KeptBatches
-from assay.tasks.desks.protocol import Batch
+from assay.tasks.desks.desk import Batch, KeptBatches
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import DamagedRecord
 from assay.tasks.ledger.stores.store import MemoryStore

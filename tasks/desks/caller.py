@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar, Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.kept_batches import KeptBatches
-from assay.tasks.desks.protocol import Batch, Collected, Item, digest_of_parts
+from assay.tasks.desks.desk import Batch, Collected, Desk, Item, KeptBatches, digest_of_parts
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.stores.store import Store
 
@@ -225,3 +226,24 @@ class CallerDesk:
     def _person(self, name: str) -> str:
         name = name.strip()
         return f"caller-{digest_of_parts(self._evaluation, name)[:16]}" if name else "caller-nameless"
+
+
+# `desk: {kind: caller}`.
+
+class CallerKind(DeskKind):
+    """The caller's own code labels: it asks what waits, and tells answers."""
+
+    example: ClassVar[str] = "{kind: caller}   # your own code asks what waits, and tells the answers"
+    needs_display: ClassVar[bool] = False   # code may know the items by their ids
+
+    kind: Literal["caller"]
+
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        return CallerDesk(
+            resources.store, evaluation=labelling.evaluation, answers=labelling.answers,
+            annotators_per_item=self.annotators_per_item, clock=resources.clock,
+        )
+
+    def look(self, labelling: Labelling, resources: Resources) -> str:
+        """There is nothing to look at: items wait in the ledger's store."""
+        return "the caller's own code labels"

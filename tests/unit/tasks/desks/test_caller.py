@@ -10,13 +10,13 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.annotators.answers import class_answers
 from assay.evalcore.errors import BadInput
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.tasks.desks.caller.desk import CallerDesk
-from assay.tasks.desks.protocol import Batch, Item
+from assay.tasks.desks.caller import CallerDesk
+from assay.tasks.desks.desk import Batch, Item
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
-DOCUMENT = Path(__file__).parents[5] / "docs" / "reference" / "desks.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "reference" / "desks.md"
 CLASSES = ("match", "no match")
 
 

@@ -1,1 +1,0 @@
-"""The desk that is the caller's own code."""
