@@ -1,8 +1,8 @@
 """What a kind of desk declares: its keys in a spec, how it is opened, and what the rest of Assay must know.
 
 A kind is a file beside this module, or a folder with a `kind.py`. It holds a subclass of `DeskKind`, which is
-the `desk:` of a spec as well; `registry` lists the subclasses. No other module asks which kind a desk is: what
-differs is a method or a class variable here.
+the `desk:` of a spec as well; `registry` lists the subclasses. No other module asks which kind a desk is:
+what differs is a method or a class variable here.
 
 A kind's module is imported with every spec, so it imports what costs time (an SDK, pyarrow) inside
 `opened` and `look`.

@@ -1,4 +1,4 @@
-"""The kinds of desks there are. A new kind is a file or folder beside this one, and a line in `DeskChoice`."""
+"""The kinds of desks there are. A new kind is a file or folder beside this, and a line in `DeskChoice`."""
 
 from collections.abc import Mapping
 from typing import Annotated, get_args

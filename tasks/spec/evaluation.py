@@ -44,17 +44,16 @@ from assay.tasks.spec.consistency import (
     never_met,
     out_of_range,
     unreachable,
+    why_cold,
 )
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
-from assay.tasks.spec.labels.classes import TwoClasses
+from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
-from assay.tasks.spec.labels.one_of_several import class_against_the_rest
 from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_scores
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template
-from assay.tasks.spec.warm_start import why_cold
 
 # How the answers of people are waited for and made labels of, in a spec.
 

@@ -21,12 +21,12 @@ from assay.tasks.spec.labels.classes import (
     ClassList,
     ComparedClasses,
     Grades,
+    OneOfSeveral,
     PreferenceLabels,
     ScoredClasses,
     TwoClasses,
 )
 from assay.tasks.spec.labels.number import NumberLabels
-from assay.tasks.spec.labels.one_of_several import OneOfSeveral
 from assay.tasks.spec.labels.tags import TagLabels
 
 LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
