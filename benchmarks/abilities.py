@@ -186,6 +186,9 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "whole clusters drawn": {"method": "whole-clusters", "pool_cluster": "document"},
     "whole clusters drawn in monitors": {"monitor": True, "method": "whole-clusters",
                                          "pool_cluster": "document"},
+    "simulated people who miss what is there": {"desk": {
+        "kind": "simulated", "labels": "labels.csv", "annotators": [{"miss": 0.1}],
+    }},
     "items asked anew": {"method": "dirichlet-tree-stochastic:requery=rounds"},
 }
 _OF_CURVES = ([_CURVE], [_POINTS])

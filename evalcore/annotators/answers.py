@@ -67,6 +67,11 @@ class AnswerKind(ABC):
         return False
 
     @property
+    def looked_for(self) -> str | None:
+        """The class that can be missed, or called where it is not; None where all stand equal."""
+        return None
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest number; infinite where there is no bound."""
         return -inf, inf
@@ -159,6 +164,11 @@ class ClassAnswers(AnswerKind):
         return set(self.codes.values()) == {0, 1}
 
     @property
+    def looked_for(self) -> str | None:
+        """The positive one of two classes, which is offered first."""
+        return self.offered[0] if len(self.offered) == len(self.codes) == 2 else None
+
+    @property
     def wanted(self) -> str:
         """The names, where they are few."""
         if len(self.choices) > _MOST_IN_LINE:
@@ -222,6 +232,11 @@ class ClassOrRest(ClassAnswers):
 
     counted: str
     rest: str
+
+    @property
+    def looked_for(self) -> str | None:
+        """The class."""
+        return self.counted
 
     def text(self, code: float) -> str:
         """The class, or the rest."""
@@ -420,8 +435,13 @@ class TagAnswers(AnswerKind):
 
     def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
         """Each tag is turned over with chance `size`."""
-        turned = rng.random(len(self.names)) < size
-        return self._of_bits((self._bits(truth) > 0) ^ turned)
+        return self.erring_by_tag(truth, size, size, rng)
+
+    def erring_by_tag(self, truth: str, miss: float, false_positive: float, rng: np.random.Generator) -> str:
+        """Each tag that is there is left out with chance `miss`, and each other one said with the other."""
+        there = self._bits(truth) > 0
+        turned = rng.random(len(self.names)) < np.where(there, miss, false_positive)
+        return self._of_bits(there ^ turned)
 
     def _bits(self, answer: str) -> Ints:
         there = set(answer.split(BAR))

@@ -158,11 +158,6 @@ class DeskKind(Part):
         """(key, file) of each file the rows of which are found by the pool's own id column."""
         return [("gold.labels", self.gold.labels)] if self.gold and self.gold.id is None else []
 
-    def two_classes_only(self) -> list[tuple[str, str]]:
-        """(key, what it says) of what this desk was told that makes sense of a positive and a negative class
-        only."""
-        return []
-
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
         """(key, what is wrong with it) of what this desk was told that does not fit these answers."""
         return []

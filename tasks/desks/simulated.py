@@ -32,7 +32,7 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.annotators.answers import AnswerKind, TagAnswers
 from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import stream
 from assay.tasks.desks.desk import Batch, Collected, Desk, Item, KeptBatches
@@ -45,15 +45,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedErrors:
-    """By truth where that is said, else all of one size."""
+    """By truth where that is said, of tags by whether the tag is there, else all of one size."""
 
     size: float = 0.0   # see AnswerKind.erring
     # truth -> wrong answer -> its chance
     by_truth: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    of_tag: tuple[float, float] | None = None   # chances to leave out a tag that is there, and to say another
 
 
 def says(answers: AnswerKind, errors: SimulatedErrors, truth: str, rng: np.random.Generator) -> str:
     """What this person answers."""
+    if errors.of_tag is not None and isinstance(answers, TagAnswers):
+        return answers.erring_by_tag(truth, *errors.of_tag, rng)
     if truth not in errors.by_truth:
         return answers.erring(truth, errors.size, rng)
     wrong = errors.by_truth[truth]
@@ -64,12 +67,16 @@ def says(answers: AnswerKind, errors: SimulatedErrors, truth: str, rng: np.rando
 # `desk: {kind: simulated}`.
 
 class SimulatedAnnotator(Part):
-    """How one simulated person errs: `false_positive` and `miss` of two classes; `error_rate`, the same for
-    every class and any other, and of each tag; `confuses` for some classes in place of that; `noise` of
-    numbers."""
+    """How one simulated person errs: `false_positive` and `miss` of the class that is looked for, and of each
+    tag; `error_rate`, the same for every class and any other, and of each tag; `confuses` for some classes in
+    place of that; `noise` of numbers."""
 
-    false_positive: float = Field(default=0.0, ge=0, lt=1, description="negatives called positive")
-    miss: float = Field(default=0.0, ge=0, lt=1, description="positives called negative")
+    false_positive: float = Field(
+        default=0.0, ge=0, lt=1, description="share of other items called positive, or given a tag"
+    )
+    miss: float = Field(
+        default=0.0, ge=0, lt=1, description="share of positive items, or of tags, that are missed"
+    )
     error_rate: float = Field(default=0.0, ge=0, lt=1, description="share of wrong answers")
     noise: float = Field(
         default=0.0, ge=0, allow_inf_nan=False, description="standard deviation of errors of numbers"
@@ -88,13 +95,18 @@ class SimulatedAnnotator(Part):
             raise wrong("has `false_positive` or `miss` besides `error_rate` or `confuses`; keep one kind")
         return self
 
-    def errors(self, classes: Sequence[str]) -> SimulatedErrors:
-        """As the desk takes them; classes: as people see them, of two the positive one first."""
-        if self.false_positive or self.miss:
-            positive, negative = classes
+    def errors(self, answers: AnswerKind) -> SimulatedErrors:
+        """As the desk takes them. Who misses the class that is looked for says any other, each alike."""
+        positive = answers.looked_for
+        if (self.false_positive or self.miss) and positive is not None:
+            others = [name for name in answers.choices if name != positive]
+            missed = dict.fromkeys(others, self.miss / len(others))
             return SimulatedErrors(by_truth={
-                positive: {negative: self.miss}, negative: {positive: self.false_positive}
+                **{name: {positive: self.false_positive} for name in answers.numbering(answers.choices)},
+                positive: missed,
             })
+        if self.false_positive or self.miss:
+            return SimulatedErrors(of_tag=(self.miss, self.false_positive))
         return SimulatedErrors(size=self.error_rate or self.noise, by_truth=self.confuses or {})
 
 
@@ -138,10 +150,6 @@ class SimulatedKind(DeskKind):
     def joined(self) -> list[tuple[str, str]]:
         return [*super().joined(), *([("labels", self.labels)] if self.id is None else [])]
 
-    def two_classes_only(self) -> list[tuple[str, str]]:
-        told = any(one.false_positive or one.miss for one in self.annotators or ())
-        return [("annotators", "with false_positive and miss")] if told else []
-
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
         other = "noise" if answers.errs_by == "error_rate" else "error_rate"
         remedy = f"does not fit these labels; give {answers.errs_by}"
@@ -149,6 +157,11 @@ class SimulatedKind(DeskKind):
         for i, one in enumerate(self.annotators or ()):
             if getattr(one, other):
                 found.append((f"annotators[{i}].{other}", remedy))
+            if (one.false_positive or one.miss) and answers.looked_for is None and not answers.several:
+                instead = "`confuses`, the chance of each wrong answer: {cat: {dog: 0.2}}" \
+                    if answers.choices else answers.errs_by
+                found.append((f"annotators[{i}]", "has `false_positive` or `miss`, errors about one class "
+                                                  f"that is looked for, as none here is; give {instead}"))
             strange = {*(one.confuses or {}), *(n for w in (one.confuses or {}).values() for n in w)} - {
                 *(() if answers.several else answers.choices)
             }
@@ -157,10 +170,10 @@ class SimulatedKind(DeskKind):
         return found
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
-        classes, annotators = labelling.answers.choices, self.annotators
+        answers, annotators = labelling.answers, self.annotators
         people = SimulatedPeople(
             per_item=self.annotators_per_item, alike=SimulatedErrors(size=self.error_rate or self.noise),
-            each=None if annotators is None else [one.errors(classes) for one in annotators],
+            each=None if annotators is None else [one.errors(answers) for one in annotators],
             delay=self.delay, varies=self.varies,
         )
         labels = LabelsFile(

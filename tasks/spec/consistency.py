@@ -64,8 +64,6 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
         found = [*of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
         found += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
-        found += [("desk." + key, f"{what} needs labels: {{positive: ..., negative: ...}}; leave it out")
-                  for key, what in desk.two_classes_only() if len(labels.answers.choices) > 2]
         if method(method_name).asks_anew:
             found += _of_asking_anew(method_name, desk, spec.warm_start, spec.outcomes)
         if drive is not None and not method(method_name).capabilities.serves_several:

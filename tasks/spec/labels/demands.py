@@ -63,7 +63,6 @@ def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Proble
         *_of_limit(kind, pool, measures, spec.limit),
         *_of_method(kind, method_name, pool),
         *_of_audit(kind, pool, measures, method_name, spec.budget),
-        *_of_two_classes_only(pool, desk),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
@@ -182,17 +181,6 @@ def _of_audit(
                 "looks for items of one class where nobody expects them, and the measures are of no one "
                 "class; name it, as in {name: f1, class: ...}, or leave the audit out"
             )
-
-
-def _of_two_classes_only(
-    pool: Pool, desk: DeskChoice
-) -> Iterator[Problem]:
-    """What only a positive and a negative class can have so far."""
-    needs = "cannot be used where systems are compared" if pool.compares else \
-        "cannot be used with curves or clusters" if pool.task == "scored" else \
-        "needs labels: {positive: ..., negative: ...}"
-    only = f"{needs} so far; leave it out"
-    yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
 
 
 # What a spec whose pool compares systems demands of its measures and of every system.

@@ -31,6 +31,9 @@ REFUSED = {
     "drops of two systems in monitors": _NO_MEAN,
     "a limit on the points of a curve": _NO_SCORE | _SEVERAL_NUMBERS,
     "whole clusters drawn in monitors": dict.fromkeys(kinds(), "evidence from single draws"),
+    "simulated people who miss what is there": dict.fromkeys(
+        ("classes", "one class of several", "grades", "numbers", "preferences"), "errors about one class"
+    ),
     "items asked anew": {
         **dict.fromkeys(("classes", "grades", "preferences"), "takes one against the rest"),
         **dict.fromkeys(("tags", "numbers"), "these labels are neither"),

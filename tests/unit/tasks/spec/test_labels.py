@@ -7,8 +7,10 @@ import pytest
 from doubles.specs import spec_data
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.simulated import says
+from assay.tasks.desks.simulated import SimulatedAnnotator, says
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels.classes import OneOfSeveral, TwoClasses
+from assay.tasks.spec.labels.tags import TagLabels
 from assay.tasks.spec.monitor import MonitorSpec
 
 CLASSES = {"classes": ["cat", "dog", "owl"]}
@@ -107,7 +109,8 @@ def test_the_columns_of_probabilities():
      "$.warm_start teaches 'recalibrated' how labels of one class follow its score"),
     ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit looks for items of one class"),
     ({"desk": {"kind": "simulated", "labels": "l.csv", "annotators": [{"miss": 0.1}]}},
-     "$.desk.annotators with false_positive and miss needs labels"),
+     "$.desk.annotators[0] has `false_positive` or `miss`, errors about one class that is looked for, as "
+     "none here is; give `confuses`"),
 ])
 def test_what_is_refused(changes, message):
     assert message in refused(data(**changes))
@@ -130,7 +133,7 @@ def test_people_of_the_simulated_desk_err_by_truth_and_answer():
     spec = Spec.from_json(data(desk={"kind": "simulated", "labels": "l.csv", "annotators": people}))
     [one] = spec.desk.annotators
     names, rng = ("cat", "dog", "owl"), np.random.default_rng(3)
-    errors = one.errors(names)
+    errors = one.errors(spec.labels.answers)
     assert (errors.size, errors.by_truth) == (0.3, {"cat": {"dog": 0.2}})
     answers = spec.labels.answers
     of_cat, of_dog = (
@@ -143,6 +146,36 @@ def test_people_of_the_simulated_desk_err_by_truth_and_answer():
     assert "none for the class itself" in refused(
         data(desk={"kind": "simulated", "labels": "l.csv", "annotators": wrong})
     )
+
+
+@pytest.mark.parametrize(("labels", "truth", "said"), [
+    ({"positive": "a", "negative": "b"}, "b", {"a": 0.1, "b": 0.9}),
+    ({"classes": ["a", "b", "c"], "counted": "a"}, "a", {"a": 0.7, "b": 0.15, "c": 0.15}),
+    ({"classes": ["a", "b", "c"], "counted": "a"}, "c", {"a": 0.1, "c": 0.9}),
+    ({"tags": ["a", "b"]}, "a", {"none": 0.27, "a": 0.63, "b": 0.03, "a|b": 0.07}),
+])
+def test_people_miss_and_find_what_is_looked_for(labels, truth, said):
+    forms = {"positive": TwoClasses, "classes": OneOfSeveral, "tags": TagLabels}
+    answers = forms[next(iter(labels))].model_validate(labels).answers
+    errors, rng = SimulatedAnnotator(false_positive=0.1, miss=0.3).errors(answers), np.random.default_rng(3)
+    counts = Counter(says(answers, errors, truth, rng) for _ in range(4000))
+    assert {name: n / 4000 for name, n in counts.items()} == pytest.approx(said, abs=0.03)
+
+
+@pytest.mark.parametrize("kind", ["a curve", "clusters", "systems compared"])
+def test_two_classes_are_missed_beside_anything(kind):
+    people = [{"false_positive": 0.1, "miss": 0.3}]
+    spec = spec_data() | {"desk": {"kind": "simulated", "labels": "l.csv", "annotators": people}}
+    if kind == "a curve":
+        spec["measure"] = ["roc_auc", "f1"]
+    elif kind == "clusters":
+        spec["pool"]["cluster"] = "document"
+    else:
+        spec["pool"] = {key: spec["pool"][key] for key in ("source", "id")} | {
+            "systems": {"old": {"prediction": "p"}, "new": {"prediction": "q"}}
+        }
+    desk = Spec.from_json(spec).labelling.answers
+    assert desk.looked_for == spec["labels"]["positive"]
 
 
 def test_a_monitor_needs_a_measure_that_is_a_mean():
