@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.recalibration import combine, interval, label_model, planning, posterior, prior, reporting
+from assay.evalcore.recalibration import interval, label_model, planning, posterior, reporting
 from assay.evalcore.replay.run import simulate, summarise
 from benchmarks.certify import load
 from benchmarks.contenders import REPORT_DRAWS
@@ -32,18 +32,18 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (posterior, "CUT_RATE"),
     (posterior, "TOTAL_SCALE"),
     (posterior, "LARGEST_EXCESS"),
-    (combine, "CORRELATED"),
+    (interval, "CORRELATED"),
     (interval, "FEW_LABELS"),
     (interval, "FADING"),
     (interval, "ENOUGH"),
-    (combine, "CLEAR_GAP"),
+    (interval, "CLEAR_GAP"),
     (reporting, "NARROW"),
     (posterior, "AT_LEAST_ITEMS"),
     (posterior, "AT_LEAST_SHARE"),
     (posterior, "EVEN_DRAWS"),
     (posterior, "RULED_OUT"),
-    (prior, "SMOOTHNESS"),
-    (prior, "EXCESS"),
+    (label_model, "SMOOTHNESS"),
+    (label_model, "EXCESS"),
     (label_model, "BASIS"),
 )
 SETTINGS = ("n_strata", "planning_draws")

@@ -26,7 +26,7 @@ from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool import febrl
-from assay.tasks.report import ReportFiles, write_report
+from assay.tasks.report.files import ReportFiles, write_report
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 

@@ -33,7 +33,7 @@ from assay.tasks.mlflow.publication import (
 )
 from assay.tasks.mlflow.runs import Published, publish_to
 from assay.tasks.mlflow.tracking import connected, experiment_of, library, tracking_address
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.report.history.files import history_files
 from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.report.standing import Standing

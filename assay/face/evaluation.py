@@ -164,7 +164,7 @@ class Evaluation:
 
     def report(self, path: str | Path) -> Path:
         """Write the report, one HTML file without links to elsewhere."""
-        from assay.tasks.report import write_files
+        from assay.tasks.report.files import write_files
         from assay.tasks.report.page import report_html
 
         path = Path(path)

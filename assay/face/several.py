@@ -80,7 +80,7 @@ def report(evaluations: Iterable[Evaluation | str], path: str | Path, *, store: 
         >>> "november" in page
         True
     """
-    from assay.tasks.report import write_files
+    from assay.tasks.report.files import write_files
     from assay.tasks.report.several import several_html
 
     opened = [load(one, store=store) if isinstance(one, str) else one for one in evaluations]

@@ -8,8 +8,7 @@ import numpy as np
 from assay.evalcore.recalibration.label_model import LabelModel, fit
 from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
 from assay.evalcore.recalibration.quantities import Quantity
-from assay.evalcore.recalibration.regions import levelled
-from assay.evalcore.recalibration.sequential import Evidence
+from assay.evalcore.recalibration.sequential import Evidence, levelled
 from assay.evalcore.types import Bools, Floats, Ints
 
 SEARCH_POWER = 4

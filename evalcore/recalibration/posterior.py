@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from assay.evalcore.recalibration.label_model import Fit, LabelModel
-from assay.evalcore.recalibration.prior import PoolShape
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, PoolShape
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
 

@@ -10,20 +10,18 @@ import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.random_sampling import unit_variance
-from assay.evalcore.recalibration.combine import (
+from assay.evalcore.recalibration.interval import (
     ByDesign,
     ByPosterior,
     Combined,
+    Ends,
     GroupCounts,
+    anytime_ends,
+    anytime_within,
     by_design,
     by_posterior,
     combine,
     count,
-)
-from assay.evalcore.recalibration.interval import (
-    Ends,
-    anytime_ends,
-    anytime_within,
     guarded,
     main_interval,
     quantiles,

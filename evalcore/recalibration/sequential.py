@@ -1,6 +1,29 @@
-"""The sequential difference estimator with one weight a round: unbiased whatever the label model believes.
+"""What the design says by itself: labels spread over regions of the score, and the sequential difference
+estimator with one weight a round, which is unbiased whatever the label model believes.
 
-And what estimates of the whole pool are made from.
+A region is neighbouring cells that labels are spread over alike, with the design's own estimate in each.
+
+A search that follows its finds cell by cell leaves a cell whose first labels showed nothing for good.  Where
+positives lie in lumps, or scattered evenly under the threshold, that finds too few of them, whatever
+estimates them: the labels themselves are one-sided.  So a part of every batch that grows with the labels is
+spread over each region evenly: the search may follow a region, not a cell.
+
+A region is an octave of the rank: the items ranked between one and two times the number of predicted
+positives, between two and four times, and so on; those predicted positive are apart.
+
+The design's own estimate weighs the rounds region by region.  With u_c unlabelled items in a cell before the
+round, π_c the chance of each, y the labels of the round and m_c any guess of the rate,
+
+    T_tr = Σ_c [k_c + u_c m_c + Σ (y − m_c) / π_c]        of round t in region r
+    w_tr = 1 / Σ_c u_c (1/π_c − 1)                        its weight: the design's alone
+    T_r  = Σ_t w_tr T_tr / Σ_t w_tr
+
+For a guess that was there before the round, T_tr is unbiased and Σ_t w_tr (T_tr − truth) has mean 0, whatever
+the guess.  The guess used is the posterior mean of all labels: a regression estimator (Särndal, Swensson &
+Wretman 1992, chapter 6), unbiased but for terms that vanish as labels come.  Weights that follow the model's
+variance, as one sees at once, are small where the model was wrong; these follow the chances alone.
+
+    R repeats   C cells   G regions, or groups of cells
 """
 
 from collections.abc import Sequence
@@ -9,10 +32,116 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.recalibration.label_model import Fit, LabelModel
-from assay.evalcore.recalibration.quantities import Quantity
-from assay.evalcore.recalibration.regions import RegionSums
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, PoolShape
+from assay.evalcore.recalibration.quantities import CellGroups, Quantity
 from assay.evalcore.types import Floats, Ints
+
+LOWEST_OCTAVE = 5        # all that ranks lower is one region with it
+EVEN_SHARE = 0.3         # of the labels of a region that are spread over it evenly, when there are many
+HALF_OF_IT = 100.0       # labels at which half of that share is reached
+
+
+def rank_regions(shape: PoolShape) -> Floats:
+    """The regions of the cells: (G, C) 1.0 where the cell is of the region."""
+    octave = np.ceil((shape.log_rank - np.log(shape.positives)) / np.log(2) - 1e-9)
+    number = 2 * np.clip(octave, -1, LOWEST_OCTAVE) + shape.predicted
+    return np.asarray(number == np.unique(number)[:, None], dtype=np.float64)
+
+
+def levelled(expected: Floats, items: Floats, regions: Floats, labels: Floats) -> Floats:
+    """Labels (R, C) in expectation, a part of them spread evenly over the items of their region.
+
+    expected, items (R, C): labels as planned, and items that may be asked, both by cell; labels (R,): how
+    many there are before.  The labels of each region stay as many as they were.
+    """
+    share = (EVEN_SHARE * labels / (labels + HALF_OF_IT))[:, None]
+    size = items @ regions.T
+    rate = np.divide(expected @ regions.T, size, out=np.zeros_like(size), where=size > 0)
+    return np.asarray((1 - share) * expected + share * items * (rate @ regions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RegionSums:
+    """What the rounds add up to in each cell, weighted by its region; (R, C) each."""
+
+    regions: Floats      # (G, C)
+    weight: Floats       # Σ w
+    known: Floats        # Σ w (positives before the round + those it found, each over its chance)
+    guessed: Floats      # Σ w (items before the round − those drawn, each over its chance)
+    hits: Floats         # Σ w² (1/π)(1/π − 1) of the positives drawn
+    misses: Floats       # the same of the negatives drawn
+    spread: Floats       # Σ w² u (1/π − 1)
+    log_missed: Floats   # log of the chance that an unlabelled item was in no batch so far
+
+    @staticmethod
+    def none(repeats: int, regions: Floats) -> "RegionSums":
+        """Before the first round."""
+        nothing = np.zeros((repeats, regions.shape[1]))
+        return RegionSums(
+            regions=regions, weight=nothing, known=nothing, guessed=nothing, hits=nothing, misses=nothing,
+            spread=nothing, log_missed=nothing,
+        )
+
+    def rows(self, part: slice) -> "RegionSums":
+        """The same for some of the R repeats."""
+        return RegionSums(
+            regions=self.regions, weight=self.weight[part], known=self.known[part],
+            guessed=self.guessed[part], hits=self.hits[part], misses=self.misses[part],
+            spread=self.spread[part], log_missed=self.log_missed[part],
+        )
+
+    def add(self, labelled: Ints, design: Design, labels: RoundLabels, excluded: Ints) -> "RegionSums":
+        """With one more round.
+
+        labelled (R, C, 2): labels before it; excluded (R, C): items of this round that stayed undecided.  A
+        census is no sample and adds nothing.
+        """
+        sampled = ~design.census[:, None]
+        pi, left = design.unlabelled, design.left.astype(np.float64)
+        inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
+        told = inverse if design.stands_for is None else design.stands_for
+        positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
+        spread = np.where(pi > 0, left * np.maximum(inverse - 1, 0.0), 0.0)
+        drawn = (left * pi) @ self.regions.T > 0
+        by_region = 1 / np.maximum(spread @ self.regions.T, LEAST_SPREAD)
+        w = np.where(sampled & drawn, by_region, 0.0) @ self.regions
+        seen = w**2 * told * np.maximum(told - 1, 0.0)
+        with np.errstate(divide="ignore"):
+            missed = np.log1p(-np.minimum(pi, 1 - 1e-12)) * sampled
+        return RegionSums(
+            regions=self.regions,
+            weight=self.weight + w,
+            known=self.known + w * (labelled[..., 1] + told * positive),
+            guessed=self.guessed + w * (left - told * (positive + negative)),
+            hits=self.hits + seen * positive,
+            misses=self.misses + seen * negative,
+            spread=self.spread + w**2 * spread,
+            log_missed=self.log_missed + missed,
+        )
+
+    def totals(self, groups: CellGroups, guess: Floats) -> tuple[Floats, Floats, Floats]:
+        """Positives (R, G) by group of cells, and their empirical and their predicted variances (R, G).
+
+        guess (R, C): the rate of each cell.  The variances of a group of which a region was in no round are
+        infinite; before the first round that is all of them.
+        """
+        drawn = self.weight > 0
+        w = np.where(drawn, self.weight, 1.0)
+        found = (self.known + self.guessed * guess) / w
+        empirical = (self.hits * (1 - guess) ** 2 + self.misses * guess**2) / w**2
+        predicted = self.spread * np.maximum(guess * (1 - guess), 1e-12) / w**2
+        unknown = groups.sums((~drawn).astype(np.float64)) > 0
+        return (
+            groups.sums(np.where(drawn, found, 0.0)),
+            np.where(unknown, np.inf, groups.sums(empirical)),
+            np.where(unknown, np.inf, groups.sums(predicted)),
+        )
+
+
+LEAST_SPREAD = 1e-9      # of a region that a round asks in full: its weight is next to infinite
+
+
+# The sequential difference estimator, and what estimates of the whole pool are made from.
 
 REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 

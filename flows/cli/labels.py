@@ -13,7 +13,7 @@ from assay.flows.cli.standing import estimate_line
 from assay.flows.record.opened import open_evaluation
 from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
 from assay.flows.weighted.sample import exported, read_sample
-from assay.tasks.report import write_files
+from assay.tasks.report.files import write_files
 from assay.tasks.weighted.export import FORMATS, format_for
 
 

@@ -162,7 +162,7 @@ def report_command(
       assay report dedup-october dedup-november
     """
     from assay.flows.report.gather import report_data
-    from assay.tasks.report import render_report, write_files
+    from assay.tasks.report.files import render_report, write_files
     from assay.tasks.report.several import folder_of, several_files, several_json
 
     if len(set(names)) < len(names):

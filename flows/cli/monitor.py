@@ -39,7 +39,8 @@ from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.alerts.outbox import Delivery
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import mute_at
-from assay.tasks.report import wording, write_files
+from assay.tasks.report import wording
+from assay.tasks.report.files import write_files
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
 from assay.tasks.report.history.table import history_parquet, joined_windows, judge_in_words, recent_of
 from assay.tasks.report.history.words import STATES, again_in_words, no_data_in_words, windows_in_words

@@ -15,8 +15,8 @@ from assay.tasks.doctor.examination import ExaminationJson
 from assay.tasks.json_schema import schema_of
 from assay.tasks.replay.records import ReplayResult
 from assay.tasks.report.comparison import ComparedJson
+from assay.tasks.report.files import ReportJson
 from assay.tasks.report.history.record import HistoryJson
-from assay.tasks.report.machine import ReportJson
 from assay.tasks.report.several import SeveralJson
 from assay.tasks.report.standing import StandingJson
 from assay.tasks.spec.reference import holds, spec_schema

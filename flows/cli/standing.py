@@ -13,10 +13,9 @@ from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.closed_round import RoundEstimate
-from assay.tasks.report import ReportData, comparison, price, sentences, wording
-from assay.tasks.report.data import ComparedSystems
-from assay.tasks.report.forecast import outlook_lines
-from assay.tasks.report.price import price_lines
+from assay.tasks.report import comparison, price, sentences, wording
+from assay.tasks.report.data import ComparedSystems, ReportData
+from assay.tasks.report.price import outlook_lines, price_lines
 from assay.tasks.report.standing import Standing
 
 _MOST_LISTED = 40   # numbers of one measure

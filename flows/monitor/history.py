@@ -31,7 +31,7 @@ from assay.tasks.ledger.monitors import (
     standing_state,
 )
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.report import write_files
+from assay.tasks.report.files import write_files
 from assay.tasks.report.history.files import (
     history_files,
     is_told,

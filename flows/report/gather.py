@@ -1,38 +1,191 @@
-"""A report's data, gathered from the ledger; with it what an audit would cost."""
+"""A report's data, gathered from the ledger: the labelled items as their labels stand now, and the rest;
+with it what an audit would cost.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
+from math import isnan
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats
+from assay.evalcore.weighted.judges import (
+    ReliabilityBin,
+    of_predicted,
+    reliability,
+    reliability_of_predictions,
+)
+from assay.evalcore.weighted.sample import (
+    LabelledItem,
+    ScoreBin,
+    WrongPredictions,
+    along_the_score,
+    wrong_predictions,
+)
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
-from assay.flows.record.opened import Opened
+from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.record.standing import read_history
-from assay.flows.report.labelled import (
-    errors_found,
-    labelled_items,
-    predicted_and_labelled,
-    probabilities_held,
-    score_axis,
-    texts_of_errors,
-)
 from assay.flows.revisions.revise import revised_fold
 from assay.flows.weighted.estimate import read_judges
 from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.effects import retried
-from assay.tasks.ledger.closed_round import read_annotators
+from assay.tasks.ledger.asked_round import PlannedRound, read_plan
+from assay.tasks.ledger.closed_round import Decided, read_annotators, read_labels
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
-from assay.tasks.ledger.revisions import last_revision, read_revised_annotators
-from assay.tasks.report import PoolSummary, ReportData
+from assay.tasks.ledger.revisions import last_revision, read_revised_annotators, with_revision
+from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
-from assay.tasks.report.data import ComparedSystems
+from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
 from assay.tasks.report.standing import Standing
 
+
+def labelled_items(opened: Opened, found: PoolSample | None) -> list[LabelledItem]:
+    """Every labelled item that has a prediction, in the order of rounds and draws.
+
+    found: the labelled items with weights, where they have any; without it weights, scores and probabilities
+    are left out. Where systems are compared the prediction is the baseline's.
+    """
+    ledger = opened.ledger
+    plans: list[PlannedRound] = []
+    closed: list[list[Decided]] = []
+    while (decided := read_labels(ledger, len(closed) + 1)) is not None:
+        planned = read_plan(ledger, len(closed) + 1)
+        if planned is None:
+            break
+        closed.append(decided)
+        plans.append(planned)
+    items = [
+        item for planned, decided in zip(plans, with_revision(closed, last_revision(ledger)), strict=True)
+        for item in _of_round(opened, planned, decided)
+    ]
+    return items if found is None else _with_weights(opened, items, found)
+
+
+def predicted_and_labelled(opened: Opened, items: Sequence[LabelledItem]) -> list[tuple[float, float]]:
+    """(prediction, label) of every labelled item, where both are numbers; nothing for other labels."""
+    if opened.spec.labels.names or opened.spec.pool.prediction is None:
+        return []
+    return [(item.predicted, item.label) for item in items]
+
+
+def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredictions | None:
+    """The errors among the labelled items, as people write them; None without labels or predictions."""
+    if not items:
+        return None
+    answers = opened.spec.labels.answers
+    found = wrong_predictions(items, by_size=not opened.spec.labels.names)
+    return replace(found, items=tuple(
+        replace(item, predicted_text=answers.text(item.predicted), label_text=answers.text(item.label))
+        for item in found.items
+    ))
+
+
+def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str, str]:
+    """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked."""
+    found: dict[str, str] = {}
+    listed = {} if errors is None else {one.item_id: one.round for one in errors.items}
+    for number in sorted(set(listed.values())):
+        planned = read_plan(opened.ledger, number)
+        for item_id, shown in zip(planned.item_id, planned.shown, strict=True) if planned else ():
+            if item_id in listed and shown:
+                found[item_id] = " · ".join(text for text in shown.values() if text)
+    return found
+
+
+def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
+    """Where the labels went on the axis of the score, or of the probability where the pool has no score."""
+    cells = opened.question.cells
+    if not isinstance(cells, Cells):
+        return ()
+    return along_the_score(
+        cells.mean_probability if opened.spec.pool.score is None else cells.mean_score, cells.size,
+        [item.cell for item in items], [item.label == 1 for item in items],
+    )
+
+
+def probabilities_held(opened: Opened, found: PoolSample | None) -> tuple[ReliabilityBin, ...]:
+    """The pool's probabilities against the labels: of the positive one of two classes, or of the class that
+    is predicted; () without them, and where systems are compared."""
+    labels = opened.spec.labels
+    if found is None or found.items.probability is None or opened.spec.pool.compares:
+        return ()
+    if labels.positive_name is None:
+        return _of_predictions(opened, found, found.items.probability)
+    return reliability(
+        found.sample, found.items.probability[:, 1], found.kind.parts, opened.manifest.rows,
+        opened.confidence,
+    )
+
+
+def _of_predictions(
+    opened: Opened, found: PoolSample, probability: Floats
+) -> tuple[ReliabilityBin, ...]:
+    if not found.kind.one_of_parts or found.items.systems != 1:
+        return ()
+    return reliability_of_predictions(
+        found.kind, found.sample, found.items, of_predicted(found.items.prediction[:, 0], probability),
+        opened.manifest.rows, opened.spec.target.confidence,
+    )
+
+
+def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided]) -> Iterator[LabelledItem]:
+    predicted = _predicted(planned)
+    if predicted is None:
+        return
+    plan = planned.plan
+    kind = probability_kind(plan)
+    draw = {planned.item_id[t]: t for t in planned.asked()}
+    for one in decided:
+        if one.label is None:
+            continue
+        t = draw[one.item_id]
+        yield LabelledItem(
+            item_id=one.item_id, predicted=float(predicted[t]), label=one.label, round=planned.number,
+            cell=one.cell, chance=float(plan.probability[t]), chance_kind=kind, asked=one.reason != "reused",
+        )
+
+
+def _predicted(planned: PlannedRound) -> Floats | None:
+    """(T,) codes; None where nothing is predicted."""
+    if planned.prediction is None and planned.predictions is not None:
+        return planned.predictions[:, 0]
+    return planned.prediction
+
+
+def _with_weights(opened: Opened, items: Sequence[LabelledItem], found: PoolSample) -> list[LabelledItem]:
+    rows = dict(zip((row.item_id for row in found.rows), zip(
+        found.sample.weight.tolist(), found.rows, strict=True
+    ), strict=True))
+    return [
+        item if (known := rows.get(item.item_id)) is None else replace(
+            item, weight=known[0], score=_score(opened, known[1]),
+            probability=_probability(opened, known[1], item),
+        )
+        for item in items
+    ]
+
+
+def _score(opened: Opened, row: FrozenRow) -> float | None:
+    return None if opened.spec.pool.score is None or isnan(row.score) else row.score
+
+
+def _probability(opened: Opened, row: FrozenRow, item: LabelledItem) -> float | None:
+    """Of the positive of two classes, else of the predicted class; None for tags, and where there is none."""
+    if opened.spec.pool.probability is None:
+        return None
+    if row.probabilities is not None:
+        one_of = opened.statistics.kind.one_of_parts
+        return row.probabilities[int(item.predicted)] if one_of else None
+    return None if isnan(row.probability) else row.probability
+
+
+# The whole report.
 
 class NothingToReport(BadInput):
     """No round has closed yet, so there is no number to report."""

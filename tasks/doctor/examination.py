@@ -14,8 +14,7 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.summary import Calibration, FreezeCost, MeasureFinding, NumbersSummary, ScoreSummary
-from assay.tasks.report.forecast import ForecastJson, forecast_json, words_of_range
-from assay.tasks.report.price import two_figures
+from assay.tasks.report.price import ForecastJson, forecast_json, two_figures, words_of_range
 
 Level = Literal["ok", "warning", "problem"]
 

@@ -5,7 +5,7 @@ Times are whatever strings the caller passes; no clock is read.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -19,6 +19,8 @@ from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
 from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report.standing import Standing
+
+MATRIX = "confusion_matrix"
 
 
 class BadReport(AssayError):
@@ -110,3 +112,19 @@ class ReportData(Standing):
             raise BadReport(f"evaluation {self.evaluation!r} has no estimates to report")
         for row in self.estimates:
             checked(row)
+
+
+def whole_pool_rows(data: ReportData) -> list[MeasureEstimate]:
+    """The current estimates of the whole pool, by measure, system and class; no matrix, and no curve."""
+    return [
+        row for row in data.estimates
+        if row.segment is None and row.measure != MATRIX and row.curve is None
+    ]
+
+
+def rounds_and_reissue(data: ReportData) -> list[RoundEstimate]:
+    """The history, and the current estimates where it does not end with them (a revision, or no history)."""
+    past = list(data.history)
+    if data.known is None or (past and past[-1].rows == data.estimates):
+        return past
+    return [*past, replace(data.known, asked=0, positives=None)]

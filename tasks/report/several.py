@@ -12,13 +12,13 @@ from hashlib import sha256
 from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.tasks.report import render_report, sentences, wording
-from assay.tasks.report.convergence import estimate_against_labels, whole_pool_rows
-from assay.tasks.report.data import ReportData
-from assay.tasks.report.machine import parquet_of
+from assay.tasks.report import sentences, wording
+from assay.tasks.report.data import ReportData, whole_pool_rows
+from assay.tasks.report.estimate_figures import estimate_against_labels
+from assay.tasks.report.files import parquet_of, render_report
+from assay.tasks.report.page import ForestTable, scale_of_bars, table_line
 from assay.tasks.report.rendering import Picture, render
 from assay.tasks.report.standing import EvaluationJson
-from assay.tasks.report.table_lines import ForestTable, scale_of_bars, table_line
 
 _MOST_NAMED = 4     # classes
 _VERDICTS = {"ok": "ok", "breach": "breach", "inconclusive": "inconclusive", None: "no limit"}

@@ -14,7 +14,7 @@ from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
 from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending
-from assay.tasks.report.forecast import OutlookJson, outlook_json
+from assay.tasks.report.price import OutlookJson, outlook_json
 
 StateName = Literal["waiting", "open", "finished"]
 

@@ -1,4 +1,4 @@
-"""What the parts of a spec demand of each other, and which evaluations may start from labels of other pools."""
+"""What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from doubles.report_data import estimate, report_data
 
-from assay.tasks.report import write_report
+from assay.tasks.report.files import write_report
 
 CHROMIUM = Path("/usr/bin/chromium")
 

@@ -8,7 +8,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.methods.registry import method
 from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending
-from assay.tasks.report import PoolSummary, ReportData
+from assay.tasks.report.data import PoolSummary, ReportData
 
 REASON = "among the labels so far, no item is positive or predicted positive"
 

@@ -17,7 +17,7 @@ from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_gold_answers, read_labels
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 
 PEOPLE = [
     {"false_positive": 0.02, "miss": 0.05},

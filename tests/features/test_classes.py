@@ -22,7 +22,7 @@ from assay.tasks.desks.caller import CallerDesk
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_annotators, read_labels
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore

@@ -15,7 +15,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.checkpoint_values import read_value, written_value
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
 

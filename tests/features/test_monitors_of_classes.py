@@ -23,7 +23,7 @@ from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.spec.monitor import MonitorSpec
 
 

@@ -13,7 +13,7 @@ from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.spec.monitor import MonitorSpec
 
 CURVE = [{"name": "pr_curve", "at": [0.2, 0.6]}, "roc_auc", "average_precision"]

@@ -23,7 +23,7 @@ from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.asked_round import stored_answers
 from assay.tasks.ledger.closed_round import read_labels
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import MemoryStore
 

@@ -26,8 +26,7 @@ from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.tasks.ledger import open_store
 from assay.tasks.mlflow.runs import Published
-from assay.tasks.report import ReportFiles
-from assay.tasks.report.machine import report_json
+from assay.tasks.report.files import ReportFiles, report_json
 from assay.tasks.spec.evaluation import Spec, with_limit
 from assay.tasks.spec.template import monitor_template, spec_template
 
@@ -132,7 +131,7 @@ def called(place, monkeypatch, capsys):
     monkeypatch.setattr("assay.flows.demo.run_demo", a_short_demo)
     monkeypatch.setattr("assay.flows.publish.to_mlflow", lambda *_, **how: A_RUN)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite://")
-    monkeypatch.setattr("assay.tasks.report.write_report", lambda data, folder: files_in(folder))
+    monkeypatch.setattr("assay.tasks.report.files.write_report", lambda data, folder: files_in(folder))
 
     def run(arguments):
         capsys.readouterr()

@@ -22,7 +22,7 @@ from assay.tasks.ledger.closed_round import read_closing, read_gold_answers, rea
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 8, "measure": ["accuracy", "f1"]}
 OTHER = {"match": "no match", "no match": "match"}

@@ -25,7 +25,7 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
 
 WRITERS = {"number": write_numbers, "tags": write_tags, "grades": write_grades}

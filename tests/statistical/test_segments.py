@@ -20,7 +20,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition, count_by_segment
-from assay.evalcore.recalibration.prior import CONFIGURATIONS
+from assay.evalcore.recalibration.label_model import CONFIGURATIONS
 from assay.evalcore.weighted.segments import estimates_by_segment
 
 Z = norm.isf(1e-6 / 2)

@@ -39,14 +39,21 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.methods.two_classes.recalibrated import evidence_of, next_batch, refitted
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.recalibration.combine import weighted_quantiles
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
+from assay.evalcore.recalibration.interval import weighted_quantiles
+from assay.evalcore.recalibration.label_model import (
+    CONFIGURATIONS,
+    Fit,
+    LabelModel,
+    fit,
+    label_model,
+    pool_shape,
+    warmed,
+)
 from assay.evalcore.recalibration.planning import pivotal
 from assay.evalcore.recalibration.posterior import noise, posterior
-from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 from assay.evalcore.recalibration.quantities import Quantity
-from assay.evalcore.recalibration.regions import RegionSums, rank_regions
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
+from assay.evalcore.recalibration.sequential import RegionSums, rank_regions
 from assay.evalcore.reproducible import steady, stream
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 

@@ -25,13 +25,20 @@ from assay.evalcore.methods.two_classes.base import (
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import label_model_edges
 from assay.evalcore.pool.strata import OrderedScores
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model, warmed
+from assay.evalcore.recalibration.label_model import (
+    CONFIGURATIONS,
+    Configuration,
+    Fit,
+    LabelModel,
+    fit,
+    label_model,
+    pool_shape,
+    warmed,
+)
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
-from assay.evalcore.recalibration.prior import CONFIGURATIONS, Configuration, pool_shape
 from assay.evalcore.recalibration.quantities import OfConfusion, Quantity, of_predictions
-from assay.evalcore.recalibration.regions import RegionSums, rank_regions
 from assay.evalcore.recalibration.reporting import report_quantities
-from assay.evalcore.recalibration.sequential import Evidence
+from assay.evalcore.recalibration.sequential import Evidence, RegionSums, rank_regions
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
 

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
+from assay.tasks.report.guesses import FIGURES
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 from assay.tasks.report.history.words import limits_in_words
-from assay.tasks.report.judges import FIGURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,7 @@ def test_a_live_evaluation_judges_every_system_and_verifies(tmp_path):
     assert verify(world.store, "small").differences == ()
     from assay.flows.record.opened import open_evaluation
     from assay.flows.report.gather import report_data
-    from assay.tasks.report import render_report
+    from assay.tasks.report.files import render_report
 
     page = render_report(report_data(open_evaluation(world.store, "small"), standing))
     assert "loose model" in page["report.html"].decode()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from assay.evalcore.label_models import _past
 from assay.evalcore.methods.any_outcome.interval import index
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.recalibration.combine import weighted_quantiles
-from assay.evalcore.recalibration.prior import SMOOTHNESS, rough_modes
+from assay.evalcore.recalibration.interval import weighted_quantiles
+from assay.evalcore.recalibration.label_model import SMOOTHNESS, rough_modes
 from assay.evalcore.reproducible import first_largest, is_nothing, steady
 
 

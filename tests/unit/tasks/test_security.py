@@ -30,8 +30,8 @@ from assay.tasks.desks.label_studio.replies import Replies
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores import s3
 from assay.tasks.ledger.stores.store import BadKey, StoreError
-from assay.tasks.report import render_report
 from assay.tasks.report.evidence import evidence_zip
+from assay.tasks.report.files import render_report
 from assay.tasks.secrets import TALKATIVE
 from assay.tasks.sources.files import s3 as s3_files
 from assay.tasks.sources.reader import open_source

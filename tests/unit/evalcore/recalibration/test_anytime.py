@@ -6,15 +6,17 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import (
+from assay.evalcore.recalibration.interval import (
     ByDesign,
     ByPosterior,
     Combined,
     GroupCounts,
+    anytime_ends,
+    anytime_within,
+    standard_errors,
     tail_quantiles,
     weighted_quantiles,
 )
-from assay.evalcore.recalibration.interval import anytime_ends, anytime_within, standard_errors
 from assay.evalcore.recalibration.quantities import of_predictions
 from assay.evalcore.reproducible import stream
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import GroupCounts
-from assay.evalcore.recalibration.interval import ENOUGH, earned_share, shown_both_ways
+from assay.evalcore.recalibration.interval import ENOUGH, GroupCounts, earned_share, shown_both_ways
 from assay.evalcore.recalibration.quantities import of_predictions
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import GroupCounts
-from assay.evalcore.recalibration.interval import FEW, guard_is_up, guarded
+from assay.evalcore.recalibration.interval import FEW, GroupCounts, guard_is_up, guarded
 from assay.evalcore.recalibration.quantities import of_predictions
 
 

@@ -20,15 +20,20 @@ from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.recalibration.combine import logit_interval, weighted_quantiles
-from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
+from assay.evalcore.recalibration.interval import logit_interval, weighted_quantiles
+from assay.evalcore.recalibration.label_model import (
+    CONFIGURATIONS,
+    anchored_slope,
+    fit,
+    label_model,
+    log_likelihood,
+    pool_shape,
+)
 from assay.evalcore.recalibration.planning import pivotal, reductions, spread_labels
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
-from assay.evalcore.recalibration.prior import CONFIGURATIONS, anchored_slope, pool_shape
 from assay.evalcore.recalibration.quantities import of_predictions
-from assay.evalcore.recalibration.regions import RegionSums, levelled, rank_regions
 from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
-from assay.evalcore.recalibration.sequential import Evidence, RoundSums
+from assay.evalcore.recalibration.sequential import Evidence, RegionSums, RoundSums, levelled, rank_regions
 from assay.evalcore.replay.families import pool as family_pool
 from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream

@@ -5,8 +5,15 @@ import pytest
 from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.combine import ByDesign, Combined, GroupCounts, stretched
-from assay.evalcore.recalibration.interval import Quantiles, main_interval, quantiles
+from assay.evalcore.recalibration.interval import (
+    ByDesign,
+    Combined,
+    GroupCounts,
+    Quantiles,
+    main_interval,
+    quantiles,
+    stretched,
+)
 from assay.evalcore.recalibration.quantities import of_predictions
 
 F1 = of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0]

@@ -5,9 +5,16 @@ import pytest
 from scipy.special import expit
 
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.recalibration.label_model import COLD, COLD_SHARE, fit, label_model, warmed
+from assay.evalcore.recalibration.label_model import (
+    COLD,
+    COLD_SHARE,
+    CONFIGURATIONS,
+    fit,
+    label_model,
+    pool_shape,
+    warmed,
+)
 from assay.evalcore.recalibration.posterior import noise, posterior
-from assay.evalcore.recalibration.prior import CONFIGURATIONS, pool_shape
 
 SIZE = np.array([400, 300, 200, 60, 40])
 

@@ -12,7 +12,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data as gathered
 from assay.flows.verify.ledger import verify
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 
 
 def test_the_region_in_plain_values_is_the_region():

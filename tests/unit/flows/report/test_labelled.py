@@ -11,7 +11,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.weighted.sample import exported, read_sample
 from assay.tasks.ledger.asked_round import read_plan
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
 
 

@@ -8,7 +8,7 @@ from doubles.report_data import report_data
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.weighted.judges import ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin
-from assay.tasks.report import render_report
+from assay.tasks.report.files import render_report
 from assay.tasks.report.score_figures import labels_by_score, reliability_diagram
 
 AXIS = (

@@ -6,8 +6,8 @@ from dataclasses import replace
 from doubles.report_data import report_data
 
 from assay.evalcore.weighted.sample import LabelledItem, WrongPredictions, wrong_predictions
-from assay.tasks.report import render_report
-from assay.tasks.report.errors_found import errors_in_words
+from assay.tasks.report.files import render_report
+from assay.tasks.report.guesses import errors_in_words
 
 HOSTILE = "</td><script>alert(1)</script>\u202egnp"
 

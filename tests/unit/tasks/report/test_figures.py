@@ -10,9 +10,8 @@ from doubles.history import history, row
 from doubles.report_data import estimate, report_data
 
 from assay.evalcore.measures.registry import named
-from assay.tasks.report.convergence import estimate_against_labels, small_multiples
+from assay.tasks.report.estimate_figures import estimate_against_labels, region_figure, small_multiples
 from assay.tasks.report.history.page import windows_figure
-from assay.tasks.report.joint import region_figure
 from assay.tasks.report.rendering import Picture
 
 SVG = "{http://www.w3.org/2000/svg}"

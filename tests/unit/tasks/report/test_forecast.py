@@ -5,7 +5,7 @@ import pytest
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.forecast.play import Forecast, Goal
-from assay.tasks.report.forecast import (
+from assay.tasks.report.price import (
     audit_in_words,
     forecast_in_words,
     forecast_json,

@@ -20,20 +20,19 @@ from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method
 from assay.evalcore.outcomes.classes import Classes
-from assay.tasks.report import (
-    BadReport,
-    PoolSummary,
+from assay.tasks.report import sentences
+from assay.tasks.report import wording as w
+from assay.tasks.report.data import BadReport, ComparedSystems, PoolSummary
+from assay.tasks.report.files import (
     ReportNotWritten,
     render_report,
-    sentences,
+    report_json,
+    report_parquet,
     write_report,
 )
-from assay.tasks.report import wording as w
-from assay.tasks.report.data import ComparedSystems
-from assay.tasks.report.forecast import audit_in_words
-from assay.tasks.report.machine import report_json, report_parquet
+from assay.tasks.report.page import scale_of_bars
+from assay.tasks.report.price import audit_in_words
 from assay.tasks.report.standing import ExtensionRow, Moved, WaitingFor
-from assay.tasks.report.table_lines import scale_of_bars
 
 
 class _Page(HTMLParser):

@@ -8,8 +8,8 @@ import pytest
 from doubles.report_data import estimate, report_data
 
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.tasks.report import PoolSummary
-from assay.tasks.report.machine import parquet_of
+from assay.tasks.report.data import PoolSummary
+from assay.tasks.report.files import parquet_of
 from assay.tasks.report.several import (
     at_a_glance,
     by_measure,

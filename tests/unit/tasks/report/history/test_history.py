@@ -14,7 +14,7 @@ from assay.evalcore.monitoring.earlier_windows import RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.flows.cli.monitor import _print_history, told_once
 from assay.tasks.ledger.monitors import WindowState
-from assay.tasks.report import write_files
+from assay.tasks.report.files import write_files
 from assay.tasks.report.history.files import history_files, pages_there, window_files, window_html
 from assay.tasks.report.history.page import history_html, windows_figure
 from assay.tasks.report.history.record import HistoryRow

@@ -1,23 +1,88 @@
-"""The report for machines: the contract JSON of every command, and one Parquet row per round and measure."""
+"""The report as files: `report.html` for people, `report.json` and `report.parquet` for machines.
+
+    data = ReportData(...)              # gathered by a flow from the ledger
+    files = render_report(data)         # bytes, nothing written
+    paths = write_report(data, folder)  # the three files, each replaced whole
+"""
 
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NotRequired
 
 from typing_extensions import TypedDict
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
+from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.printed import printed
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
-from assay.tasks.ledger.closed_round import RoundEstimate
-from assay.tasks.report.data import ReportData
+from assay.tasks.report.data import ReportData, rounds_and_reissue
 from assay.tasks.report.standing import EvaluationJson
 
+
+class ReportNotWritten(AssayError):
+    """The folder of the report cannot be written to; the message names it and the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """Where the three files of a report are."""
+
+    html: Path
+    json: Path
+    parquet: Path
+
+
+def render_report(data: ReportData) -> dict[str, bytes]:
+    """File name -> bytes. The same data gives the same bytes."""
+    from assay.tasks.report.page import report_html
+
+    return {
+        "report.html": report_html(data),
+        "report.json": report_json(data),
+        "report.parquet": report_parquet(data),
+    }
+
+
+def write_report(data: ReportData, folder: Path) -> ReportFiles:
+    """Write the three files into `folder` (made if missing); an older report there is replaced.
+
+    Raises ReportNotWritten when the folder cannot be made or written to.
+    """
+    write_files(render_report(data), folder)
+    return ReportFiles(
+        html=folder / "report.html", json=folder / "report.json", parquet=folder / "report.parquet"
+    )
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write these files into `folder` (made if missing), in order, each replaced whole.
+
+    Raises ReportNotWritten.
+    """
+    for name, blob in files.items():
+        partial = folder / f"{name}.partial"
+        try:
+            partial.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(blob)
+            os.replace(partial, folder / name)
+        except OSError as error:
+            with suppress(OSError):   # half a file helps nobody, and takes the space that was lacking
+                partial.unlink(missing_ok=True)
+            raise ReportNotWritten(
+                f"cannot write {name} to {folder}: {error.strerror}; choose another folder, or give this one "
+                "space and the right to write"
+            ) from error
+
+
+# For machines: the contract JSON of every command, and one Parquet row per round and measure.
 
 class RoundJson(TypedDict):
     """What was known when a round closed."""
@@ -102,11 +167,3 @@ def parquet_of(several: Sequence[ReportData]) -> bytes:
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink, compression="zstd")
     return sink.getvalue()
-
-
-def rounds_and_reissue(data: ReportData) -> list[RoundEstimate]:
-    """The history, and the current estimates where it does not end with them (a revision, or no history)."""
-    past = list(data.history)
-    if data.known is None or (past and past[-1].rows == data.estimates):
-        return past
-    return [*past, replace(data.known, asked=0, positives=None)]

@@ -5,8 +5,8 @@ from dataclasses import replace
 from doubles.report_data import estimate, report_data, with_estimates
 
 from assay.evalcore.outcomes.classes import Classes
-from assay.tasks.report.confusion_matrix import MATRIX, confusion_matrix
-from assay.tasks.report.convergence import whole_pool_rows
+from assay.tasks.report.data import MATRIX, whole_pool_rows
+from assay.tasks.report.outcomes import confusion_matrix
 
 NAMES = ("cat", "dog")
 

@@ -5,9 +5,8 @@ import json
 from doubles.report_data import report_data
 
 from assay.evalcore.weighted.judges import JudgeFigure, JudgeReport, Judges
-from assay.tasks.report import render_report
-from assay.tasks.report.judges import judges_in_words
-from assay.tasks.report.machine import report_json
+from assay.tasks.report.files import render_report, report_json
+from assay.tasks.report.guesses import judges_in_words
 
 
 def judges(**changes):
