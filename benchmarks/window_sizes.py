@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.special import ndtri
 
-from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.evaluation.stopping import confidence_after, labels_to_decide, widening
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.earlier_windows import recent_mean
@@ -21,7 +21,6 @@ from assay.evalcore.monitoring.verdicts import (
     Promise,
     WatchedLimit,
     evidence_by_window,
-    pooled,
     verdict_of,
 )
 from assay.evalcore.reproducible import stream as random_stream
@@ -89,19 +88,18 @@ def log_factors(n: int, errors: int) -> Floats:
 
 
 def judged(samples: Sequence[tuple[int, int]], lives: Sequence[Floats]) -> tuple[PlaceVerdict, Floats]:
-    """The verdict on a window of which samples of so many labels had so many errors; and its log factors.
+    """The verdict on a window of which batches of so many labels had so many errors; and its log factors.
 
-    Intervals are normal, with two right and two wrong labels added to the variance.
+    Intervals are normal, with two right and two wrong labels added to the variance, and wider after each
+    follow-up, as those of an evaluation that is extended.
     """
     factors = sum(log_factors(n, k) for n, k in samples)
     life = evidence_by_window(PROMISE, [*lives, np.asarray(factors)])[-1]
-    parts = []
-    for n, k in samples:
-        p = (k + 2) / (n + 4)
-        half = float(ndtri(0.975) * np.sqrt(p * (1 - p) / n * (1 - n / ITEMS)))
-        value = 1 - k / n
-        parts.append(Measured(value=value, lower=value - half, upper=value + half, confidence=0.95, labels=n))
-    m = pooled(parts)
+    n, k = (sum(counts) for counts in zip(*samples, strict=True))
+    p, confidence = (k + 2) / (n + 4), confidence_after(0.95, len(samples) - 1)
+    half = float(ndtri(0.5 + confidence / 2) * np.sqrt(p * (1 - p) / n * (1 - n / ITEMS)))
+    value = 1 - k / n
+    m = Measured(value=value, lower=value - half, upper=value + half, confidence=confidence, labels=n)
     return PlaceVerdict(
         segment=None, measured=m, limits=(FLOOR,), factors=(), evidence=(life.evidence,),
         needed=float(-np.log(ERROR_RATE)), verdict=verdict_of(m, [FLOOR], life.alarm),
@@ -125,7 +123,8 @@ def play(rule: Rule, right: Array, rng: np.random.Generator) -> list[PlaceVerdic
             place, factors = judged(samples, lives)
             m = place.measured
             across = labels_to_decide(
-                m.value, m.lower, m.upper, edges=[FLOOR.value], labels=m.labels, pool=ITEMS
+                m.value, m.lower, m.upper, edges=[FLOOR.value], labels=m.labels, pool=ITEMS,
+                widening=widening(0.95, len(samples) - 1),
             )
             more = across if rule.across else None
             if rule.beyond and across is None:

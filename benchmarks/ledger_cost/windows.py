@@ -103,6 +103,6 @@ def _put_early(store: Any, folder: Path, early: int) -> None:
             month=window[:7],
         ))
         create_verdict(ledger, replace(
-            verdict, number=n + 1, window=window, parts=(replace(verdict.parts[0], evaluation=evaluation),),
+            verdict, number=n + 1, window=window, rests_on=replace(verdict.rests_on, evaluation=evaluation),
         ))
         store.put(layout.final_seal(evaluation), seal)

@@ -30,15 +30,19 @@ from services.ledger_record import Record, record_differences, record_of
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.evaluation.finish import buy_further
 from assay.flows.monitor.judging import is_finished
+from assay.flows.monitor.opening import spent_in
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
+from assay.flows.record.fold import read_fold
+from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels
-from assay.tasks.ledger.life import read_spec
+from assay.tasks.ledger.life import read_extensions, read_spec
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore, Store
@@ -201,8 +205,7 @@ class Stage:
         survived.differences += [f"verify: {one.key}: {one.difference}"
                                  for one in verify_monitor(store, MONITOR).differences]
         several = [opening for of_window in openings.values() for opening in of_window]
-        bought = {part.evaluation: part.bought for verdict in verdicts for part in verdict.parts}
-        spent = sum(bought.get(str(one.evaluation), one.labels) for one in several)
+        spent = sum(spent_in(month, openings, verdicts) for month in {one.month for one in several})
         survived.overspent = max(0, spent - spec.monitor.monthly_labels)
         survived.differences += _wrong_follow_ups(survived, spec, several, verdicts)
 
@@ -234,6 +237,10 @@ class Stage:
         desk = FakeDesk({item: "yes" if label == "1" else "no" for item, label in self.truth.items()})
         begin_evaluation(memory, spec, desk)
         assert advance(memory, name, desk).state == "finished"
+        for one in read_extensions(Ledger(store, name)):
+            asked = read_fold(Ledger(memory, name), open_evaluation(memory, name).statistics).asked
+            buy_further(memory, name, one.number, one.labels - asked)
+            assert advance(memory, name, desk).state == "finished"
         return record_of(memory, name)
 
 
@@ -322,8 +329,8 @@ def _all_judged(store: Store) -> bool:
     ledger = Ledger(store, layout.monitor_ledger(MONITOR))
     openings, verdicts = read_openings(ledger), latest(read_verdicts(ledger))
     return len(openings) == WINDOWS and all(
-        is_finished(Ledger(store, one.evaluation)) and one.window in verdicts
-        for several in openings.values() for one in several if one.evaluation is not None
+        is_finished(Ledger(store, str(several[0].evaluation)), len(several) - 1) and window in verdicts
+        for window, several in openings.items() if several[0].evaluation is not None
     )
 
 

@@ -20,7 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit, pooled
+from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats
@@ -246,8 +246,8 @@ def watched_by(question: Question) -> WatchedNumber:
 # it is right whatever the estimate and its interval are worth.  It rests on this alone: the label of an item
 # does not depend on which items were drawn.  So
 #
-#   follow-ups     a further evaluation of the same window draws anew: given the first, each of its draws has
-#                  the mean it should.  Their factors are multiplied, though they may share items and labels
+#   follow-ups     the evaluation goes on, with rounds that were bought because of what the first ones said:
+#                  given those, each further draw has the mean it should
 #   warm starts    earlier labels say what the label model expects, and decide nothing about X's mean
 #   revisions      count with the labels of now
 #   rounds that were not drawn one at a time give no evidence, and neither does a census that was not finished
@@ -404,35 +404,21 @@ def _bet(
     return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))
 
 
-def measured_by_all(samples: Sequence[WindowSample], segment: str | None) -> Measured:
-    """The estimate of a place by all samples of its window, at least one.
-
-    Where some know the value of the window itself, by the last of them.
-    """
-    known = [sample for sample in samples if sample.source(segment) == "exact"][-1:]
-    return pooled(
-        [sample.measured(segment) for sample in known or samples],
-        shared=any(sample.clustered for sample in samples),
-    )
-
-
-def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, error: float) -> float | None:
+def sure_end(sample: WindowSample, segment: str | None, side: Side, error: float) -> float | None:
     """What the measure of a window is at least (side "below"), or at most ("above"), by its draws.
 
     The claim is wrong with a chance of at most `error`, however many labels there are and whenever it is
     looked at: every value beyond the end was rejected by a bet at that rate.  The exact value where there is
     one; None where there is no evidence.
     """
-    sources = {sample.source(segment) for sample in samples}
-    if "exact" in sources:
-        return next(s.measured(segment).value for s in samples if s.source(segment) == "exact")
-    if sources != {"draws"}:
-        return None
-    lowest, highest = samples[0].bounds
+    source = sample.source(segment)
+    if source != "draws":
+        return sample.measured(segment).value if source == "exact" else None
+    lowest, highest = sample.bounds
     tried: Floats = np.linspace(lowest, highest, _STEPS + 1, dtype=np.float64)
     # "at least x" is rejected from above by the bet that the measure is above x, and so on
     against: Side = "above" if side == "below" else "below"
-    factors = np.sum([sample.log_factors_at(tried, against, segment) for sample in samples], axis=0)
+    factors = sample.log_factors_at(tried, against, segment)
     kept = tried[betting.mixed(factors) < -np.log(error)]
     if not len(kept):
         return None

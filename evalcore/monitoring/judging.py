@@ -1,4 +1,4 @@
-"""From the samples of a window to the verdict on each of its places, by the limits of the rules in force."""
+"""From the sample of a window to the verdict on each of its places, by the limits of the rules in force."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,14 +7,13 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.evidence import WindowSample, measured_by_all, sure_end
+from assay.evalcore.monitoring.evidence import WindowSample, sure_end
 from assay.evalcore.monitoring.verdicts import (
     HORIZON,
     Correction,
     EvidenceSoFar,
     PlaceVerdict,
     Promise,
-    Source,
     Test,
     WatchedLimit,
     family_evidence,
@@ -132,7 +131,7 @@ def _sure_of(windows: Sequence[str], segment: str | None, standing: NewestVerdic
     return float(np.mean(known)) if known else None
 
 
-# From the samples of a window to the verdict on each of its places: the whole pool, and every segment.
+# From the sample of a window to the verdict on each of its places: the whole pool, and every segment.
 #
 # The evidence of a place is a fold over windows (`evalcore.monitoring.verdicts`), in the order in which
 # they were first judged, each with its newest log factors.  So the verdict does not depend on who judges
@@ -149,31 +148,31 @@ _Member = tuple[str | None, str]   # a place and the name of one of its limits
 
 
 def judge_places(
-    rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts,
+    rules: Rules, window: str, sample: WindowSample, standing: NewestVerdicts,
     in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
     """The verdict on a window's pool, and on each of its segments.
 
-    samples     of this window; at least one, all of the same pool and measure
+    sample      of this window
     standing    the newest verdicts on all windows, this one included if it was judged before, in the order
                 of their first verdicts
     in_breach   places whose last verdict other than inconclusive was a breach, in whichever window
 
     Raises BadInput for an error rate outside (0, 1), or a horizon below 1.
     """
-    segments = list(samples[0].places)
+    segments = list(sample.places)
     spent = rules.error_rate / 2 if segments else rules.error_rate
-    pool = _judge_pool(rules, window, samples, standing, None in in_breach, spent)
-    return pool, _judge_segments(rules, window, samples, standing, in_breach, spent)
+    pool = _judge_pool(rules, window, sample, standing, None in in_breach, spent)
+    return pool, _judge_segments(rules, window, sample, standing, in_breach, spent)
 
 
 def _judge_pool(
-    rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts, in_breach: bool,
+    rules: Rules, window: str, sample: WindowSample, standing: NewestVerdicts, in_breach: bool,
     spent: float,
 ) -> PlaceVerdict:
-    measured = measured_by_all(samples, None)
+    measured = sample.measured(None)
     chosen = limits_of(rules, window, None, standing, spent)
-    factors = [_factors(against, None, samples) for against in chosen]
+    factors = [sample.log_factors(against.limit, None) for against in chosen]
     found = [
         _life_of(rules, window, against, f, standing) for against, f in zip(chosen, factors, strict=True)
     ]
@@ -190,8 +189,8 @@ def _judge_pool(
         ),
         needed=float(-np.log(rules.error_rate)),
         verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in found), in_breach),
-        source=_source(samples, None),
-        sure=_sure(rules, samples, None, spent),
+        source=sample.source(None),
+        sure=_sure(rules, sample, None, spent),
     )
 
 
@@ -210,17 +209,17 @@ def _life_of(
 
 
 def _judge_segments(
-    rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts,
+    rules: Rules, window: str, sample: WindowSample, standing: NewestVerdicts,
     in_breach: Collection[str | None], spent: float,
 ) -> tuple[PlaceVerdict, ...]:
     """All segments at once, of whatever column: one family, in which every limit of every segment counts."""
-    segments = list(samples[0].places)
+    segments = list(sample.places)
     if not segments:
         return ()
     share = spent / len(segments)
     chosen = {name: limits_of(rules, window, name, standing, share) for name in segments}
     now: dict[_Member, Floats] = {
-        (name, a.limit.name): _factors(a, name, samples) for name in segments for a in chosen[name]
+        (name, a.limit.name): sample.log_factors(a.limit, name) for name in segments for a in chosen[name]
     }
     series = {
         other: _stored(places, lambda member: member[0] is not None)
@@ -234,7 +233,7 @@ def _judge_segments(
     found = lives[list(series).index(window)]
 
     def verdict(name: str) -> PlaceVerdict:
-        measured = measured_by_all(samples, name)
+        measured = sample.measured(name)
         limits = tuple(against.limit for against in chosen[name])
         here = [found[name, limit.name] for limit in limits]
         return PlaceVerdict(
@@ -245,8 +244,8 @@ def _judge_segments(
             evidence=tuple(so_far.evidence for so_far in here),
             needed=float(np.log(members / spent)),
             verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in here), name in in_breach),
-            source=_source(samples, name),
-            sure=_sure(rules, samples, name, share),
+            source=sample.source(name),
+            sure=_sure(rules, sample, name, share),
         )
 
     return tuple(verdict(name) for name in segments)
@@ -264,25 +263,14 @@ def _stored(
     return {member: np.array(row) for member, row in rows.items() if wanted(member)}
 
 
-def _factors(against: Against, segment: str | None, samples: Sequence[WindowSample]) -> Floats:
-    """(G,) this window's evidence against one limit, all samples together."""
-    return np.asarray(sum(sample.log_factors(against.limit, segment) for sample in samples))
-
-
-def _source(samples: Sequence[WindowSample], segment: str | None) -> Source:
-    """What the evidence of a place is made of: the best that any sample has."""
-    found = {sample.source(segment) for sample in samples}
-    return "exact" if "exact" in found else "draws" if "draws" in found else "none"
-
-
 def _sure(
-    rules: Rules, samples: Sequence[WindowSample], segment: str | None, spent: float
+    rules: Rules, sample: WindowSample, segment: str | None, spent: float
 ) -> float | None:
     """What the measure is at least (or at most), where windows are held against other windows."""
     if rules.drop is None:
         return None
     rate = rules.drop.knowing(spent / rules.limits, rules.horizon)
-    return sure_end(samples, segment, rules.worse, rate)
+    return sure_end(sample, segment, rules.worse, rate)
 
 
 # What becomes of the evidence of a monitor when its rules are amended.

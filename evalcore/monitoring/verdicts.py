@@ -7,7 +7,6 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -268,47 +267,6 @@ class PlaceVerdict:
     source: Source = "none"                  # what the evidence of this window is made of
     # with a drop: what the measure is at least (or at most), by its draws; later windows are held against it
     sure: float | None = None
-
-
-def pooled(parts: Sequence[Measured], *, shared: bool = False) -> Measured:
-    """One estimate from independent samples of the same window, each weighted by its number of labels.
-
-    The distances to the ends of the intervals are added as standard errors are: as squares, weighted.  Where
-    a sample is exact, that one is returned.  At least one sample.
-
-    shared: the samples share part of their errors, as those of the same clusters do; then the distances are
-    added as they are, which is never too short.
-    """
-    exact = [p for p in parts if p.exact]
-    if exact:
-        return exact[-1]
-    told = [p for p in parts if p.value is not None and p.lower is not None and p.upper is not None]
-    labels = sum(p.labels for p in parts)
-    if not told:
-        return Measured(value=None, lower=None, upper=None, confidence=parts[0].confidence, labels=labels)
-    total, value = sum(p.labels for p in told), 0.0
-    down: list[float] = []
-    up: list[float] = []
-    for p in told:
-        if p.value is None or p.lower is None or p.upper is None:
-            continue
-        share = p.labels / total
-        value += share * p.value
-        down.append(share * (p.value - p.lower))
-        up.append(share * (p.upper - p.value))
-    return Measured(
-        value=value, lower=value - _together(down, shared), upper=value + _together(up, shared),
-        confidence=told[0].confidence, labels=labels,
-    )
-
-
-def _together(distances: Sequence[float], shared: bool) -> float:
-    if shared:
-        return sum(distances)
-    squares = 0.0
-    for one in distances:
-        squares += one**2
-    return sqrt(squares)
 
 
 def verdict_of(

@@ -170,11 +170,7 @@ def extend(
             f"evaluation {name!r} has not finished: it goes on to {plural(opened.rule.budget, 'label')}; "
             "extend it when it has stopped"
         )
-    finish_again(opened, ending, None, now)
-    wanted = _wanted(opened, ending, labels, by, reason, now())
-    retried(enter_index)(opened.ledger)   # first: of an extension that is written, every sweep must know
-    winner = _write(opened.ledger, wanted)
-    reopen(opened.ledger)
+    wanted, winner = _extended(opened, ending, labels, by, reason, now)
     if winner.labels != labels:
         raise CannotExtend(
             f"somebody else extended evaluation {name!r} to {plural(winner.labels, 'label')} at the same "
@@ -182,6 +178,37 @@ def extend(
         )
     _extend_log.info("%s: extended from %d to %d labels", name, winner.labels_before, winner.labels)
     return Extended(extension=winner, anew=winner == wanted)
+
+
+def buy_further(
+    store: Store, name: str, number: int, labels: int, *, now: Callable[[], datetime] = utc_now
+) -> None:
+    """Give a monitor's evaluation so many further labels, as its extension of this number; once.
+
+    Raises UnknownEvaluation, CannotExtend.
+    """
+    opened = open_evaluation(store, name)
+    if len(opened.extensions) >= number:
+        if retried(read_ending)(opened.ledger, len(opened.extensions)) is None:
+            reopen(opened.ledger)   # the call that wrote it may have been cut off
+        return
+    ending = retried(read_ending)(opened.ledger, len(opened.extensions))
+    if ending is None or len(opened.extensions) != number - 1:
+        raise CannotExtend(f"evaluation {name!r} has not finished before its follow-up {number}")
+    asked = read_fold(opened.ledger, opened.statistics).asked
+    _extended(opened, ending, min(asked + labels, opened.manifest.rows), "", "follow-up", now)
+
+
+def _extended(
+    opened: Opened, ending: Ending, labels: int, by: str, reason: str, now: Callable[[], datetime]
+) -> tuple[Extension, Extension]:
+    """Write an extension; what was wanted, and what stands in the ledger."""
+    finish_again(opened, ending, None, now)
+    wanted = _wanted(opened, ending, labels, by, reason, now())
+    retried(enter_index)(opened.ledger)   # first: of an extension that is written, every sweep must know
+    winner = _write(opened.ledger, wanted)
+    reopen(opened.ledger)
+    return wanted, winner
 
 
 def _wanted(

@@ -9,7 +9,8 @@ from assay.evalcore.errors import plural
 from assay.evalcore.monitoring.calendar import Window
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.monitor.judging import is_finished, judge, read_evidence_part, revision_of
+from assay.flows.evaluation.finish import buy_further
+from assay.flows.monitor.judging import is_finished, judge, read_window_evidence, revision_of
 from assay.flows.monitor.opening import (
     NothingToJudge,
     may_follow_up,
@@ -114,39 +115,43 @@ def is_late(run: MonitorRun, window: Window) -> bool:
 
 def _look_again(run: MonitorRun, window: str) -> None:
     """Read the answers of finished evaluations once more: those that changed become a revision."""
-    for opening in current(run.openings[window]):
-        if opening.evaluation is not None and is_finished(run.of_evaluation(opening.evaluation)):
-            advance(run.store, opening.evaluation, look_again=True)
+    names = [one.evaluation for one in current(run.openings[window]) if one.evaluation is not None]
+    if names and is_finished(run.of_evaluation(names[0]), len(names) - 1):
+        advance(run.store, names[0], look_again=True)
 
 
 def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) -> None:
     """Take evaluations of replaced predictions off the list of open ones."""
-    for one in known:
-        if one.evaluation is not None and opening.replaced > one.replaced:
+    for name in {one.evaluation for one in known if opening.replaced > one.replaced}:
+        if name is not None:
             # it stays as it is in the ledger, and no verdict rests on it
-            retried(leave_index)(run.of_evaluation(one.evaluation))
+            retried(leave_index)(run.of_evaluation(name))
 
 
-# Doing what is due for a window that was opened: advance its evaluations, judge it, buy more labels.
+# Doing what is due for a window that was opened: advance its evaluation, judge it, buy more labels.
+#
+# A window has one evaluation.  Each follow-up extends it, so all its labels make one estimate, which its
+# report shows too, and later intervals are wider (`evalcore.evaluation.stopping`).
 
 def advance_window(run: MonitorRun, window: str) -> bool:
     """Do the next thing that is due for a window; returns whether anything changed.
 
-    Its evaluations are advanced. Once all are finished the window is judged, unless its verdict rests on just
-    these; then an inconclusive verdict may buy a further batch.
+    Its evaluation is advanced. Once it is finished the window is judged, unless its verdict rests on just
+    that; then an inconclusive verdict may buy a further batch.
     """
-    parts = [opening for opening in current(run.openings.get(window, [])) if opening.evaluation is not None]
-    finished = [_advance(run, opening) for opening in parts]   # all of them, also after one that waits
-    if not parts or not all(finished):
+    openings = [one for one in current(run.openings.get(window, [])) if one.evaluation is not None]
+    if not openings or not _advance(run, openings):
         return False
+    name, follow_ups = str(openings[0].evaluation), len(openings) - 1
     if _waits_for_reference(run, window):
-        run.done.waiting[str(parts[0].evaluation)] = "the verdict on the reference window"
+        run.done.waiting[name] = "the verdict on the reference window"
         return False
-    evaluations = [run.of_evaluation(str(opening.evaluation)) for opening in parts]
-    standing = run.standing.get(window)
-    rests_on = [] if standing is None else [(part.evaluation, part.revision) for part in standing.parts]
-    if standing is None or rests_on != [(one.name, revision_of(one)) for one in evaluations]:
-        run.write(judge(run.versions, window, [read_evidence_part(one) for one in evaluations], run.verdicts))
+    ledger, standing = run.of_evaluation(name), run.standing.get(window)
+    there = standing and (
+        standing.rests_on.evaluation, standing.rests_on.revision, standing.rests_on.follow_ups
+    )
+    if standing is None or there != (name, revision_of(ledger), follow_ups):
+        run.write(judge(run.versions, window, read_window_evidence(ledger, follow_ups), run.verdicts))
         return True
     run.tell(standing)   # a crash may have come between the two
     further = open_follow_up(run, standing)
@@ -158,13 +163,17 @@ def advance_window(run: MonitorRun, window: str) -> bool:
     return further.evaluation is not None
 
 
-def _advance(run: MonitorRun, opening: Opening) -> bool:
-    """Advance an evaluation; returns whether it is finished."""
-    name = str(opening.evaluation)
-    if is_finished(run.of_evaluation(name)):
+def _advance(run: MonitorRun, openings: Sequence[Opening]) -> bool:
+    """Advance the evaluation of these openings; returns whether it is finished, follow-ups included."""
+    name, follow_ups = str(openings[0].evaluation), len(openings) - 1
+    ledger = run.of_evaluation(name)
+    if is_finished(ledger, follow_ups):
         return True
-    spec = _spec_of(run, opening)
-    begin_evaluation(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
+    if follow_ups == 0:
+        spec = _spec_of(run, openings[0])
+        begin_evaluation(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
+    else:
+        buy_further(run.store, name, follow_ups, openings[-1].labels, now=lambda: run.now)
     standing = advance(run.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for

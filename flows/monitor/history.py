@@ -77,9 +77,9 @@ def _row(
     wrong: WindowState | None,
 ) -> HistoryRow:
     newest = tuple(current(openings))
-    if verdict is not None and verdict.parts[0].evaluation != newest[0].evaluation:
+    if verdict is not None and verdict.rests_on.evaluation != newest[0].evaluation:
         # its predictions were replaced and are being evaluated: the old verdict stands until then
-        newest = tuple(o for o in openings if o.evaluation in {part.evaluation for part in verdict.parts})
+        newest = tuple(o for o in openings if o.evaluation == verdict.rests_on.evaluation)
     return HistoryRow(
         window=window, verdict=verdict, openings=newest, wrong=wrong,
         replaced=openings[-1].replaced if openings else 0,
@@ -96,14 +96,14 @@ MOST_WINDOWS = 8   # that are looked at, the newest among them: each is an evalu
 def with_judges(store: Store, history: MonitorHistory) -> MonitorHistory:
     """The history with what its newest judged window says of the judges, beside the windows before it.
 
-    Windows of the same model alone, each by the labels of its first sample, not those of a follow-up.
+    Windows of the same model alone.
     """
     judged = [row for row in history.rows if row.verdict is not None]
     alike = [row for row in judged if row.model_version == judged[-1].model_version][-MOST_WINDOWS:]
     windows: dict[str, Figures] = {}
     confidence = 0.95
     for row in alike:
-        opened = open_evaluation(store, row.verdict.parts[0].evaluation) if row.verdict else None
+        opened = open_evaluation(store, row.verdict.rests_on.evaluation) if row.verdict else None
         if opened is None:
             continue
         confidence = opened.spec.target.confidence

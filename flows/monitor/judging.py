@@ -1,11 +1,12 @@
-"""The next verdict of a monitor: the evidence of a window's finished evaluations, judged with the last
+"""The next verdict of a monitor: the evidence of a window's finished evaluation, judged with the last
 windows by `evalcore.monitoring.judging`; and how many labels the next window gets.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
-from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_mean
 from assay.evalcore.monitoring.evidence import WindowSample
 from assay.evalcore.monitoring.judging import judge_places
@@ -23,25 +24,27 @@ from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, las
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.revisions import last_revision
 
-# Reading the evidence in the finished evaluations of a window.
+# Reading the evidence in the finished evaluation of a window.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartEvidence:
-    """One finished evaluation of a window."""
+class WindowEvidence:
+    """What a window's evaluation says, each time it has finished."""
 
-    part: SupportingEvaluation             # for the record of the verdict
+    rests_on: SupportingEvaluation         # for the record of the verdict
     sample: WindowSample
     pool: int              # items in the window
+    left: int              # of them, that nobody was asked about
     interval: str          # the kind of interval of its estimates
+    wider: float           # times that intervals are wider once it is extended
     # they rest on a label model that took labels of an earlier evaluation, or are over clusters, of which
     # other windows may hold items too
     dependent: bool
 
 
 @retried
-def is_finished(ledger: Ledger) -> bool:
-    """Whether an evaluation has ended and its ending is sealed."""
-    return ledger.exists(layout.final_seal(ledger.name))
+def is_finished(ledger: Ledger, follow_ups: int) -> bool:
+    """Whether an evaluation has ended after so many extensions, and its ending is sealed."""
+    return ledger.exists(layout.final_seal_after(ledger.name, follow_ups))
 
 
 @retried
@@ -52,38 +55,43 @@ def revision_of(ledger: Ledger) -> int:
 
 
 @retried
-def read_evidence_part(ledger: Ledger) -> PartEvidence:
-    """Read what a finished evaluation says, by its newest revision."""
+def read_window_evidence(ledger: Ledger, follow_ups: int) -> WindowEvidence:
+    """Read what an evaluation said when it had finished after so many extensions, by its newest revision."""
     opened = open_evaluation(ledger.store, ledger.name)
-    folded = fold(ledger, opened.statistics)
+    later = opened.extensions[follow_ups:]
+    opened = opened.extended(opened.extensions[:follow_ups])
+    folded = fold(ledger, opened.statistics, rounds=later[0].rounds if later else inf)
     known = folded.looks[-1]
     reissued, revision = reissued_at(ledger, known), last_revision(ledger)
     if reissued is None or revision is None:
-        return _part(opened, folded, folded.closed, known, revision=0)
+        return _evidence(opened, folded, folded.closed, known, revision=0)
     now = revised_fold(opened, folded, revision).closed
-    return _part(opened, folded, now, reissued.known, revision=reissued.number)
+    return _evidence(opened, folded, now, reissued.known, revision=reissued.number)
 
 
-def _part(
+def _evidence(
     opened: Opened, folded: Fold, closed: Sequence[ClosedRound], known: RoundEstimate, revision: int
-) -> PartEvidence:
+) -> WindowEvidence:
     """closed: the rounds, with the labels of now."""
     found = (*known.estimates, *known.segments)
     sample = opened.statistics.window_sample(closed, found, opened.segments, settled=known.exhausted)
-    return PartEvidence(
-        part=SupportingEvaluation(
-            evaluation=opened.name, revision=revision, labels=known.labels,
+    looks, extensions = opened.question.method.holds_at_every_look, len(opened.extensions)
+    return WindowEvidence(
+        rests_on=SupportingEvaluation(
+            evaluation=opened.name, revision=revision, follow_ups=extensions, labels=known.labels,
             bought=known.labels - folded.reused,
         ),
         sample=sample,
         pool=opened.manifest.rows,
+        left=0 if known.exhausted else opened.manifest.rows - folded.asked - folded.reused,
         interval=known.estimates[0].interval,
+        wider=1.0 if looks else widening(opened.spec.target.confidence, extensions),
         dependent=(opened.manifest.inherited is not None and sample.dependent) or sample.clustered,
     )
 
 
 def judge(
-    versions: Versions, window: str, parts: Sequence[PartEvidence], before: Sequence[WindowVerdict]
+    versions: Versions, window: str, found: WindowEvidence, before: Sequence[WindowVerdict]
 ) -> WindowVerdict:
     """The verdict on this window by the version of its time, given all verdicts before it."""
     version = versions.of(window)
@@ -92,36 +100,42 @@ def judge(
     standing = versions.comparable(window, newest)
     # a breach of other limits is not confirmed by one window that lies beyond the new ones
     alike = [verdict for verdict in before if versions.same_evidence(window, verdict.window)]
-    first = parts[0]
-    samples = [part.sample for part in parts]
-    places = [None, *first.sample.places]
+    places = [None, *found.sample.places]
     in_breach = {place for place in places if _breach_stands(alike, place)}
-    overall, segments = judge_places(rules_of(version.spec), window, samples, standing, in_breach)
+    overall, segments = judge_places(
+        rules_of(version.spec), window, found.sample, standing, in_breach
+    )
     return WindowVerdict(
         number=len(before) + 1,
         window=window,
         version=version.number,
         reissue=0 if earlier is None else earlier.reissue + 1,
-        measure=first.sample.full_name,
-        interval=first.interval,
-        pool=first.pool,
-        parts=tuple(part.part for part in parts),
+        measure=found.sample.full_name,
+        interval=found.interval,
+        pool=found.pool,
+        rests_on=found.rests_on,
         overall=overall,
         segments=segments,
-        labels_to_decide=_labels_to_decide(overall, first.pool),
-        dependent=first.dependent,
-        recent=recent_means(versions, window, (overall, *segments), first.dependent, newest),
+        labels_to_decide=_labels_to_decide(overall, found),
+        dependent=found.dependent,
+        recent=recent_means(versions, window, (overall, *segments), found.dependent, newest),
     )
 
 
-def _labels_to_decide(place: PlaceVerdict, pool: int) -> int | None:
-    """About how many more labels would take the interval off a limit, or call a breach beyond it."""
-    if place.verdict != "inconclusive":
+def _labels_to_decide(place: PlaceVerdict, found: WindowEvidence) -> int | None:
+    """About how many more labels would take the interval off a limit, or call a breach beyond it.
+
+    Intervals after an extension are wider, and that is reckoned with.
+    """
+    if place.verdict != "inconclusive" or found.left < 1:
         return None
     m = place.measured
     edges = [limit.value for limit in fixed_limits(place.limits)]
-    more = labels_to_decide(m.value, m.lower, m.upper, edges=edges, labels=m.labels, pool=pool)
-    return labels_to_alarm(place, pool) if more is None else more
+    more = labels_to_decide(
+        m.value, m.lower, m.upper, edges=edges, labels=m.labels, pool=found.pool, widening=found.wider
+    )
+    more = labels_to_alarm(place, found.pool) if more is None else more
+    return None if more is None else min(more, found.left)
 
 
 def _breach_stands(before: Sequence[WindowVerdict], segment: str | None) -> bool:

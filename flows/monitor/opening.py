@@ -10,17 +10,19 @@ Every opening records why it got its labels:
                        always `quiet_labels`
     outcomes complete  all labels that come by themselves have come: they replace what was sampled, and people
                        are asked for what is still missing
-    follow-up          a verdict was inconclusive: the labels that would decide it, or call a breach where its
-                       interval lies beyond a limit; at most the full budget, and at most `follow_ups` times
-                       a window
+    follow-up          a verdict was inconclusive, and the window's evaluation is extended: by the labels that
+                       would decide it, or call a breach where its interval lies beyond a limit; at most the
+                       full budget, and at most `follow_ups` times a window
 
 No opening gets more labels than are left of the month's. With none left the window is opened without an
 evaluation.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
 from assay.evalcore.errors import BadInput, plural
@@ -121,14 +123,10 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     if wanted is None or not may_follow_up(run, verdict) or left_this_month(run) < 1:
         return None
     spec, of_window = run.spec_of(verdict.window), run.openings[verdict.window]
-    parts = current(of_window)
-    first = parts[0]
-    warm = spec.starts_warm
+    first = current(of_window)[0]
     return _create(run, Opening(
         window=verdict.window, number=len(of_window) + 1, replaced=first.replaced,
-        evaluation=f"{first.evaluation}-more{len(parts)}",
-        # the same pool: a label of it counts in full
-        inherits=parts[-1].evaluation if warm else None, carry=1.0 if warm else 0.0,
+        evaluation=first.evaluation, inherits=None, carry=0.0,
         labels=min(wanted, spec.budget.labels), content=first.content, files=first.files,
         month=month_of(run), why="follow-up", opened=run.now, outcomes=first.outcomes,
     ))
@@ -138,8 +136,8 @@ def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
     """Whether the rule allows a further batch after this verdict, in this month or a later one."""
     if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
         return False
-    parts = current(run.openings[verdict.window])
-    return len(parts) <= run.spec_of(verdict.window).monitor.follow_ups
+    openings = current(run.openings[verdict.window])
+    return len(openings) <= run.spec_of(verdict.window).monitor.follow_ups
 
 
 def _create(run: MonitorRun, wanted: Opening) -> Opening:
@@ -182,13 +180,25 @@ def _put(ledger: Ledger, opening: Opening) -> Opening:
 
 def left_this_month(run: MonitorRun) -> int:
     """Labels that may still be bought this month; an open evaluation counts with all it may ask for."""
-    bought = {part.evaluation: part.bought for verdict in run.verdicts for part in verdict.parts}
-    spent = sum(
-        bought.get(opening.evaluation, opening.labels)
-        for several in run.openings.values() for opening in several
-        if opening.month == month_of(run) and opening.evaluation is not None
-    )
-    return run.spec.monitor.monthly_labels - spent
+    return run.spec.monitor.monthly_labels - spent_in(month_of(run), run.openings, run.verdicts)
+
+
+def spent_in(
+    month: str, openings: Mapping[str, Sequence[Opening]], verdicts: Sequence[WindowVerdict]
+) -> int:
+    """Labels bought in a month; an opening without a verdict counts with all it may ask for."""
+    # what an evaluation had bought after each of its openings
+    after = {(one.rests_on.evaluation, one.rests_on.follow_ups): one.rests_on.bought for one in verdicts}
+    spent, follow_ups = 0, Counter[str]()
+    for opening in chain.from_iterable(openings.values()):
+        if (name := opening.evaluation) is None:
+            continue
+        bought = after.get((name, follow_ups[name]))
+        before = after.get((name, follow_ups[name] - 1), 0)
+        if opening.month == month:
+            spent += opening.labels if bought is None else bought - before
+        follow_ups[name] += 1
+    return spent
 
 
 def month_of(run: MonitorRun) -> str:
@@ -209,7 +219,7 @@ def _inherits(run: MonitorRun, window: Window) -> str | None:
         return None
     standing = run.standing
     earlier = sorted(n for n in standing if n < window.name and run.versions.model_of(n) == model)
-    return standing[earlier[-1]].parts[-1].evaluation if earlier else None
+    return standing[earlier[-1]].rests_on.evaluation if earlier else None
 
 
 # The predictions of a window against those of the windows before.

@@ -98,8 +98,8 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
         return Found(state="unlabelled", why=f"the labels of {openings[-1].month} were spent")
     allowed = timedelta(days=run.spec.monitor.stale_days)
     waiting = [one for one in openings if one.evaluation in run.done.waiting]
-    if waiting and run.now - waiting[0].opened > allowed:
-        since = f"{waiting[0].opened:%Y-%m-%d %H:%M} UTC"
+    if waiting and run.now - waiting[-1].opened > allowed:
+        since = f"{waiting[-1].opened:%Y-%m-%d %H:%M} UTC"
         return Found(state="stale", why=f"opened on {since} and not finished yet")
     return None
 

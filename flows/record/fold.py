@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any
 
 from assay.evalcore.evaluation.rounds import Segments, close_round
@@ -92,10 +93,15 @@ def not_begun(statistics: Statistics) -> Fold:
     )
 
 
-def fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None) -> Fold:
-    """Read the rounds of an evaluation; before: what the first ones come to, where that is known."""
+def fold(
+    ledger: Ledger, statistics: Statistics, before: Fold | None = None, rounds: float = inf
+) -> Fold:
+    """Read the rounds of an evaluation, at most so many.
+
+    before: what the first ones come to, where that is known
+    """
     folded = before or not_begun(statistics)
-    while True:
+    while folded.state.round < rounds:
         number = folded.state.round + 1
         planned = read_plan(ledger, number)
         if planned is None:
@@ -109,6 +115,7 @@ def fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None) -> 
         if known is None:
             return folded
         folded = replace(folded, looks=with_one_more(folded.looks, known))
+    return folded
 
 
 @retried

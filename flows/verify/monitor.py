@@ -23,7 +23,7 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.monitoring.calendar import ended
-from assay.flows.monitor.judging import judge, read_evidence_part, revision_of, size_for
+from assay.flows.monitor.judging import judge, read_window_evidence, revision_of, size_for
 from assay.flows.monitor.versions import UnknownMonitor, Versions, consequences, open_monitor
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable_key
 from assay.flows.verify.ledger import Verification
@@ -155,8 +155,9 @@ class _Verdicts:
 
     def _recompute(self, verdict: WindowVerdict, before: list[WindowVerdict]) -> Iterator[Difference]:
         key = layout.monitor_verdict(self._ledger.name, verdict.number)
-        parts = [read_evidence_part(Ledger(self._ledger.store, part.evaluation)) for part in verdict.parts]
-        computed = judge(self._versions, verdict.window, parts, before)
+        evaluation = Ledger(self._ledger.store, verdict.rests_on.evaluation)
+        found = read_window_evidence(evaluation, verdict.rests_on.follow_ups)
+        computed = judge(self._versions, verdict.window, found, before)
         self.recomputed += 1
         wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))
         if wrong:
@@ -173,8 +174,8 @@ class _Verdicts:
 
     def _unrevised(self, verdict: WindowVerdict) -> bool:
         """Whether the labels it rests on have not been revised since."""
-        store = self._ledger.store
-        return all(revision_of(Ledger(store, part.evaluation)) == part.revision for part in verdict.parts)
+        part = verdict.rests_on
+        return revision_of(Ledger(self._ledger.store, part.evaluation)) == part.revision
 
 
 # The checks of what changed around a monitor: versions of its spec, states of windows, mutes.

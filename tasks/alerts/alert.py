@@ -127,8 +127,8 @@ def window_alert(
         others = wording.plural(len(news.breached), "window")
         lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
     lines += ["", _TO_DO[kind]]
-    evaluations = [part.evaluation for part in news.verdict.parts]
-    lines.append(f"Labels and answers: assay report {evaluations[-1]}. All windows: assay history {monitor}")
+    evaluation = news.verdict.rests_on.evaluation
+    lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")
     return Alert(
         key=key, kind=kind, severity=severity, subject=f"{monitor}: {words.alert_headline(news)}",
         body="\n".join(lines), links=tuple(links), group=group,

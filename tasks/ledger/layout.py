@@ -285,7 +285,7 @@ def check_name(name: str) -> str:
 
 
 def natural_order(name: str) -> list[tuple[int, str]]:
-    """Sorts names as people do: `x` before `x-more1`, and `x-more2` before `x-more10`."""
+    """Sorts names as people do: `x` before `x-r1`, and `x-r2` before `x-r10`."""
     pieces = re.findall(r"[0-9]+|[^0-9]+", name)
     return [(int(piece), piece) if piece.isdecimal() else (-1, piece) for piece in pieces]
 
@@ -298,10 +298,10 @@ def monitor_ledger(name: str) -> str:
 def windows_of(evaluation: str) -> Iterator[tuple[str, str]]:
     """What an evaluation's name may mean: the monitors, as owners, and the windows it may belong to.
 
-    Evaluations of a monitor are called `<monitor>-<window>`, and `-r1` or `-more1` behind that.
+    Evaluations of a monitor are called `<monitor>-<window>`, and `-r1` behind that.
     """
     for dash in re.finditer("-", evaluation):
-        window = re.sub(r"(-r\d+)?(-more\d+)?$", "", evaluation[dash.end():])
+        window = re.sub(r"(-r\d+)?$", "", evaluation[dash.end():])
         if re.fullmatch(NAME, evaluation[:dash.start()]) and re.fullmatch(NAME, window):
             yield monitor_ledger(evaluation[:dash.start()]), window
 

@@ -39,7 +39,7 @@ class Opening:
     number: int                  # over the openings of the window, from 1
     replaced: int                # how often the window's predictions were replaced before; the most counts
     evaluation: str | None       # its name; None: no labels were left to buy this month
-    labels: int                  # the most it may ask for
+    labels: int                  # the most it may ask for; of a follow-up, so many more
     inherits: str | None         # the evaluation its label model starts from
     carry: float                 # what one of that one's labels is worth
     content: str                 # digest of the window's predictions
@@ -56,10 +56,11 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportingEvaluation:
-    """One evaluation a verdict rests on."""
+    """The evaluation a verdict rests on."""
 
     evaluation: str
     revision: int                # of that evaluation's labels
+    follow_ups: int              # how often it had been extended
     labels: int                  # labelled items
     bought: int                  # of them, paid for: the others were known from an earlier window
 
@@ -75,7 +76,7 @@ class WindowVerdict:
     measure: str
     interval: str                # the kind of interval
     pool: int                    # items in the window
-    parts: tuple[SupportingEvaluation, ...]
+    rests_on: SupportingEvaluation
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None

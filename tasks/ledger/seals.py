@@ -233,16 +233,16 @@ def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, there: Collectio
     name, number = ledger.name, verdict.number
     before = layout.spec(name) if number == 1 else layout.monitor_verdict_seal(name, number - 1)
     folder = layout.monitor_window(name, verdict.window)
-    rests_on = {part.evaluation for part in verdict.parts}
     openings = [
         get_record(ledger, key, Opening) for key in sorted(one for one in there if one.startswith(folder))
         if layout.monitor_opening.match(key) is not None
     ]
-    last = max((one.number for one in openings if one.evaluation in rests_on), default=1)
+    its = [one.number for one in openings if one.evaluation == verdict.rests_on.evaluation]
+    last = its[verdict.rests_on.follow_ups] if len(its) > verdict.rests_on.follow_ups else 1
     version = [] if verdict.version < VERSIONS.first else [VERSIONS.seal(name, verdict.version)]
     return [
         before, layout.monitor_verdict(name, number), OPENINGS.seal(name, verdict.window, last), *version,
-        *map(evaluation_seal, verdict.parts),
+        evaluation_seal(verdict.rests_on),
     ]
 
 
@@ -250,7 +250,7 @@ def evaluation_seal(part: SupportingEvaluation) -> str:
     """The newest seal of an evaluation when a verdict was given: its last one, or that of a revision."""
     if part.revision:
         return layout.revision_seal(part.evaluation, part.revision)
-    return layout.final_seal(part.evaluation)
+    return layout.final_seal_after(part.evaluation, part.follow_ups)
 
 
 def _matched(pattern: KeyPattern[*tuple[Any, ...]], there: Collection[str]) -> Iterator[tuple[Any, ...]]:

@@ -35,7 +35,9 @@ def row(window, value, state, segments=(), recent=(), **changed):
     judged = state in ("ok", "breach", "inconclusive")
     verdict = WindowVerdict(
         number=1, window=window, reissue=0, measure="f1", interval="ais-normal", pool=1000,
-        parts=(SupportingEvaluation(evaluation=f"s-{window}", revision=0, labels=100, bought=90),),
+        rests_on=SupportingEvaluation(
+            evaluation=f"s-{window}", revision=0, follow_ups=0, labels=100, bought=90
+        ),
         overall=place(value, state), segments=tuple(segments),
         labels_to_decide=40 if state == "inconclusive" else None,
         dependent=False, recent=recent,

@@ -16,11 +16,14 @@ from assay.evalcore.monitoring.calendar import window_named
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.evaluation.finish import CannotExtend, extend
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.opening import open_window
 from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick, window_of
 from assay.flows.monitor.versions import MonitorNameTaken, UnknownMonitor, open_monitor, register
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
@@ -28,7 +31,7 @@ from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.pool.inherited import labels_to_inherit
+from assay.tasks.pool.inherited import labels_by_item, labels_to_inherit
 from assay.tasks.spec.monitor import MonitorSpec, load_monitor_spec
 from assay.tasks.testing import FakeDesk
 
@@ -86,11 +89,48 @@ def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
     if verdicts[0].verdict == "inconclusive":
         assert [v.reissue for v in verdicts] == [0, 1]
         asked = min(verdicts[0].labels_to_decide, 100)
-        assert rows[0].bought == verdicts[0].parts[0].bought + asked
+        assert rows[0].bought == verdicts[0].rests_on.bought + asked
         assert rows[0].asked == 0
         assert replace(rows[0], verdict=verdicts[0]).asked == asked, "while people work on the follow-up"
     else:
         pytest.fail("the fixture should be near its floor")
+
+
+def test_a_follow_up_extends_the_evaluation_so_there_is_one_number_everywhere(tmp_path):
+    write_stream(tmp_path, 1, items=4000)
+    data = monitor_data(tmp_path, follow_ups=2) | {"threshold": {"min": 0.91}, "budget": {"labels": 40}}
+    store, _, (row,) = _watched(MonitorSpec.from_data(data, "x"), 1)
+    first, *_, last = read_verdicts(monitors_ledger(store))
+    assert (first.rests_on.follow_ups, last.rests_on.follow_ups) == (0, 2)
+    assert {one.evaluation for one in row.openings} == {"stream-2026-11-01"}
+    measured = row.overall.measured
+    # distinct items, each bought once
+    items = labels_to_inherit_items(store)
+    assert len(items) == measured.labels == row.bought == last.rests_on.labels
+    assert row.bought == sum(one.labels for one in row.openings)
+    # the report and the status say what the verdict says
+    standing = current_standing(open_evaluation(store, "stream-2026-11-01"))
+    said = standing.known.estimates[0]
+    assert (said.value, said.lower, said.upper, said.labels, said.confidence) == (
+        measured.value, measured.lower, measured.upper, measured.labels, measured.confidence
+    )
+    # whoever may buy more while it is open has more chances to be misled: later intervals are wider
+    assert (first.overall.measured.confidence, measured.confidence) == pytest.approx((0.95, 1 - 0.05 / 6))
+    assert verify_monitor(store, "stream").verified
+    assert verify(store, "stream-2026-11-01").verified
+    assert extended_by_hand_is_refused(store)
+
+
+def labels_to_inherit_items(store):
+    """The items of the window that have a label."""
+    return set(labels_by_item(Ledger(store, "stream-2026-11-01")))
+
+
+def extended_by_hand_is_refused(store):
+    """Whether nobody but the monitor may buy labels for a window."""
+    with pytest.raises(CannotExtend, match="belongs to window 2026-11-01"):
+        extend(store, "stream-2026-11-01", 200)
+    return True
 
 
 def test_a_window_beyond_its_limit_without_an_alarm_buys_what_would_call_it(tmp_path):
@@ -177,7 +217,7 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     assert [o.why for o in done.opened] == ["late predictions"]
     row = next(r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-02")
     assert row.replaced == 1
-    assert row.verdict.parts[0].evaluation == "stream-2026-11-02-r1"
+    assert row.verdict.rests_on.evaluation == "stream-2026-11-02-r1"
     judged = read_verdicts(monitors_ledger(store))
     assert [v.window for v in judged] == ["2026-11-01", "2026-11-02", "2026-11-02"]
     # after the days of grace nothing is reissued any more
@@ -373,7 +413,7 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
         name = planned.item_id[t]
         desk.answers[name] = {"yes": "no", "no": "yes"}[truth[name]]
     done = tick(store, "stream", now=after(1))
-    assert [(v.window, v.reissue, v.parts[0].revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
+    assert [(v.window, v.reissue, v.rests_on.revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
     assert done.verdicts[0].overall.measured.value < rows[0].verdict.overall.measured.value
     # the next window would start from what stands, and not from what was corrected
     spec = MonitorSpec.from_data(data, "x")

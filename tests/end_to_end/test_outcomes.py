@@ -187,7 +187,7 @@ def test_a_window_is_judged_again_by_its_outcomes_once_they_are_complete(tmp_pat
     right = accuracy_of(tmp_path / f"predictions-{day}.csv", truth)
     assert row.verdict.interval == "exact"
     assert row.verdict.overall.measured.value == pytest.approx(right)
-    assert row.verdict.parts[0].bought == 0
+    assert row.verdict.rests_on.bought == 0
     told = read_monitor_history(store, "stream").to_json()["windows"][0]
     assert (told["outcomes"], told["contradicted"]) == ("complete", [])
     assert tick(store, "stream", now=after(32), only="2026-11-01").opened == []

@@ -146,4 +146,4 @@ def test_an_answer_that_changes_in_a_settled_window_reissues_its_verdict(tmp_pat
     advance(store, "stream-2026-11-01", look_again=True)
     tick(store, "stream", now=after(1))
     verdicts = read_verdicts(Ledger(store, NAME))
-    assert [(one.reissue, one.parts[0].revision) for one in verdicts] == [(0, 0), (1, 1)]
+    assert [(one.reissue, one.rests_on.revision) for one in verdicts] == [(0, 0), (1, 1)]

@@ -117,13 +117,15 @@ def _row(estimate: Any) -> dict[str, Any]:
 def _verdict(verdict: WindowVerdict) -> dict[str, Any]:
     """The numbers of its own window: the mean over the last windows follows from such numbers.
 
-    Without that of the spec's version.  Labels to decide are those that take an interval off a limit; of one
-    that lies beyond, there were none.
+    Without those of the spec's version and of follow-ups.  Labels to decide are those that take an interval
+    off a limit; of one that lies beyond, there were none.
     """
     left_out = {"recent", "version"}
     if any(lies_beyond(verdict.overall.measured, limit) for limit in verdict.overall.limits):
         left_out.add("labels_to_decide")
-    return array_of(list(_numbers({k: v for k, v in asdict(verdict).items() if k not in left_out})))
+    told = {name: value for name, value in asdict(verdict).items() if name not in left_out}
+    del told["rests_on"]["follow_ups"]   # the windows count them
+    return array_of(list(_numbers(told)))
 
 
 def _numbers(data: Any) -> Iterator[float]:

@@ -162,7 +162,7 @@ def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
         limits=[line for news in (whole, *segments) for line in _limits(news)],
         signals=_signals(row),
         pool=verdict.pool,
-        parts=verdict.parts,
+        rests_on=verdict.rests_on,
         interval=verdict.interval,
         number=verdict.number,
         earlier=[

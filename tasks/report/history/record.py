@@ -166,13 +166,13 @@ class HistoryRow:
     @property
     def bought(self) -> int:
         """Labels paid for."""
-        return 0 if self.verdict is None else sum(part.bought for part in self.verdict.parts)
+        return 0 if self.verdict is None else self.verdict.rests_on.bought
 
     @property
     def asked(self) -> int:
         """Labels asked for since the verdict: a follow-up that people still work on."""
-        known = {part.evaluation for part in self.verdict.parts} if self.verdict else set()
-        return sum(o.labels for o in self.openings if o.evaluation and o.evaluation not in known)
+        known = self.verdict.rests_on.follow_ups + 1 if self.verdict else 0
+        return sum([o.labels for o in self.openings if o.evaluation][known:])
 
     @property
     def reissued(self) -> int:
@@ -286,7 +286,7 @@ def _row_json(row: HistoryRow) -> WindowJson:
         "signals": printed(row.signals),
         "replaced": row.replaced,
         "reissued": row.reissued,
-        "evaluations": [o.evaluation for o in row.openings if o.evaluation],
+        "evaluations": sorted({o.evaluation for o in row.openings if o.evaluation}),
         "segments": [
             {"segment": one.segment, "verdict": one.verdict, **_place_json(one),
              "recent": printed(row.recent_of(one.segment))} for one in row.segments

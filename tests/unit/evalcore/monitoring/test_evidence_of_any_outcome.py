@@ -219,7 +219,7 @@ def test_wrong_answers_are_evidence_against_a_floor_and_right_ones_against_a_cei
     right, _ = Window("accuracy").drawn((0, 2, 3))
     assert (wrong.from_draws(np.array([0.9]), "below", None) > 0).all()
     assert (right.from_draws(np.array([0.2]), "above", None) > 0).all()
-    assert sure_end([right], None, "below", 0.05) < Window("accuracy").value
+    assert sure_end(right, None, "below", 0.05) < Window("accuracy").value
 
 
 @pytest.mark.parametrize(("name", "method"), [
@@ -228,4 +228,4 @@ def test_wrong_answers_are_evidence_against_a_floor_and_right_ones_against_a_cei
 def test_without_a_margin_or_single_draws_there_is_no_evidence(name, method):
     sample, _ = Window(name, method=method).drawn((0, 1))
     assert sample.source(None) == "none"
-    assert sure_end([sample], None, "below", 0.05) is None
+    assert sure_end(sample, None, "below", 0.05) is None

@@ -102,10 +102,10 @@ def test_a_place_without_an_estimate_is_not_measured():
 
 def test_what_is_sure_of_a_window_is_what_a_bet_against_it_leaves():
     sample = a_sample(a_round([0, 0, 1], [0, 0, 1]))
-    low, lower = (sure_end([sample], None, "below", error) for error in (0.4, 0.05))
+    low, lower = (sure_end(sample, None, "below", error) for error in (0.4, 0.05))
     assert 0 <= lower <= low < 1
     # right at the end the bet from above has not reached 1/error, below it has
-    assert sure_end([sample], None, "above", 0.05) == 1.0
+    assert sure_end(sample, None, "above", 0.05) == 1.0
     exact = a_sample(a_round([0], [0]), estimates=[an_estimate(0.4, 0.4, 0.4, interval="exact")])
-    assert sure_end([exact], None, "below", 0.05) == 0.4
-    assert sure_end([a_sample(a_round([0], [1], replacement=False))], None, "below", 0.05) is None
+    assert sure_end(exact, None, "below", 0.05) == 0.4
+    assert sure_end(a_sample(a_round([0], [1], replacement=False)), None, "below", 0.05) is None

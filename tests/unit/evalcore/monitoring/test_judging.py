@@ -50,7 +50,7 @@ def a_larger_round(labels, region, items):
 
 
 def judged(window, sample, standing, rules=RULES, in_breach=()):
-    return judge_places(rules, window, [sample], standing, in_breach)
+    return judge_places(rules, window, sample, standing, in_breach)
 
 
 def places_of(window):
@@ -83,13 +83,6 @@ def test_a_breach_that_stands_is_confirmed_by_the_interval_alone():
     below = a_sample([0], ends=(0.2, 0.4))
     assert judged("w1", below, {})[0].verdict == "inconclusive"
     assert judged("w1", below, {}, in_breach={None})[0].verdict == "breach"
-
-
-def test_two_samples_of_a_window_add_their_evidence_up():
-    one, two = a_sample([1, 1]), a_sample([0, 1, 1])
-    pool, _ = judge_places(RULES, "w1", [one, two], {}, ())
-    assert pool.factors[0] == pytest.approx(one.log_factors(FLOOR, None) + two.log_factors(FLOOR, None))
-    assert pool.measured.labels == 40
 
 
 def test_evidence_of_several_limits_is_said_on_the_scale_of_the_whole_rate():

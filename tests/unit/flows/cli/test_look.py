@@ -52,8 +52,8 @@ def test_status_of_a_monitor_says_where_its_newest_window_stands(tmp_path, capsy
 
 
 def test_names_are_in_natural_order():
-    names = ["x-more10", "y", "x-more2", "x-more1", "x", "1x"]
-    assert sorted(names, key=layout.natural_order) == ["x", "x-more1", "x-more2", "x-more10", "y", "1x"]
+    names = ["x-r10", "y", "x-r2", "x-r1", "x", "1x"]
+    assert sorted(names, key=layout.natural_order) == ["x", "x-r1", "x-r2", "x-r10", "y", "1x"]
 
 
 @pytest.mark.parametrize(("known_before", "said"), [

@@ -35,7 +35,9 @@ def window_verdict(window, value, lower, upper, verdict):
     return WindowVerdict(
         number=int(window[-2:]), window=window, reissue=0, measure="f1",
         interval="posterior and design", pool=1000,
-        parts=(SupportingEvaluation(evaluation=f"stream-{window}", revision=0, labels=175, bought=100),),
+        rests_on=SupportingEvaluation(
+            evaluation=f"stream-{window}", revision=0, follow_ups=0, labels=175, bought=100
+        ),
         overall=place, segments=(replace(place, segment="region=north"),), labels_to_decide=None,
     )
 

@@ -37,7 +37,7 @@ def test_the_state_of_a_window_without_a_verdict_says_whether_people_are_working
 
 
 def test_labels_are_asked_for_once_a_further_batch_is_open():
-    further = opening("2026-11-01", "s-2026-11-01-more1", number=2, labels=30)
+    further = opening("2026-11-01", "s-2026-11-01", number=2, labels=30)
     first = row("2026-11-01", 0.9, "inconclusive")
     waiting = row("2026-11-01", 0.9, "inconclusive", openings=(*first.openings, further))
     assert (first.asked, waiting.asked) == (0, 30)
