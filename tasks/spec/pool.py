@@ -259,8 +259,6 @@ def columns_by_class(
 def _compared(pool: Pool) -> None:
     if pool.thresholds is not None:
         raise wrong("`thresholds` belong beside `score`, or `probability`: a column, without `systems`")
-    if pool.judge is not None:
-        raise wrong("`judge` cannot be used where systems are compared so far; leave it out")
     problems = list(problems_of(pool.systems or {}, pool.baseline, pool.__dict__, pool.display))
     if problems:
         raise PydanticCustomError("keys", "does not fit together", {"problems": problems})

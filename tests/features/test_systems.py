@@ -4,8 +4,10 @@ import csv
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
+from doubles import outcomes
 from doubles.systems import spec_of_systems, write_models
 from sklearn.metrics import (
     accuracy_score,
@@ -57,6 +59,39 @@ def test_labels_go_where_the_models_differ_and_the_ledger_recomputes(tmp_path):
         assert [bool(code) for code in planned.predictions[:, 1]] == [
             bool(columns["p2"][int(item[1:])]) for item in planned.item_id
         ]
+
+
+def test_a_judge_beside_compared_models_is_a_guess_that_labels_weigh(tmp_path):
+    truth, _ = write_models(tmp_path)
+    rows = (tmp_path / "pool.csv").read_text(encoding="utf-8").splitlines()
+    told = ["judge", *("match" if y else "no match" for y in truth)]     # it never errs
+    (tmp_path / "pool.csv").write_text(
+        "\n".join(f"{row},{said}" for row, said in zip(rows, told, strict=True)) + "\n", encoding="utf-8"
+    )
+    store, judged = run(tmp_path, measure="accuracy", pool_judge="judge")
+    _, alone = run(tmp_path, measure="accuracy")
+    assert verify(store, "systems").differences == ()
+    planned = read_plan(Ledger(store, "systems"), 1)
+    assert planned.judges[:, 0].tolist() == [float(truth[int(item[1:])]) for item in planned.item_id]
+    of_judged, of_none = (one.estimates[0] for one in (judged, alone))
+    assert of_judged.versus == "old"
+    assert of_judged.upper - of_judged.lower < of_none.upper - of_none.lower
+
+
+@pytest.mark.parametrize(("kind", "judge", "measure"), [("number", "judge", "mae"), ("tags", "other", "jaccard")])
+def test_other_labels_have_judges_beside_compared_systems_too(tmp_path, kind, judge, measure):
+    data = outcomes.pool_and_spec(
+        kind, tmp_path, measure=[measure], pool_prediction=None, pool_probability=None, pool_judge=judge,
+        pool_systems={"old": {"prediction": "predicted"}, "new": {"prediction": "other"}},
+    )
+    frame = pd.read_csv(tmp_path / "pool.csv", dtype=str, keep_default_na=False)
+    frame.assign(other=frame["predicted"].to_numpy()[::-1]).to_csv(tmp_path / "pool.csv", index=False)
+    store, spec = MemoryStore(), Spec.from_json(data)
+    begin_evaluation(store, spec)
+    standing = drive(store, spec.name, patience=AT_ONCE)
+    assert (standing.state, standing.labels) == ("finished", 40)
+    assert {row.versus for row in standing.estimates} == {None, "old"}
+    assert verify(store, spec.name).differences == ()
 
 
 def test_a_pool_that_is_labelled_out_has_exact_differences_those_of_scikit_learn(tmp_path):

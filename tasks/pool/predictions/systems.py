@@ -1,8 +1,9 @@
 """Several systems: what each of them predicts, and what they say together.
 
 The predictions of an item are kept as S codes in one column, the baseline's first.  Together the systems may
-give the item one probability of each class or tag.  The label model takes that as a guess, and the labels
-weigh it.  Where a measure is of probabilities, what each system gives each class is kept beside it.
+give the item one probability of each class or tag.  The label model takes that as a guess, beside what judges
+say, and the labels weigh them.  Where a measure is of probabilities, what each system gives each class is
+kept beside it.
 """
 
 from abc import abstractmethod
@@ -16,11 +17,12 @@ import pyarrow as pa
 from assay.evalcore.measures.registry import needs_probability
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
-from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
+from assay.tasks.ledger.manifest import BY_SYSTEM, JUDGES, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.kind import CellRows, PoolToCut, PredictionCounts, PredictionReader, rows_by_part
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered import (
+    PACKED,
     GatheredClusters,
     OutcomeCut,
     PackedColumn,
@@ -53,13 +55,13 @@ class PredictionsOfSystems(OutcomePredictions):
 
     @property
     def source_columns(self) -> Sequence[str]:
-        """Predictions, scores and probabilities of all systems."""
+        """Predictions, scores and probabilities of all systems, and what judges say."""
         columns: list[str] = []
         for system in self._systems.values():
             by_class = columns_by_class(system.probability, self._parts)
             one = [system.probability] if isinstance(system.probability, str) else []
             columns += [name for name in (system.prediction, system.score) if name] + (by_class or one)
-        return list(dict.fromkeys(columns))
+        return list(dict.fromkeys([*columns, *self._spec.pool.judges]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
@@ -80,6 +82,9 @@ class PredictionsOfSystems(OutcomePredictions):
                 PROBABILITIES: np.asarray(sum(given) / len(codes)),
                 BY_SYSTEM: np.concatenate(given, axis=1),
             }
+        judges = [self.judged(rows, name).astype(np.float64) for name in self._spec.pool.judges]
+        if judges:
+            tables[JUDGES] = np.stack(judges, axis=1)
         return [codes[0], *(packed(tables[name], dtype) for name, dtype, _ in self._packed())]
 
     @property
@@ -124,6 +129,8 @@ class PredictionsOfSystems(OutcomePredictions):
         yield self.column, KEPT[self.column], s
         if of_probabilities(self._spec):
             yield BY_SYSTEM, "<f4", s * k
+        if self._spec.pool.judges:
+            yield JUDGES, PACKED[JUDGES], len(self._spec.pool.judges)
 
 
 class SystemsSoFar:
@@ -153,7 +160,7 @@ class SystemsSoFar:
         """All of them."""
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
         return Items(
-            prediction=wide[self._codes], probability=wide.get(PROBABILITIES),
+            prediction=wide[self._codes], probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
             by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
         )
 

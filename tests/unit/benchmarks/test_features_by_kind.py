@@ -17,6 +17,7 @@ _SEVERAL_NUMBERS = dict.fromkeys(
 )
 REFUSED = {
     "several systems compared": _COMPARED,
+    "judges of compared systems": _COMPARED,
     "judges": {"two classes": "under `score` or `probability`"},
     "areas under curves": _NO_SCORE,
     "labels of an earlier evaluation": {
