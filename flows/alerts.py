@@ -22,8 +22,7 @@ from assay.evalcore.evaluation.stopping import Verdict
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
 from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
-from assay.flows.record.reported import Moment, moments, read_reissues
-from assay.flows.record.standing import standing_of, verdict_on
+from assay.flows.record.standing import Moment, moments, read_reissues, standing_of, verdict_on
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows

@@ -13,8 +13,7 @@ from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.versions import open_monitor
 from assay.flows.record.opened import Opened, open_evaluation
-from assay.flows.record.reported import Moment, moments, read_reissues
-from assay.flows.record.standing import current_standing, read_history
+from assay.flows.record.standing import Moment, current_standing, moments, read_history, read_reissues
 from assay.flows.report.gather import report_data
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout

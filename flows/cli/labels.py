@@ -11,8 +11,7 @@ from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
 from assay.flows.record.opened import open_evaluation
-from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
-from assay.flows.weighted.sample import exported, read_sample
+from assay.flows.weighted import NewQuestion, exported, new_estimates, read_sample, reused_estimates
 from assay.tasks.report.files import write_files
 from assay.tasks.weighted.export import FORMATS, format_for
 

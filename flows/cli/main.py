@@ -100,7 +100,7 @@ COMMANDS = {
         "Systems side by side: every measure, the differences from the baseline, and which is better.",
     ),
     "verify": CommandPlace(
-        "verify", "verify_command",
+        "look", "verify_command",
         "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",
     ),
     "replay": CommandPlace(

@@ -26,8 +26,7 @@ from assay.flows.evaluation.finish import finish_again, stop
 from assay.flows.evaluation.round import OnRound, estimate_round, open_round, seal_closed_rounds
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.ask import ask, remove_late_copies, repost_delay
-from assay.flows.people.asked import AskedRound, People
-from assay.flows.people.close import close, wait
+from assay.flows.people.closing import AskedRound, People, close, wait
 from assay.flows.record.fold import (
     Fold,
     Known,
@@ -39,10 +38,9 @@ from assay.flows.record.fold import (
     why_stop,
 )
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
-from assay.flows.record.reported import reissued_at
-from assay.flows.record.standing import current_standing, standing_of
-from assay.flows.revisions.revise import catch_up
-from assay.flows.revisions.revise import look_again as look_at_closed_rounds
+from assay.flows.record.standing import current_standing, reissued_at, standing_of
+from assay.flows.revisions import catch_up
+from assay.flows.revisions import look_again as look_at_closed_rounds
 from assay.tasks.desks.desk import Desk, DeskUnreachable
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
@@ -101,7 +99,7 @@ def advance(
     desk           where people label; the one of the spec unless given
     on_round       told of every round this call closed
     look_again     read the batches of all closed rounds too, finished evaluation or not: answers that changed
-                   become a revision (flows.revisions.revise)
+                   become a revision (flows.revisions)
     close_round    close this round, or the "open" one, with what is answered
                    (evalcore.evaluation.nonresponse), if anything is. Nothing more is closed if a round that
                    is named is closed already, so the same call made twice, or by two at once, closes one

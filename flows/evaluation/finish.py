@@ -21,12 +21,12 @@ from datetime import datetime
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.stopping import StopReason
 from assay.flows.alerts import raise_verdicts
-from assay.flows.people.asked import People
+from assay.flows.people.closing import People
 from assay.flows.record.finished import forget_finished, write_finished
 from assay.flows.record.fold import Fold, read_fold
 from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing, read_history, verdict_on
-from assay.flows.revisions.revise import catch_up, look_again, nothing_new, nothing_to_complete
+from assay.flows.revisions import catch_up, look_again, nothing_new, nothing_to_complete
 from assay.tasks import events
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout

@@ -15,8 +15,8 @@ from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.versions import Versions, rules_of
 from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, open_evaluation
-from assay.flows.record.reported import reissued_at
-from assay.flows.revisions.revise import revised_fold
+from assay.flows.record.standing import reissued_at
+from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import ClosedRound, RoundEstimate

@@ -15,7 +15,7 @@ from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.checking import shuffled
 from assay.evalcore.annotators.rules import Rule, settle
 from assay.evalcore.errors import plural
-from assay.flows.people.asked import AskedRound, Asking, People
+from assay.flows.people.closing import AskedRound, Asking, People
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.desk import (
     AmbiguousPost,

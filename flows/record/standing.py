@@ -1,15 +1,157 @@
-"""Where an evaluation stands by its ledger, and its estimates round by round."""
+"""Where an evaluation stands by its ledger: what it reported, in order, its estimates round by round, and
+what counts now: when a verdict may have changed.
+
+The closing of a round is a moment, with the estimates it was closed with. A revision is one, with the
+estimates that were reissued. A round that closes after a revision is reported with the revised labels from
+the start, so the first revision that covers it takes its place.
+
+All of it is read from the ledger, and new moments come after the old ones. So every process that reads them
+finds the same, after a crash and at the same time.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.flows.record.opened import Opened
-from assay.flows.record.reported import Reissued, estimates_moved, reissued_at
+from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.checkpoints import last_checkpoint
 from assay.tasks.ledger.closed_round import RoundEstimate, read_estimate, read_labels
-from assay.tasks.ledger.life import Ending, read_ending
+from assay.tasks.ledger.life import Ending, Extension, read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.report.standing import ExtensionRow, Standing, StateName, WaitingFor
+from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
+from assay.tasks.report.standing import ExtensionRow, Moved, Standing, StateName, WaitingFor
 
+# The estimates that count now: those of the newest revision, and how they moved.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reissued:
+    """The newest revision, as far as a standing needs it."""
+
+    number: int
+    known: RoundEstimate
+    items: int             # whose labels are not those of the closing
+
+
+def estimates_moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ...]:
+    """How the estimates of the whole pool moved: from the labels of the closing to the revised labels."""
+    if before is None or before.round != after.round:
+        return ()
+    return tuple(
+        Moved(
+            measure=b.measure, of=b.of, value_before=b.value,
+            value=a.value, lower_before=b.lower, lower=a.lower, upper_before=b.upper, upper=a.upper,
+        )
+        for b, a in zip(before.estimates, after.estimates, strict=True)
+    )
+
+
+def reissued_at(ledger: Ledger, known: RoundEstimate | None) -> Reissued | None:
+    """The newest revision, if its estimates are those after the same round as `known`; else None."""
+    last = last_revision(ledger)
+    if last is None or known is None or last.rounds != known.round:
+        return None
+    estimate = read_revised_estimate(ledger, last.number)
+    return None if estimate is None else Reissued(
+        number=last.number, known=estimate, items=len(_differing(ledger, last))
+    )
+
+
+def _differing(ledger: Ledger, revision: Revision) -> list[str]:
+    """Items whose label in a revision is not the one their round was closed with."""
+    closed: dict[int, dict[str, float | str]] = {}
+    for item in revision.items:
+        if item.round not in closed:
+            decided = read_labels(ledger, item.round) or []
+            closed[item.round] = {one.item_id: one.came_to for one in decided}
+    return [
+        item.decided.item_id for item in revision.items
+        if closed[item.round].get(item.decided.item_id) != item.decided.came_to
+    ]
+
+
+Reissue = tuple[Revision, RoundEstimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Estimates that were reported."""
+
+    key: str                  # `round-0003`, or `revision-0002` when the round had been reported before
+    known: RoundEstimate
+    revision: int             # whose estimates they are; 0: as the round was closed
+    final: bool               # of an evaluation that was finished then
+
+    @property
+    def when(self) -> str:
+        """In words."""
+        return f"round {self.known.round}" + (f", revision {self.revision}" if self.revision else "")
+
+    @property
+    def reissued(self) -> Reissued | None:
+        """As a standing takes it."""
+        return Reissued(number=self.revision, known=self.known, items=0) if self.revision else None
+
+
+def moments(
+    looks: Sequence[RoundEstimate], revised: Sequence[Reissue], finished: bool,
+    extensions: Sequence[Extension] = (),
+) -> list[Moment]:
+    """All moments so far.
+
+    looks        the estimates the rounds were closed with
+    revised      the revisions, in order
+    finished     the evaluation has stopped, and was not extended since
+    extensions   of it, in order
+
+    The last moment before a stop is final, and so are all after it until it was extended.
+    """
+    # how many revisions there were when it was extended, by the rounds closed by then
+    stopped: dict[int, float] = {one.rounds: one.revisions for one in extensions}
+    if finished and looks:
+        stopped[looks[-1].round] = inf
+    found: list[Moment] = []
+    for known in looks:
+        of_round = list(_of_round(known, revised))
+        until = stopped.get(known.round, -1)
+        stayed = [one.revision <= until or after for one, after in of_round]
+        first = max((i for i, (_, after) in enumerate(of_round) if stayed[i] and not after), default=0)
+        found += [
+            replace(one, final=known.round in stopped and stayed[i] and i >= first)
+            for i, (one, _) in enumerate(of_round)
+        ]
+    return found
+
+
+def _of_round(
+    known: RoundEstimate, revised: Sequence[Reissue]
+) -> Iterator[tuple[Moment, bool]]:
+    """The moments of one round, each with whether it came after the evaluation had stopped."""
+    mine = [(one, estimate) for one, estimate in revised if one.rounds == known.round]
+    in_its_place = bool(mine) and any(one.rounds < known.round for one, _ in revised)
+    key = f"round-{known.round:04d}"
+    if not in_its_place:
+        yield Moment(key=key, known=known, revision=0, final=False), False
+    for one, estimate in mine:
+        name = key if in_its_place and one is mine[0][0] else f"revision-{one.number:04d}"
+        yield Moment(key=name, known=estimate, revision=one.number, final=False), one.finished
+
+
+@retried
+def read_reissues(ledger: Ledger) -> list[Reissue]:
+    """The complete revisions with their estimates; hardly any evaluation has one."""
+    if last_revision(ledger) is None:
+        return []
+    pairs = [
+        (one, read_revised_estimate(ledger, one.number))
+        for one in read_revisions(ledger)
+    ]
+    return [(one, estimate) for one, estimate in pairs if estimate is not None]
+
+
+# The standing.
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
     """The verdict on the first measure so far; None without a limit, or before the first round."""

@@ -30,9 +30,8 @@ from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.record.standing import read_history
-from assay.flows.revisions.revise import revised_fold
-from assay.flows.weighted.estimate import read_judges
-from assay.flows.weighted.sample import PoolSample, read_sample
+from assay.flows.revisions import revised_fold
+from assay.flows.weighted import PoolSample, read_judges, read_sample
 from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import PlannedRound, read_plan
 from assay.tasks.ledger.closed_round import Decided, read_annotators, read_labels

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from assay.evalcore.annotators.rules import decide, tally_of
 from assay.evalcore.errors import plural
 from assay.flows.people.annotating import own_answers
-from assay.flows.people.asked import label_row
+from assay.flows.people.closing import label_row
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
-from assay.flows.revisions.look import relabelled, say_the_same
-from assay.flows.revisions.revise import revised_annotators, revised_estimate
+from assay.flows.revisions import relabelled, revised_annotators, revised_estimate, say_the_same
 from assay.flows.verify.checking import UNREADABLE, Checking
 from assay.flows.verify.rounds import row_differences
 from assay.tasks.ledger import layout

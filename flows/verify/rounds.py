@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import known_labels
 from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating, annotators_record
-from assay.flows.people.asked import gold_answers, label_rows
+from assay.flows.people.closing import gold_answers, label_rows
 from assay.flows.record.fold import Fold, not_begun, why_stop
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import verdict_on

@@ -19,7 +19,7 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.record.reported import moments
+from assay.flows.record.standing import moments
 from assay.flows.verify.ledger import verify
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
 from assay.tasks.alerts.listing import deliveries_in_words

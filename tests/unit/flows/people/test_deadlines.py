@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from doubles.small_pool import small_spec
 
-from assay.flows.people.close import deadline_of
+from assay.flows.people.closing import deadline_of
 from assay.tasks.ledger.asked_round import Post
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.evalcore.annotators.adjudication import Annotation, adjudicate
-from assay.flows.people import close
+from assay.flows.people import closing
 from assay.tasks.desks.desk import Batch
 
 
@@ -22,8 +22,8 @@ def answer(person, kind, label=None):
 ])
 def test_a_desk_is_told_of_people_who_could_not_tell_because_it_may_count_them(monkeypatch, answers, asked):
     told = []
-    monkeypatch.setattr(close, "request_more", lambda _, __, items, needed: told.append((items, needed)))
+    monkeypatch.setattr(closing, "request_more", lambda _, __, items, needed: told.append((items, needed)))
     people = SimpleNamespace(desk=None, annotators=2)
     asking = SimpleNamespace(batch=Batch(evaluation="e", round=1, items=[]))
-    close._request_more(people, asking, adjudicate(["a"], answers, annotators=2))
+    closing._request_more(people, asking, adjudicate(["a"], answers, annotators=2))
     assert told == asked

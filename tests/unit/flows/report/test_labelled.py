@@ -9,7 +9,7 @@ from doubles.world import World
 import assay
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
-from assay.flows.weighted.sample import exported, read_sample
+from assay.flows.weighted import exported, read_sample
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.evalcore.annotators.adjudication import AnswerTally
-from assay.flows.revisions.look import relabelled
+from assay.flows.revisions import relabelled
 from assay.tasks.ledger.closed_round import Decided
 
 BEFORE = Decided(item_id="x", cell=0, rank=0, label=1, reason=None, annotations=("a",), askings=1, share=1.0)

@@ -1,1 +1,0 @@
-"""Answers that changed after their round was closed."""
