@@ -33,7 +33,7 @@ from assay.tasks.operating_system import INTERRUPTED
 from assay.tasks.pool.same_source import FrozenPool
 from assay.tasks.report import wording
 from assay.tasks.report.standing import Standing
-from assay.tasks.sources.files.names import format_of, no_predictions, trial_name
+from assay.tasks.sources.files.file import format_of, no_predictions, trial_name
 from assay.tasks.spec.evaluation import load_spec
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")

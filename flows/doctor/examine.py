@@ -32,7 +32,7 @@ from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
-from assay.tasks.sources.files.names import ROW_NUMBER
+from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.spec.evaluation import Spec
 

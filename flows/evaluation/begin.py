@@ -43,7 +43,7 @@ from assay.tasks.pool.inherited import write_inherited
 from assay.tasks.pool.same_source import refuse_changed_source
 from assay.tasks.pool.shards import MapOver
 from assay.tasks.settings import Settings
-from assay.tasks.sources.files.protocol import NoFile
+from assay.tasks.sources.files.file import NoFile
 from assay.tasks.spec.evaluation import Spec, with_limit
 
 _log = logging.getLogger("assay.begin")

@@ -27,7 +27,7 @@ from assay.tasks.ledger.life import leave_index
 from assay.tasks.ledger.monitors import Opening, WindowState, current, standing_state
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.pool.window import files_digest
-from assay.tasks.sources.files.protocol import NoFile
+from assay.tasks.sources.files.file import NoFile
 from assay.tasks.spec.evaluation import Spec
 
 

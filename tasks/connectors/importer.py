@@ -21,7 +21,7 @@ from assay.tasks.connectors.records import Layout, Notes, SystemResponse, Writte
 from assay.tasks.connectors.responses.write import write_responses
 from assay.tasks.connectors.tables import write_table
 from assay.tasks.secrets import refuse_secrets
-from assay.tasks.sources.files.names import hidden
+from assay.tasks.sources.files.file import hidden
 
 # A place: what somebody named on the command line, a local file, a local folder, or an address. It gives an
 # importer the first bytes of a file and the names in a folder, without reading more.

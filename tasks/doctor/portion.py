@@ -17,8 +17,7 @@ from itertools import accumulate
 from math import ceil
 
 from assay.tasks.sources.csv_rows import opened
-from assay.tasks.sources.files.names import is_compressed
-from assay.tasks.sources.files.protocol import SourceFile, unreadable
+from assay.tasks.sources.files.file import SourceFile, is_compressed, unreadable
 from assay.tasks.sources.parquet import group_rows
 from assay.tasks.sources.reader import Slice, Source, SourceBatch
 

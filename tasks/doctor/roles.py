@@ -14,7 +14,7 @@ from typing import Literal
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
 from assay.tasks.doctor.told import Told
-from assay.tasks.sources.files.names import ROW_NUMBER
+from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
 
 Outcome = Literal["two classes", "classes", "grades", "number"]

@@ -10,7 +10,7 @@ from assay.evalcore.types import Json, JsonObject
 from assay.tasks.doctor.numbers import ClassNames
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
-from assay.tasks.sources.files.names import trial_name
+from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
 
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread

@@ -11,8 +11,7 @@ from typing import Protocol, TypeVar
 
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.sources.csv_rows import count_csv_rows as count_csv
-from assay.tasks.sources.files.names import is_compressed
-from assay.tasks.sources.files.protocol import SourceFile
+from assay.tasks.sources.files.file import SourceFile, is_compressed
 from assay.tasks.sources.jsonl_rows import count_jsonl_rows as count_jsonl
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet import group_rows

@@ -16,8 +16,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.tasks.sources.csv_rows import opened
-from assay.tasks.sources.files.names import is_compressed
-from assay.tasks.sources.files.protocol import SourceFile, check_columns, line_too_long, unreadable
+from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, Mark
 from assay.tasks.sources.values import of_python
 

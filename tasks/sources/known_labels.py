@@ -16,8 +16,8 @@ from assay.evalcore.annotators.adjudication import plurality
 from assay.evalcore.annotators.answers import AnswerKind
 from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import texts_of
+from assay.tasks.sources.files.file import unreadable
 from assay.tasks.sources.files.listing import file_at
-from assay.tasks.sources.files.protocol import unreadable
 from assay.tasks.sources.reader import open_source
 from assay.tasks.sources.values import as_text, without_value
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.files.protocol import SourceFile, check_columns, unreadable
+from assay.tasks.sources.files.file import SourceFile, check_columns, unreadable
 
 # Fields of structures, called `structure.field`: `output.label`, `output.scores.spam`.
 

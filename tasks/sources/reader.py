@@ -22,9 +22,16 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import column_of, texts_of
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.sources.csv_rows import csv_batches, dialect, header
+from assay.tasks.sources.files.file import (
+    ROW_NUMBER,
+    Format,
+    SourceFile,
+    changed_while_read,
+    format_of,
+    partition_columns,
+    unreadable,
+)
 from assay.tasks.sources.files.listing import file_at, list_files
-from assay.tasks.sources.files.names import ROW_NUMBER, Format, format_of, partition_columns
-from assay.tasks.sources.files.protocol import SourceFile, changed_while_read, unreadable
 from assay.tasks.sources.jsonl_rows import first_keys, jsonl_batches
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet import leaf_columns, parquet_batches

@@ -12,7 +12,7 @@ import yaml
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.records import Plain, SystemResponse
 from assay.tasks.connectors.responses.survey import FEW, Seen, Survey
-from assay.tasks.sources.files.names import trial_name
+from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
 
 ID = "item_id"

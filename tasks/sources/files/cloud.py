@@ -15,8 +15,14 @@ from typing import Any, BinaryIO
 from assay.evalcore.errors import AssayError, BadInput, missing_extra, needs
 from assay.tasks.ledger.stores.store import StoreUnreachable
 from assay.tasks.secrets import quiet_libraries
-from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
-from assay.tasks.sources.files.protocol import changed_while_read, open_ranges
+from assay.tasks.sources.files.file import (
+    changed_while_read,
+    fixed_part,
+    hidden,
+    in_folder,
+    is_glob,
+    open_ranges,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

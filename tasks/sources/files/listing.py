@@ -20,7 +20,10 @@ from typing import BinaryIO, NamedTuple
 from assay.evalcore.errors import BadInput
 from assay.tasks.operating_system import path_in_file_address, with_slashes
 from assay.tasks.sources.files.cloud import SCHEMES, CloudFile, list_cloud
-from assay.tasks.sources.files.names import (
+from assay.tasks.sources.files.file import (
+    NoFile,
+    SourceFile,
+    changed_while_read,
     fixed_part,
     format_of,
     hidden,
@@ -28,8 +31,8 @@ from assay.tasks.sources.files.names import (
     is_glob,
     no_predictions,
     supported_formats,
+    unreadable,
 )
-from assay.tasks.sources.files.protocol import NoFile, SourceFile, changed_while_read, unreadable
 from assay.tasks.sources.files.s3 import S3File, list_s3
 
 # Files on the local disk.

@@ -21,8 +21,15 @@ from assay.evalcore.errors import BadInput, needs
 from assay.tasks.effects import retrying
 from assay.tasks.ledger.stores.s3 import BrokenReply, configured_endpoint, explain
 from assay.tasks.secrets import quiet_libraries
-from assay.tasks.sources.files.names import fixed_part, glob_pattern, hidden, in_folder, is_glob
-from assay.tasks.sources.files.protocol import changed_while_read, open_ranges
+from assay.tasks.sources.files.file import (
+    changed_while_read,
+    fixed_part,
+    glob_pattern,
+    hidden,
+    in_folder,
+    is_glob,
+    open_ranges,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

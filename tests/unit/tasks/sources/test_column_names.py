@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.tasks.sources.files.protocol import check_columns
+from assay.tasks.sources.files.file import check_columns
 from assay.tasks.sources.parquet import every_name, is_within, picked
 from assay.tasks.sources.reader import column_kinds, column_names, open_source
 

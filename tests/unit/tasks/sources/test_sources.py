@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.sources.files.file import glob_pattern
 from assay.tasks.sources.files.listing import list_files
-from assay.tasks.sources.files.names import glob_pattern
 from assay.tasks.sources.reader import open_source, read_rows
 from assay.tasks.sources.values import as_numbers, as_text, of_python
 

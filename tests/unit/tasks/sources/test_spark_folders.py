@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.files.names import partition_columns
+from assay.tasks.sources.files.file import partition_columns
 from assay.tasks.sources.reader import column_kinds, column_names, open_source, read_rows
 
 ROWS = pa.table({

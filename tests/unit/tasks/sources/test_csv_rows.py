@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.dialect import dialect_of
+from assay.tasks.sources.csv_rows import dialect_of
 from assay.tasks.sources.reader import column_names, open_source, read_rows
 
 ROWS = [
