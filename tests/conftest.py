@@ -1,7 +1,7 @@
 """Fixtures that several files of tests use. Real servers start once a session, when first asked for."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # Before numpy is imported, and for every process that tests start. Our matrices are small: a second thread
@@ -39,6 +39,25 @@ def _all_json_fits_its_schema() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("assay.flows.cli.output.json", CheckedJson)
         yield
+
+
+# Where tests look at figures. Elsewhere they are put together, not drawn: that is half the time of a report.
+FIGURES_ARE_SEEN = ("tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/")
+
+
+@pytest.fixture(autouse=True)
+def _figures_that_nobody_sees_are_not_drawn(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not request.node.nodeid.startswith(FIGURES_ARE_SEEN):
+        monkeypatch.setattr("assay.tasks.report.rendering._drawn", _put_together)
+
+
+def _put_together(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
+    from matplotlib.figure import Figure
+
+    draw(Figure(figsize=size))
+    return "data:image/svg+xml;base64,"
 
 
 @pytest.hookimpl(optionalhook=True)

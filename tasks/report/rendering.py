@@ -45,6 +45,8 @@ LINE, BAND = "#1d4e79", "#c6d8e8"
 LIMIT, TRUTH = "#9b2c2c", "#2f6b3a"
 PHONE = 3.8          # inches
 _STYLE: Any = {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     "svg.hashsalt": "assay",
     "svg.fonttype": "none",             # text stays text
     "font.family": "sans-serif",
@@ -115,7 +117,9 @@ def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
 
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasSVG(figure)
+    figure.dpi = 72                         # what SVG has: layout and drawing agree
     draw(figure)
     sink = io.BytesIO()
-    figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    # as `savefig` would, which draws everything once more to lay it out
+    figure.canvas.print_svg(sink, metadata={"Date": None, "Creator": None})
     return "data:image/svg+xml;base64," + b64encode(sink.getvalue()).decode()
