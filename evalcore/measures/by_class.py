@@ -4,7 +4,8 @@
     label_k  the item is k
     predicted_k   known from the pool
 
-K classes need 3K numbers, not K².  A rate is written with the means by class:
+K classes need 3K numbers, not K², and one class against all others 6.  A rate is written with the means by
+class:
 
     t, y, f (..., K)   the means of hit, label and predicted, by class
     v(t, y, f), ∂v/∂t, ∂v/∂y
@@ -13,7 +14,7 @@ Where v is a ratio, v ≥ m says that a linear function of t, y and f is 0 or mo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ from assay.evalcore.measures.measure import (
     OutcomeMeasure,
 )
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.one_class import OneClass
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats
 
@@ -84,6 +86,45 @@ class Counts(Loss):
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         k = self.kind.width
         return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
+
+
+@dataclass(frozen=True, slots=True)
+class CountsOfClass(Counts):
+    """Of one of K > 2 classes, and of all others together: four numbers and not 2K."""
+
+    part: int = 0
+
+    @property
+    def one(self) -> OneClass:
+        """The class."""
+        return OneClass(self.kind, self.part)
+
+    @property
+    def size(self) -> int:
+        """4."""
+        return 4
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Hits, labels."""
+        return (2, 2)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 4)."""
+        mine = self.one.sums(phi)
+        return np.concatenate([mine * self.known(items), mine], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, 2)."""
+        return self.one.sums(self.kind.phi(items.prediction[:, self.system]))
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return np.asarray((slope[:2] * self.known(items) + slope[2:])[:, self.one.of_class])
+
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        two = self.one.sums((said[:, self.system] > 0).astype(np.float64))
+        return self.one.two.highest(two, slope[:2], slope[2:], told)
 
 
 def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
@@ -181,10 +222,20 @@ class _Family:
         )
 
     def make(self, asked: AskedMeasure) -> OutcomeMeasure:
-        k, only, rate = asked.kind.width, asked.one_part(), self.rate(asked)
+        k, only = asked.kind.width, asked.one_part()
         parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
         if only is None and asked.kind.counted is not None:
             only, parts = asked.kind.parts.index(asked.kind.counted), (None,)
+        every = self._of(asked, Counts(asked.kind, asked.system), only, parts)
+        if only is None or k == 2 or not asked.kind.one_of_parts:
+            return every
+        return replace(every, alone=self._of(asked, CountsOfClass(asked.kind, asked.system, only), 1, parts))
+
+    def _of(
+        self, asked: AskedMeasure, counts: Counts, only: int | None, parts: tuple[str | None, ...]
+    ) -> OutcomeMeasure:
+        """By these counts; only: which of them is asked for."""
+        k, rate = counts.size // 2, self.rate(asked)
         chosen = slice(None) if only is None else slice(only, only + 1)
 
         def value(risk: Floats) -> Floats:
@@ -198,8 +249,8 @@ class _Family:
         written = f"{self.name}({asked.number('beta', 2.0):g})" if "beta" in self.options else self.name
         return OutcomeMeasure(
             name=written, title=self.title, meaning=self.meaning, undefined_when=self.undefined,
-            bounds=(0.0, 1.0), losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
-            parts=parts, system=asked.system if self.predicted else None,
+            bounds=(0.0, 1.0), losses=(counts,), value=value, gradient=gradient, parts=parts,
+            system=asked.system if self.predicted else None,
             labels_of="own" if self.needs_labels else "",
             margin=_margin(rate.margin, np.arange(k) == only), is_error=self.is_error,
         )

@@ -175,6 +175,9 @@ class OutcomeMeasure(DeclaredMeasure):
     # how far g may be from what it stands for, of R: (..., q); None where it is exact
     slack: Callable[[Floats], Floats] | None = None
     least: int = 0                          # labels with a loss, below which its interval is the whole range
+    # the same with the losses of its class and of all others together, for a question about one class of more
+    # than two; None where it is of all of them, or of no class
+    alone: "OutcomeMeasure | None" = None
 
     @property
     def full_name(self) -> str:

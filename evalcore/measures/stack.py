@@ -12,9 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.by_class import CountsOfClass
 from assay.evalcore.measures.measure import Loss, OutcomeMeasure
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import ItemPool, Items, Places
+from assay.evalcore.outcomes.one_class import OneClass
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Array, Bools, Floats
 
@@ -23,6 +25,7 @@ from assay.evalcore.types import Array, Bools, Floats
 class Stack:
     """The measures of one question.
 
+    measures where all are of one class, in the form that knows of no other
     drive    which measures the sampling serves: all of them unless said
     target   (M,) the error of each measure that counts as 1; its `scale` unless said
     """
@@ -41,6 +44,9 @@ class Stack:
                 raise BadInput(f"{name}: {len(given)} entries for {len(self.measures)} measures")
         if self.drive and not any(self.drive):
             raise BadInput("at least one measure must drive the sampling")
+        alone = [one.alone for one in self.measures if one.alone is not None]
+        if len(alone) == len(self.measures) and len({one.parts for one in alone}) == 1:
+            object.__setattr__(self, "measures", tuple(alone))
 
     def __iter__(self) -> Iterator[OutcomeMeasure]:
         return iter(self.measures)
@@ -84,6 +90,35 @@ class Stack:
             drives = not self.drive or self.drive[m]
             weights += [drives / (target**2 * len(measure.parts))] * len(measure.parts)
         return np.array(weights, np.float64)
+
+    @cached_property
+    def one_class(self) -> OneClass | None:
+        """The class of more than two that every loss is of; None where they are of several, or of all."""
+        found = {loss.one if isinstance(loss, CountsOfClass) else None for loss in self.losses}
+        return found.pop() if len(found) == 1 else None
+
+    def as_asked(self, items: Items) -> Items:
+        """The items; where all is about one class, with what is said of it and of all others together."""
+        return items if self.one_class is None else self.one_class.items(items)
+
+    def guesses(self, items: Items) -> Floats:
+        """φ (n, B, P) of each guess (`OutcomeKind.guesses`); of two classes where all is about one."""
+        one = self.one_class
+        return self.kind.guesses(items) if one is None else one.shared(one.two.guesses(one.items(items)))
+
+    def compared(self, phi: Floats) -> Floats:
+        """What of φ (..., P) guesses are judged by: (..., 2) where all is about one class, else all of it."""
+        return phi if self.one_class is None else self.one_class.sums(phi)
+
+    def places(self, pool: ItemPool) -> Places:
+        """How items are grouped for a cut (`OutcomeKind.places`)."""
+        return self.kind.places(pool) if self.one_class is None else self.one_class.places(pool)
+
+    def even(self, n: int) -> Floats:
+        """φ (n, P) of n items of which nothing is known."""
+        if self.one_class is not None:
+            return np.broadcast_to(self.one_class.shared(np.full(2, 0.5)), (n, self.kind.width))
+        return np.full((n, self.kind.width), 1 / max(self.kind.width, 2))
 
     def with_values(self, low: float, high: float) -> "Stack":
         """With outcomes between these values on the sides where none are known."""

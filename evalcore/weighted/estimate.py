@@ -138,7 +138,7 @@ def weighted_rows(
     """The estimate of each number of a measure, with what its interval is made of."""
     for loss in measure.losses:
         loss.needs(of.items)
-    found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+    found = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
     ends = _ends(measure, found, int(of.among.sum()), confidence)
     return [
         (_estimate(kind, measure, part, sample, of, found, ends), found)
@@ -146,9 +146,9 @@ def weighted_rows(
     ]
 
 
-def linearised(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled) -> Linearised:
+def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised:
     """Value, variance and slopes of one measure; stack: of this measure alone."""
-    phi = stack.kind.phi(sample.label)
+    (measure,), phi = stack.measures, stack.kind.phi(sample.label)
     outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
     known = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
     w = sample.weight * of.among
@@ -416,7 +416,7 @@ def depends_on(
 
     Where it has no value yet, or needs more of an item than its prediction, it counts as depending on it.
     """
-    found = linearised(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+    found = linearised(Stack(kind=kind, measures=(measure,)), sample, of)
     items = Items(prediction=np.repeat(prediction[:, None], of.items.systems, axis=1))
     if of.items.probability is not None and any(loss.pull(items, np.ones(loss.size)) is None
                                                 for loss in measure.losses):

@@ -177,7 +177,7 @@ _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
 
 def _linearised(pool: JudgedPool, first: OutcomeMeasure) -> Linearised:
     everything = Labelled(items=pool.items, among=np.ones(len(pool.sample), np.bool_))
-    return linearised(Stack(kind=pool.kind, measures=(first,)), first, pool.sample, everything)
+    return linearised(Stack(kind=pool.kind, measures=(first,)), pool.sample, everything)
 
 
 def _explained(pool: JudgedPool, first: OutcomeMeasure, judge: Judge) -> float | None:

@@ -152,9 +152,10 @@ class _Confidence:
     found: By
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
-        if items.probability is None:
+        probability = stack.as_asked(items).probability
+        if probability is None:
             return self.found(stack, items).score
-        return np.asarray(items.probability.max(axis=1))
+        return np.asarray(probability.max(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -97,8 +97,7 @@ def at_once(stack: Stack, guesses: int) -> int:
 def guessed_spread(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
     """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P)."""
     phi = np.einsum("b,nbp->np", found.first, guesses)
-    even = np.full(phi.shape, 1 / max(phi.shape[1], 2))
-    spread, flat = stack.spreads(items, [phi, even], found.slopes, found.likely)
+    spread, flat = stack.spreads(items, [phi, stack.even(len(phi))], found.slopes, found.likely)
     return np.maximum(spread, FLOOR * flat), flat
 
 
@@ -139,7 +138,7 @@ class Beforehand(Expecting):
         pull, relevant = np.ones(len(items)), np.ones(len(items), np.bool_)
         if not self.even:
             for where, piece in items.chunks(at_once(stack, len(self.first))):
-                spread, flat = guessed_spread(stack, piece, stack.kind.guesses(piece), self)
+                spread, flat = guessed_spread(stack, piece, stack.guesses(piece), self)
                 pull[where] = np.sqrt(spread @ stack.weight)
                 relevant[where] = (flat > 0).any(axis=1)
         return pull, relevant
@@ -168,7 +167,7 @@ def profile(pool: MeasuredPool) -> Beforehand:
         total = total + found
     slopes = stack.slopes(total / len(pool), sizes)
     beforehand = Beforehand(
-        first=first, slopes=slopes, likely=stack.kind.likely(pool), places=stack.kind.places(pool)
+        first=first, slopes=slopes, likely=stack.kind.likely(pool), places=stack.places(pool)
     )
     return _looked_at(pool, beforehand)
 
@@ -204,7 +203,7 @@ class _Expected:
         loss = np.empty((min(len(items), CHUNK), len(self.first), stack.size))
         for _, piece in items.chunks():
             for at, few in piece.chunks(most):
-                expect(stack, few, stack.kind.guesses(few), loss[at])
+                expect(stack, few, stack.guesses(few), loss[at])
             total += np.einsum("b,nbd->d", self.first, loss[: len(piece)])
             known += stack.known(piece).sum(axis=0)
         return np.concatenate([total, known])
@@ -330,7 +329,7 @@ class _AddUp:
         for where, piece in items.chunks():
             n = len(piece)
             for at, few in piece.chunks(most):
-                guesses = stack.kind.guesses(few)
+                guesses = stack.guesses(few)
                 expect(stack, few, guesses, loss[at])
                 spreads[at] = guessed_spread(stack, few, guesses, found)[0]
             member = scipy.sparse.csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))

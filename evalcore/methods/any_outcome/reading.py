@@ -195,8 +195,9 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
     for block in state.stack.blocks:
         m = np.maximum(reading.modelled[:, block] / reading.items[:, None], 1e-9)
         delta, e = correction[:, block], reading.residual[..., block]
+        shown = state.table.loss[..., block][state.item]
         cell = _by_cell(state, reading, block)
-        seen = np.asarray((state.table.loss[..., block] > 0)[state.item], np.float64)
+        seen = np.asarray(shown > 0, np.float64)
         whole, off = m.sum(axis=1), delta.sum(axis=1)
         likely = np.clip((whole + off) / whole, 0.25, 4.0)[:, None, None]
         noise = _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
@@ -209,6 +210,9 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
             drawn = _near(delta, _each(delta, m, noise, total), noise)
             # what no item can be (a hit of a class never predicted) is known to be none
             after[:, block] = np.where(reading.modelled[:, block] > 0, drawn, delta)
+        # a share is no less than what labels have shown of it
+        least = (shown.sum(axis=1) - reading.modelled[:, block]) / reading.items[:, None]
+        after[:, block] = np.maximum(after[:, block], least)
     return after
 
 

@@ -128,7 +128,7 @@ def guessed(stack: Stack, items: Items) -> tuple[Floats, Floats]:
 
     For a label model that fits every component on its own the last guess is the constant 1.
     """
-    phi = stack.kind.guesses(items)
+    phi = stack.guesses(items)
     loss = np.empty((len(items), phi.shape[1], stack.size))
     expect(stack, items, phi, loss)
     return phi, loss
@@ -148,9 +148,10 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
     phi, guess = guessed(stack, items)
     loss = stack.of(items, truth)
     if stack.kind.label_model.shared:
-        gram = np.einsum("nbp,nkp->nbk", phi, phi)[:, None]
-        cross = np.einsum("nbp,np->nb", phi, truth)[:, None]
-        square = (truth**2).sum(axis=1, keepdims=True)
+        said, so = stack.compared(phi), stack.compared(truth)
+        gram = np.einsum("nbp,nkp->nbk", said, said)[:, None]
+        cross = np.einsum("nbp,np->nb", said, so)[:, None]
+        square = (so**2).sum(axis=1, keepdims=True)
     else:
         gram = np.einsum("nbd,nkd->ndbk", guess, guess)
         cross = np.einsum("nbd,nd->ndb", guess, loss)

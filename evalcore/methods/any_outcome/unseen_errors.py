@@ -38,6 +38,7 @@ from assay.evalcore.estimators.intervals import (
     hidden_items,
     hidden_reach,
 )
+from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.measures.measure import Loss
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import Reading
@@ -47,6 +48,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 MOST_SECANTS = 256   # components
 FEW = 5.0            # labels that differ: up to so many do not tell how large errors are
+TWO = 4              # hits and labels of two classes
 FALL = 4             # power with which what they do not tell falls as more differ
 
 
@@ -149,12 +151,21 @@ def unseen_errors(
 def _apart(state: SampleState, risk: Floats, seen: Floats) -> Floats:
     """(R, Q) the change of the numbers if classes that are never predicted, and no label shows, are none.
 
-    A label model that gives such a class a little makes a macro average count it, with a value of 0.
+    A label model that gives such a class a little makes a macro average count it, with a value of 0.  Of two
+    classes, or of one against all others, none is missed either as long as no label shows one that is: where
+    the class is rare, few labels cannot tell the model that it expects too many of them.
     """
     stack, known = state.stack, state.cells.known_sizes.tolist()
     none = stack.may_be_none(risk, known) & ~(seen != 0).any(axis=1)
     without = risk.copy()
     without[:, : stack.size] = np.where(none, 0.0, risk[:, : stack.size])
+    at = 0
+    for loss in stack.losses:
+        if isinstance(loss, Counts) and loss.size == TWO:
+            hits, labels = slice(at, at + 2), slice(at + 2, at + 4)
+            missed = (seen[..., labels] > seen[..., hits]).any(axis=1)
+            without[:, labels] = np.where(missed, without[:, labels], without[:, hits])
+        at += loss.size
     return np.nan_to_num(stack.value(without, known) - stack.value(risk, known))
 
 
