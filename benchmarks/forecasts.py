@@ -10,8 +10,7 @@ import argparse
 
 import numpy as np
 
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, State, before_any_label
+from assay.evalcore.evaluation.state import Question, State, before_any_label, observe, plan
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Forecast, Goal

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import outcome_method

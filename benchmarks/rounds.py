@@ -7,8 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
 from assay.evalcore.pool.partition import build_partition

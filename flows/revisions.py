@@ -32,7 +32,7 @@ from assay.evalcore.annotators.adjudication import Annotation, AnswerTally
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.design.round import ClosedDraws
 from assay.evalcore.errors import plural
-from assay.evalcore.evaluation.rounds import revised_state
+from assay.evalcore.evaluation.state import revised_state
 from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating, annotators_record, own_answers
 from assay.flows.people.ask import reread_round

@@ -25,7 +25,7 @@ from assay.tasks.pool.frozen import FrozenRow, items_of
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.replay.records import measure_of_two_classes
 from assay.tasks.report.standing import Standing
-from assay.tasks.spec.measures import named_measure
+from assay.tasks.spec.goals import named_measure
 from assay.tasks.spec.strict_yaml import shortened
 from assay.tasks.weighted.columns import column_as_texts, files_written_since, predictions_of_column
 from assay.tasks.weighted.items import (

@@ -29,7 +29,7 @@ from assay.face.question import (
 )
 from assay.face.results import Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
-from assay.tasks.spec.measures import named_measure
+from assay.tasks.spec.goals import named_measure
 
 _FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
 

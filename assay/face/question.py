@@ -27,9 +27,9 @@ from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.consistency import never_met
 from assay.tasks.spec.evaluation import Spec, refuse_idle_keys
+from assay.tasks.spec.goals import MeasureChoice, named_measure, written_measure
 from assay.tasks.spec.labels.classes import Grades, TwoClasses
 from assay.tasks.spec.labels.kinds import Labels, two_classes_as
-from assay.tasks.spec.measures import MeasureChoice, named_measure, written_measure
 
 Column = Any
 """The name of a column, or its values: an array, a Series, a list."""

@@ -26,7 +26,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import scipy
 
-from assay.evalcore.design.round import CountedDesign, EstimateArrays
+from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
 from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotExcluded, PriceTag
@@ -254,26 +254,6 @@ class UnseenBound:
     positives: int | None      # at most so many; None when nothing can be said
     items: int                 # unlabelled items the bound is about
     reason: str | None         # why there is no bound
-
-
-def reach(design: CountedDesign, asked: Ints, *, negatively_associated: bool) -> Floats:
-    """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
-
-    negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method
-    says so (`evalcore.methods.method`).  A census leaves nothing unlabelled that it wanted: 0.
-    """
-    left = design.left[0].astype(np.float64)
-    if bool(design.census[0]):
-        return np.zeros(len(left))
-    if design.replacement:
-        mass = float((left * design.unlabelled[0]).sum())
-        q = design.unlabelled[0] / mass if mass > 0 else np.zeros(len(left))
-        return np.asarray(asked.sum() * q, dtype=np.float64)
-    if negatively_associated:
-        share = design.unlabelled[0]
-    else:
-        share = np.divide(asked, left, out=np.zeros(len(left)), where=left > 0)
-    return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-12)), dtype=np.float64)
 
 
 def unseen_bound(found: FoundLabels, confidence: float, matters: Bools) -> UnseenBound:

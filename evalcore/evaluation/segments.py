@@ -17,8 +17,7 @@ from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.intervals import KIND, TOO_FEW, interval_of
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.nonresponse import adjusted, response
-from assay.evalcore.evaluation.rounds import Chances, LabelledRound, Segments, chances_of
-from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.evaluation.state import Chances, LabelledRound, Question, Segments, State, chances_of
 from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.two_classes import Measure, by_prediction
 from assay.evalcore.methods.two_classes.base import is_exact

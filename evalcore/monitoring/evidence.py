@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.evaluation.rounds import LabelledRound, Segments, chances_of
-from assay.evalcore.evaluation.state import Question
+from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, chances_of
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.estimators.importance import single_trial
-from assay.evalcore.evaluation.rounds import LabelledRound
+from assay.evalcore.evaluation.state import LabelledRound
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.acis import (
     Acis,

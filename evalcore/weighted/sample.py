@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.rounds import LabelledRound
-from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.evaluation.state import LabelledRound, Question, State
 from assay.evalcore.methods.method import Weighting
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.pool.cells import Cells

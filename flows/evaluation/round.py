@@ -7,8 +7,7 @@ from datetime import datetime
 
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.errors import plural
-from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import known_labels, with_one_more
+from assay.evalcore.evaluation.state import known_labels, plan, with_one_more
 from assay.flows.people.annotating import Annotating, annotators_record, one_person_still
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened

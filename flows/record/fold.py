@@ -12,8 +12,15 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from assay.evalcore.evaluation.rounds import Segments, close_round
-from assay.evalcore.evaluation.state import State, before_any_label, in_brief, with_last, with_one_more
+from assay.evalcore.evaluation.state import (
+    Segments,
+    State,
+    before_any_label,
+    close_round,
+    in_brief,
+    with_last,
+    with_one_more,
+)
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
 from assay.flows.record.opened import AsIf, Statistics
 from assay.tasks.effects import retried

@@ -16,20 +16,18 @@ from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
-from assay.evalcore.evaluation.rounds import (
-    Segments,
-    as_if_decided,
-    close_round,
-    has_undecided,
-    revised_state,
-)
 from assay.evalcore.evaluation.state import (
     Question,
+    Segments,
     State,
+    as_if_decided,
     before_any_label,
+    close_round,
     counted,
+    has_undecided,
     leading_numbers,
     outcomes_seen,
+    revised_state,
 )
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack

@@ -10,8 +10,7 @@ from dataclasses import fields, replace
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.rules import Rule, decide
 from assay.evalcore.design.round import RoundPlan
-from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import known_labels
+from assay.evalcore.evaluation.state import known_labels, plan
 from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating, annotators_record
 from assay.flows.people.closing import gold_answers, label_rows

@@ -17,8 +17,8 @@ from typing import Any
 from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.clusters import Dask, Ray
 from assay.flows.workers.mapped import Kind, OnWorkers, Promised, Started, TaskRunner, Workers
-from assay.tasks.freeze_runner import SERIAL, SETTING, Runner, read_runner
 from assay.tasks.pool.shards import MapOver, one_after_the_other
+from assay.tasks.settings import SERIAL, SETTING, Runner, read_runner
 
 
 class Threads(Kind):

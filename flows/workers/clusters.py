@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from assay.evalcore.errors import Unreachable, needs
 from assay.flows.workers.mapped import Kind, Started, TaskRunner
-from assay.tasks.freeze_runner import SETTING, Runner
+from assay.tasks.settings import SETTING, Runner
 
 DASK_NEED = f"{SETTING}: clusters of Dask"
 _PATIENCE = 15    # seconds until the scheduler has to answer

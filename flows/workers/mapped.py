@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from assay.evalcore.errors import AssayError, MissingExtra, Unreachable
-from assay.tasks.freeze_runner import SETTING, Runner
+from assay.tasks.settings import SETTING, Runner
 
 
 class Promised(Protocol):

@@ -25,7 +25,7 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.design.round import ClosedDraws
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimate import MeasureEstimate, withheld
-from assay.evalcore.evaluation.rounds import LabelledRound, Segments
+from assay.evalcore.evaluation.state import LabelledRound, Segments
 from assay.evalcore.evaluation.stopping import Look
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.evalcore.types import Bools, Floats, Ints

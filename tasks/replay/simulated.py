@@ -34,7 +34,7 @@ from assay.tasks.replay.records import (
     measure_of_two_classes,
     name_of,
 )
-from assay.tasks.spec.measures import named_measure
+from assay.tasks.spec.goals import named_measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,9 @@ from assay.tasks.sources.quoting import MOST_BYTES, Misquoted, QuotedValues
 # How a file of text is written: its encoding, and what separates the values of a row.
 #
 # Both are recognised from the beginning of the file, and what is not plain (UTF-8, commas) is said. Nothing
-# is taken for UTF-16 that has no mark of it or no zero in every second byte. Text that is not UTF-8 is taken for
-# Windows-1252, of which Latin-1 is a part, if it looks like Western words; other text is refused, because no
-# program can tell what it says.
+# is taken for UTF-16 that has no mark of it or no zero in every second byte. Text that is not UTF-8 is taken
+# for Windows-1252, of which Latin-1 is a part, if it looks like Western words; other text is refused,
+# because no program can tell what it says.
 
 LOOK = 8 << 20           # bytes that are looked at
 _HEAD = 1 << 20          # of them, bytes in which columns are counted

@@ -23,10 +23,9 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
-from assay.tasks.spec.goals import Budget, Limit, Outcomes, Target, WarmStart
+from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, of_probability
-from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool
 
 

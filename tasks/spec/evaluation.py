@@ -32,9 +32,9 @@ from assay.evalcore.methods.two_classes.choice import Choice
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
-from assay.tasks.freeze_runner import RUNNERS, FreezeRunner
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
+from assay.tasks.settings import RUNNERS, FreezeRunner
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.consistency import (
     contradictions,
@@ -47,10 +47,19 @@ from assay.tasks.spec.consistency import (
     why_cold,
 )
 from assay.tasks.spec.errors import refusal
-from assay.tasks.spec.goals import Budget, Limit, MethodName, Outcomes, Target, WarmStart
+from assay.tasks.spec.goals import (
+    Budget,
+    Drive,
+    Limit,
+    MeasureChoices,
+    MethodName,
+    Outcomes,
+    Target,
+    WarmStart,
+    asks_for_scores,
+)
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
-from assay.tasks.spec.measures import Drive, MeasureChoices, asks_for_scores
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template

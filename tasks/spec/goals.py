@@ -1,18 +1,226 @@
-"""What an evaluation is to reach, in a spec, and how: precision within a budget, the limit of its verdict,
-how items are chosen, and the labels that are there without asking.
+"""What an evaluation is asked to say, and how well, in a spec: its measures, precision within a budget, the
+limit of its verdict, how items are chosen, and the labels that are there without asking.
 """
 
+import re
+from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.measures.measure import OutcomeMeasure, Setting
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, measure, names, of_scores, outcome_measure
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method, outcome_method
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.classes import Classes, preferences
+from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.score_grid import Grid
+from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Column, Finite, Location, Part, wrong
 
+# The measures: how they are chosen in a spec, and how they are written on a command line.
+
+_ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
+    Classes(names=tuple("abcdefghijkl"), values=tuple(map(float, range(12)))), Numbers(0, 1),
+    Tags(("a", "b")), preferences("a", "b", "tie"), Classes(names=("a", "b"), positive="b"),
+)
+
+
+def _numbers(value: Any) -> Any:
+    return [value] if isinstance(value, int | float) else value
+
+
+class MeasureChoice(Part):
+    """One measure, by name, with its settings; which it takes depends on the labels."""
+
+    name: str = Field(description="a measure, such as f1 or macro_f1")
+    beta: Finite | None = Field(default=None, description="weight of recall against precision, for fbeta")
+    class_: str | None = Field(default=None, alias="class", description="of this class or tag alone")
+    k: int | None = Field(default=None, ge=1, description="how many of the most probable classes, for top_k")
+    tolerance: Finite | None = Field(default=None, ge=0, description="how far off still counts, for within")
+    weights: Literal["linear", "quadratic"] | None = Field(
+        default=None, description="of cohen_kappa with grades: linear or quadratic"
+    )
+
+    at: Annotated[
+        tuple[Finite, ...], Strict(False),
+        BeforeValidator(_numbers, json_schema_input_type=float | list[float]),
+    ] | None = Field(
+        default=None, description="thresholds of the score, for pr_curve and roc_curve"
+    )
+
+    @model_validator(mode="after")
+    def _exists(self) -> "MeasureChoice":
+        """Of two classes, or of several; which of the two it has to be is checked with the labels."""
+        try:
+            self.check_name(self.name)
+        except UnknownName as error:
+            raise wrong(str(error)) from None
+        try:
+            self.of_two_classes()
+        except BadInput as error:
+            reasons = [self._why_not(kind) for kind in _ANY]
+            if None not in reasons:
+                raise wrong(str(reasons[-1] if of_scores(self.name) else error)) from None
+        return self
+
+    @staticmethod
+    def check_name(name: str) -> None:
+        """Raise UnknownName where there is no such measure of any kind of outcome."""
+        known = sorted({*names(), *(one for _, one in MEASURES_BY_KIND)})
+        if name not in known:
+            raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
+
+    def _why_not(self, kind: OutcomeKind) -> str | None:
+        """Why there is no such measure of this kind of outcome; None where there is."""
+        try:
+            self.model_copy(update={"class_": None, "k": None}).of(kind, 1)
+        except BadInput as error:
+            return str(error)
+        return None
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """What is set besides the name."""
+        given = {
+            "beta": self.beta, "class": self.class_, "k": self.k, "tolerance": self.tolerance,
+            "weights": self.weights, "at": self.at,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def of_two_classes(self, one_class: str | None = None) -> Measure:
+        """The measure of a positive and a negative class; one_class: the one of several that it may name.
+
+        Raises BadInput where there is none.
+        """
+        for name in ("class", "k", "weights", "tolerance"):
+            if name in self.settings and not (name == "class" and self.class_ == one_class):
+                raise BadInput(f"measure {self.name!r} takes `{name}` only with labels: {{classes: [...]}}")
+        if self.at is not None:
+            raise BadInput(f"measure {self.name!r} takes no `at`; pr_curve and roc_curve do")
+        return measure(self.name, self.beta)
+
+    def of(
+        self, kind: OutcomeKind, pool_size: int, system: int = 0, grids: Mapping[int, Grid] | None = None
+    ) -> OutcomeMeasure:
+        """The measure of this kind of outcome, of one of its systems; grids: of the pool's scores.
+
+        Raises BadInput where there is none.
+        """
+        return outcome_measure(
+            self.name, kind, pool_size, system=system, options=self.settings, grids=grids
+        )
+
+
+def _as_list(value: Any) -> Any:
+    listed = value if isinstance(value, list | tuple) else [value]
+    return [{"name": one} if isinstance(one, str) else one for one in listed]
+
+
+def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
+    if not choices:
+        raise wrong("is an empty list; name at least one measure, such as f1")
+    names = [", ".join([choice.name, *map(str, choice.settings.values())]) for choice in choices]
+    for name in names:
+        if names.count(name) > 1:
+            raise wrong(f"lists {name!r} twice; keep one")
+    return choices
+
+
+MeasureChoices = Annotated[
+    tuple[MeasureChoice, ...], Strict(False),
+    BeforeValidator(_as_list, json_schema_input_type=str | MeasureChoice | list[str | MeasureChoice]),
+    AfterValidator(_each_once),
+]
+"""One measure or a list; a name alone stands for {name: ...}."""
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise wrong("is an empty list; name at least one measure, or leave it out")
+    for name in names:
+        if names.count(name) > 1:
+            raise wrong(f"lists {name!r} twice; keep one")
+    return names
+
+
+Drive = Annotated[
+    tuple[str, ...], Strict(False),
+    BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
+    AfterValidator(_distinct),
+]
+"""Names of measures that are listed."""
+
+
+def asks_for_scores(measure: Any) -> bool:
+    """Whether one of the measures, as they are written, is made of scores."""
+    listed = measure if isinstance(measure, list | tuple) else [measure]
+    names = [one.get("name") if isinstance(one, dict) else one for one in listed]
+    return any(isinstance(name, str) and of_scores(name) for name in names)
+
+
+# Measures as they are written on a command line.
+#
+# f1   f1(cat)   fbeta(2)   top_k_accuracy(3)   pr_curve(0.2;0.5)   pr_curve(cat;0.2;0.5)
+
+_WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<setting>[^()]+)\))?")
+_SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights"}
+_CURVES = ("pr_curve", "roc_curve")   # written with their thresholds
+
+
+def named_measure(written: str) -> tuple[str, dict[str, Setting]]:
+    """The name of a measure and its settings. Raises BadInput for what is not written so."""
+    found = _WRITTEN.fullmatch(written)
+    if found is None:
+        raise BadInput(f"{written!r} is not the name of a measure; write macro_f1, f1(cat) or fbeta(2)")
+    name, setting = found["name"], found["setting"]
+    if setting is None:
+        return name, {}
+    if name in _CURVES:
+        return name, _thresholds(setting)
+    option = _SETTINGS.get(name, "class")
+    number = None if option == "class" else _as_number(setting)
+    return name, {option: setting if number is None else number}
+
+
+def _thresholds(setting: str) -> dict[str, Setting]:
+    """Thresholds, joined by semicolons; before them the class, where it is named."""
+    first, *rest = (part.strip() for part in setting.split(";"))
+    named = _as_number(first) is None
+    at = [_as_number(part) for part in (rest if named else [first, *rest])]
+    if None in at:
+        raise BadInput(f"({setting}): thresholds are numbers, joined by semicolons: pr_curve(0.2;0.5)")
+    options: dict[str, Setting] = {"at": tuple(one for one in at if one is not None)}
+    return options | {"class": first} if named else options
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def written_measure(name: str, settings: Mapping[str, Setting]) -> str:
+    """The inverse of `named_measure`.
+
+    >>> written_measure("fbeta", {"beta": 2})
+    'fbeta(2)'
+    """
+    inside = [
+        ";".join(f"{one:g}" for one in value) if isinstance(value, tuple | list) else
+        f"{value:g}" if isinstance(value, int | float) else str(value)
+        for _, value in sorted(settings.items(), key=lambda one: one[0] == "at")
+    ]
+    return f"{name}({';'.join(inside)})" if inside else name
+
+
+# Precision within a budget, the limit, the method, labels that are there without asking.
 
 class Target(Part):
     """How sure is sure enough: half_width or variance. Without either the budget alone stops it."""

@@ -15,13 +15,13 @@ from assay.flows.verify.ledger import verify
 from assay.flows.workers.chosen import Processes, Threads
 from assay.flows.workers.clusters import Dask
 from assay.flows.workers.mapped import OnWorkers
-from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import open_store
 from assay.tasks.pool import freeze, shards
 from assay.tasks.pool import freeze_shards as shard_work
 from assay.tasks.pool import frozen as frozen_shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
+from assay.tasks.settings import Runner
 
 ROWS = 3 * PART_ROWS + 5
 TWO_THREADS, TWO_PROCESSES = Runner("threads", workers=2), Runner("processes", workers=2)

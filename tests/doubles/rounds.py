@@ -3,8 +3,7 @@
 import numpy as np
 
 from assay.evalcore.design.round import CountedDesign, RoundPlan
-from assay.evalcore.evaluation.rounds import LabelledRound
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.items import Items

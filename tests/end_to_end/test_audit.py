@@ -10,8 +10,7 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import before_any_label
+from assay.evalcore.evaluation.state import before_any_label, plan
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.tasks.ledger import open_store

@@ -7,8 +7,8 @@ import pytest
 from doubles import classes, outcomes, small_pool
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import close_round
 from assay.evalcore.evaluation.state import before_any_label as start
+from assay.evalcore.evaluation.state import close_round
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.fold import fold

@@ -5,8 +5,8 @@ from doubles.pools import synthetic_pool
 from doubles.world import World
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import plan
 from assay.evalcore.evaluation.state import before_any_label as start
+from assay.evalcore.evaluation.state import plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.run import simulate, summarise

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.outcomes.base import UNDECIDED

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED

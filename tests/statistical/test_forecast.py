@@ -8,8 +8,7 @@ from doubles.pools import synthetic_pool
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure

@@ -8,9 +8,8 @@ from doubles.pools import synthetic_pool
 from scipy.stats import binom, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.acis import Acis
 from assay.evalcore.methods.two_classes.base import CountingMethod

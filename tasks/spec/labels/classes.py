@@ -15,8 +15,8 @@ from assay.evalcore.methods.registry import of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.tasks.schema import Finite, wrong
+from assay.tasks.spec.goals import asks_for_scores
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.measures import asks_for_scores
 from assay.tasks.spec.pool import compares
 
 # The name of a class: what every desk can show and give back, and when two names look the same.

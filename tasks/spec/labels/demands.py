@@ -22,9 +22,8 @@ from assay.evalcore.methods.registry import of_two_classes_alone, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
-from assay.tasks.spec.goals import Budget, Limit, WarmStart
+from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.measures import MeasureChoice
 from assay.tasks.spec.pool import Pool, System, columns_by_class
 
 # What a spec with other labels than a positive and a negative class demands of its parts.

@@ -5,7 +5,7 @@ import pytest
 from doubles.rounds import a_round, four_items
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.evalcore.evaluation.rounds import chances_of
+from assay.evalcore.evaluation.state import chances_of
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 
 

@@ -9,13 +9,8 @@ import pytest
 
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotExcluded, PriceTag, withheld
-from assay.evalcore.evaluation.price_tag import (
-    FoundLabels,
-    price_tag,
-    reach,
-    unseen_bound,
-    weighted_confusion,
-)
+from assay.evalcore.evaluation.price_tag import FoundLabels, price_tag, unseen_bound, weighted_confusion
+from assay.evalcore.evaluation.state import reach
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
 

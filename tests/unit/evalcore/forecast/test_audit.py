@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.forecast.audit import audit_price, excluded, hidden_that_move, labels_to_exclude
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method

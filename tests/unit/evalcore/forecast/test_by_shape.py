@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.evaluation.price_tag import pull_variances, random_labels
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.labels_needed import outlook
 from assay.evalcore.measures.registry import outcome_measure

@@ -8,8 +8,7 @@ import pytest
 
 from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import RoundPlan
-from assay.evalcore.evaluation.rounds import LabelledRound, observe
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack

@@ -11,8 +11,7 @@ from scipy.stats import hypergeom, norm
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
 from assay.evalcore.methods.registry import method

@@ -9,8 +9,7 @@ from doubles.rounds import a_round, four_items
 from sklearn.metrics import f1_score
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.outcomes.items import Items

@@ -14,8 +14,7 @@ from assay.evalcore.design.draws import simulate_answers, without_replacement
 from assay.evalcore.design.round import ClosedDraws, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import close_round, observe, plan
-from assay.evalcore.evaluation.state import before_any_label
+from assay.evalcore.evaluation.state import before_any_label, close_round, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic

@@ -8,8 +8,7 @@ import pytest
 from doubles.stream import monitor_data, write_day
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.rounds import plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, methods_that
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell

@@ -9,8 +9,8 @@ import pytest
 from assay.evalcore.errors import BadInput, Unreachable
 from assay.flows.workers.chosen import chosen_workers
 from assay.flows.workers.clusters import Dask, Ray
-from assay.tasks.freeze_runner import Runner
 from assay.tasks.pool.shards import one_after_the_other
+from assay.tasks.settings import Runner
 
 
 def test_serial_is_this_process():

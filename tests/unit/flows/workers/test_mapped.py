@@ -10,10 +10,10 @@ from doubles.dying import DyingWork, double
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.flows.workers.chosen import Processes, Threads
 from assay.flows.workers.mapped import OnWorkers, Started, Workers, WorkersDied
-from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.shards import stopping
+from assay.tasks.settings import Runner
 
 
 class Lost(Exception):

@@ -14,7 +14,6 @@ from assay.evalcore.outcomes import items
 from assay.evalcore.outcomes.items import Items
 from assay.flows.workers.chosen import Threads
 from assay.flows.workers.mapped import OnWorkers
-from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.pool import frozen, scores
@@ -23,6 +22,7 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts, part_bytes, shards_of
 from assay.tasks.pool.kind import PoolToCut
 from assay.tasks.pool.shards import one_after_the_other
+from assay.tasks.settings import Runner
 from assay.tasks.spec.evaluation import Spec
 
 N = 330

@@ -15,12 +15,12 @@ from assay.evalcore.monitoring.calendar import window_named
 from assay.evalcore.monitoring.profile import FEATURE_BINS, SCORE_BINS, Binned
 from assay.flows.workers.chosen import Threads
 from assay.flows.workers.mapped import OnWorkers
-from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool import shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.window import read_traffic
+from assay.tasks.settings import Runner
 from assay.tasks.spec.monitor import MonitorSpec
 
 DAY = window_named("2026-11-01", "day")

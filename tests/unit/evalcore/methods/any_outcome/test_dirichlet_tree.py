@@ -8,8 +8,7 @@ from scipy.special import expit
 
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.label_models import dirichlet_tree, tree_posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure

@@ -10,8 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.estimators.importance import denominator, single_trial
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import LabelledRound, observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.label_models import isotonic_curve
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method

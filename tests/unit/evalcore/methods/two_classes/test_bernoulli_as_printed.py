@@ -12,8 +12,7 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.horvitz_thompson import estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells

@@ -12,8 +12,7 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.joint_region import NoRegion
 from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse, system_estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.registry import METHODS, method, methods_that

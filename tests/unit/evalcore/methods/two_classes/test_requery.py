@@ -9,8 +9,7 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.design.draws import independent, simulate_anew
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.evaluation.estimates import estimates
-from assay.evalcore.evaluation.rounds import observe, plan
-from assay.evalcore.evaluation.state import Question, before_any_label
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED

@@ -9,8 +9,7 @@ from doubles.stream import a_monitor, monitor_data
 from assay.evalcore.errors import BadInput
 from assay.face.question import _named
 from assay.flows.workers.chosen import KINDS
-from assay.tasks.freeze_runner import Runner, read_runner
-from assay.tasks.settings import Settings
+from assay.tasks.settings import Runner, Settings, read_runner
 from assay.tasks.spec.amended import changed_keys
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
