@@ -12,7 +12,7 @@ from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.methods.two_classes.base import CountingMethod, with_exact_values
-from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
+from assay.evalcore.monitoring.betting import Account, Side, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
@@ -30,7 +30,7 @@ class Windows:
     value: Floats      # (W,)
     lower: Floats      # (W,)
     upper: Floats      # (W,)
-    factors: Floats    # (W, G) log factors of the bets that the measure is below the limit
+    factors: Floats    # (W, G) log factors of the bets that the measure is beyond the limit
 
     def covers(self) -> float:
         """The share of intervals that cover the truth."""
@@ -53,16 +53,17 @@ def simulate(
 
 def simulate_against(
     name: str, what: Measure, data: LabelledPool, limits: Sequence[float], count: int, labels: int,
-    before: LabelledPool | None = None,
+    before: LabelledPool | None = None, side: Side = "below",
 ) -> list[Windows]:
     """`count` windows of one pool, of `labels` labels each: the same ones held against each of the limits.
 
+    side: on which side of a limit the bets are that the measure lies.
     before: the pool of the windows before.  Where the method starts warm, it does so from as many labels,
     spread evenly: what half of the last window's, a quarter of those of the one before and so on add up to.
     """
     how = monitored(name)
     cells, by_label = prepared_cells(how, data)
-    values = [value for limit in limits if (value := worth(what, limit, "below", cells)) is not None]
+    values = [value for limit in limits if (value := worth(what, limit, side, cells)) is not None]
     if len(values) < len(limits):
         raise ValueError(f"{what.name} cannot be watched")
     rng = stream(1, f"monitoring/{name}/{what.name}/{limits[0]:.6f}/{labels}", len(data.label))

@@ -47,6 +47,9 @@ from assay.evalcore.types import Bools, Floats
 #
 #     T   items asked in a round;  C cells;  D components of the losses;  K   values of a measure
 
+_SHARES = ("accuracy", "rate", "subset_accuracy", "win_rate", "within")
+
+
 class WatchedNumber(ABC):
     """The measure of a window that is watched."""
 
@@ -64,6 +67,11 @@ class WatchedNumber(ABC):
     @abstractmethod
     def decided_by_mean(self) -> bool:
         """Whether the mean of some v decides about a limit."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of items, whose interval is that of a count."""
+        return self.versus is None and self.measure.name in _SHARES
 
     @property
     def full_name(self) -> str:
@@ -115,6 +123,10 @@ class WatchedMeasure(WatchedNumber):
     @property
     def decided_by_mean(self) -> bool:
         return self.measure.margin(0.5) is not None
+
+    @property
+    def is_share(self) -> bool:
+        return self.measure.name in (*_SHARES, "precision", "recall", "specificity")
 
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
         """Where single draws do not say what they stand for."""
@@ -274,6 +286,7 @@ class WindowSample:
     segments: Segments
     rounds: Sequence[LabelledRound]  # with the labels of now
     settled: bool = False            # nothing is left whose label could change a measure
+    ok_by_interval: bool = True      # its intervals hold also on few labels: see `Capabilities`
 
     @property
     def clustered(self) -> bool:
@@ -370,6 +383,14 @@ class WindowSample:
     def log_factors(self, limit: WatchedLimit, segment: str | None) -> Floats:
         """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said."""
         return np.asarray(self.log_factors_at(np.array([limit.value]), limit.side, segment)[0])
+
+    def kept(self, limit: WatchedLimit, segment: str | None) -> float | None:
+        """The log evidence of this window alone that the measure keeps the limit; None where the interval is
+        enough to say so."""
+        if self.ok_by_interval or self.source(segment) == "exact":
+            return None
+        within: Side = "above" if limit.side == "below" else "below"
+        return float(betting.mixed(self.log_factors_at(np.array([limit.value]), within, segment)[0]))
 
     def log_factors_at(self, values: Floats, side: Side, segment: str | None) -> Floats:
         """(K, G) the same for several limits (K,)."""

@@ -177,6 +177,7 @@ def _judge_pool(
         _life_of(rules, window, against, f, standing) for against, f in zip(chosen, factors, strict=True)
     ]
     limits = tuple(against.limit for against in chosen)
+    kept = tuple(sample.kept(limit, None) for limit in limits)
     return PlaceVerdict(
         segment=None,
         measured=measured,
@@ -188,8 +189,9 @@ def _judge_pool(
             for so_far, against in zip(found, chosen, strict=True)
         ),
         needed=float(-np.log(rules.error_rate)),
-        verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in found), in_breach),
+        verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in found), in_breach, kept),
         source=sample.source(None),
+        kept=kept,
         sure=_sure(rules, sample, None, spent),
     )
 
@@ -236,6 +238,7 @@ def _judge_segments(
         measured = sample.measured(name)
         limits = tuple(against.limit for against in chosen[name])
         here = [found[name, limit.name] for limit in limits]
+        kept = tuple(sample.kept(limit, name) for limit in limits)
         return PlaceVerdict(
             segment=name,
             measured=measured,
@@ -243,8 +246,11 @@ def _judge_segments(
             factors=tuple(tuple(now[name, limit.name].tolist()) for limit in limits),
             evidence=tuple(so_far.evidence for so_far in here),
             needed=float(np.log(members / spent)),
-            verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in here), name in in_breach),
+            verdict=verdict_of(
+                measured, limits, any(so_far.alarm for so_far in here), name in in_breach, kept
+            ),
             source=sample.source(name),
+            kept=kept,
             sure=_sure(rules, sample, name, share),
         )
 
@@ -312,6 +318,7 @@ def carried_over(place: PlaceVerdict, limits: Collection[str]) -> PlaceVerdict:
         limits=tuple(place.limits[i] for i in kept),
         factors=tuple(place.factors[i] for i in kept),
         evidence=tuple(place.evidence[i] for i in kept),
+        kept=tuple(place.kept[i] for i in kept) if place.kept else (),
     )
 
 

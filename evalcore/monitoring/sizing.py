@@ -27,7 +27,15 @@ import numpy as np
 import scipy
 
 from assay.evalcore.monitoring.earlier_windows import recent_mean
-from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, Promise, WatchedLimit, carried
+from assay.evalcore.monitoring.verdicts import (
+    Measured,
+    PlaceVerdict,
+    Promise,
+    WatchedLimit,
+    carried,
+    lies_within,
+    needed_for_ok,
+)
 
 POWER = 0.8
 _MOST = 10**9       # labels: a distance of nearly 0
@@ -94,6 +102,21 @@ def labels_to_alarm(place: PlaceVerdict, pool: int) -> int | None:
     limit, evidence = max(beyond, key=lambda one: one[1])
     more = _to_alarm(abs(m.value - limit.value), _spread(m), place.needed - evidence)
     return min(more, pool - m.labels)
+
+
+def labels_to_ok(place: PlaceVerdict, pool: int) -> int | None:
+    """About how many more labels would show that the limits are kept, where the interval lies within them and
+    ok takes more (`PlaceVerdict.kept`): the evidence grows with the labels.
+
+    None where it does not grow, nothing is left to label, or no such thing is missing.
+    """
+    m, missing = place.measured, [one for one in place.kept if one is not None]
+    if place.verdict != "inconclusive" or not missing or not lies_within(m, place.limits):
+        return None
+    least = min(missing)
+    if least <= 0 or m.labels >= pool:
+        return None
+    return min(max(ceil(m.labels * (needed_for_ok(m) / least - 1)), 1), pool - m.labels)
 
 
 def lies_beyond(measured: Measured, limit: WatchedLimit) -> bool:

@@ -7,6 +7,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -224,7 +225,9 @@ def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[Evid
 #                     `horizon` windows, the chance of one or more false breaches is at most error_rate.
 #                     After a breach, a window whose own interval lies beyond the limit confirms it
 #     ok              this window's interval lies within the limits.  This speaks of one window, at the
-#                     confidence of its interval; it is not controlled over the life of a monitor
+#                     confidence of its interval; it is not controlled over the life of a monitor.  Of methods
+#                     whose intervals end too near on few labels, the window's draws must show it too: bets
+#                     that the measure keeps its limit, at half of what the interval may miss
 #     inconclusive    neither
 #
 # An exact value decides by itself.
@@ -265,17 +268,22 @@ class PlaceVerdict:
     needed: float                            # log evidence that makes a breach
     verdict: Verdict
     source: Source = "none"                  # what the evidence of this window is made of
+    # for each limit, the log evidence of this window alone that it is kept, where ok takes more than an
+    # interval; None where an interval is enough
+    kept: tuple[float | None, ...] = ()
     # with a drop: what the measure is at least (or at most), by its draws; later windows are held against it
     sure: float | None = None
 
 
 def verdict_of(
-    measured: Measured, limits: Sequence[WatchedLimit], alarm: bool, standing: bool = False
+    measured: Measured, limits: Sequence[WatchedLimit], alarm: bool, standing: bool = False,
+    kept: Sequence[float | None] = (),
 ) -> Verdict:
     """The verdict on a place of a window.
 
     alarm      the evidence of the windows so far is enough for a breach
     standing   a breach was called before, and nothing has been ok since
+    kept       for each limit, the log evidence that it is kept, where ok takes that beside the interval
     """
     if alarm:
         return "breach"
@@ -287,8 +295,20 @@ def verdict_of(
     )
     if standing and outside:
         return "breach"
-    inside = all(
+    shown = all(one is None or one >= needed_for_ok(measured) for one in kept)
+    return "ok" if shown and lies_within(measured, limits) else "inconclusive"
+
+
+def needed_for_ok(measured: Measured) -> float:
+    """The log evidence that a limit is kept which ok takes, where the interval is not enough."""
+    return -log((1 - measured.confidence) / 2)
+
+
+def lies_within(measured: Measured, limits: Sequence[WatchedLimit]) -> bool:
+    """Whether all of an interval is within the limits."""
+    if measured.lower is None or measured.upper is None:
+        return False
+    return all(
         measured.lower >= limit.value if limit.side == "below" else measured.upper <= limit.value
         for limit in limits
     )
-    return "ok" if inside else "inconclusive"

@@ -87,7 +87,7 @@ def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -
 def _monitor(store: Store, name: str, as_json: bool) -> int:
     """Say where a monitor stands: its newest window."""
     from assay.flows.monitor.history import read_monitor_history
-    from assay.tasks.report.history.words import STATES, no_data_in_words, value_in_words
+    from assay.tasks.report.history.words import STATES, beyond_in_words, no_data_in_words, value_in_words
 
     history = read_monitor_history(store, name)
     rows = history.rows
@@ -102,7 +102,8 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
     if rows and not history.without_data:
         place = rows[-1].overall
         value = "" if place is None else f", {value_in_words(place.measured)}"
-        said = f"window {rows[-1].window}: {STATES[rows[-1].state]}{value}"
+        state = "" if place is None else beyond_in_words(place)
+        said = f"window {rows[-1].window}: {state or STATES[rows[-1].state]}{value}"
     click.echo(f"{name}: a monitor; {said.rstrip('.')}; all windows: assay history {name}")
     return standing_code(rows)
 

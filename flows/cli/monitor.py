@@ -43,7 +43,13 @@ from assay.tasks.report import wording
 from assay.tasks.report.files import write_files
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
 from assay.tasks.report.history.table import history_parquet, joined_windows, judge_in_words, recent_of
-from assay.tasks.report.history.words import STATES, again_in_words, no_data_in_words, windows_in_words
+from assay.tasks.report.history.words import (
+    STATES,
+    again_in_words,
+    beyond_in_words,
+    no_data_in_words,
+    windows_in_words,
+)
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.telemetry import exporters
@@ -208,6 +214,8 @@ def _line(run: Sequence[HistoryRow], wide: int) -> str:
     bounded = m is not None and m.lower is not None and m.upper is not None
     interval = wording.ends_in_words(m.value, m.lower, m.upper) if m is not None and bounded else ""
     hints = [row.state]
+    if row.overall is not None and (beyond := beyond_in_words(row.overall)):
+        hints.append(beyond)
     if row.verdict and row.verdict.labels_to_decide:
         hints.append(f"about {wording.plural(row.verdict.labels_to_decide, 'more label')} would decide")
     if row.verdict and row.asked:

@@ -10,7 +10,7 @@ from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_mean
 from assay.evalcore.monitoring.evidence import WindowSample
 from assay.evalcore.monitoring.judging import judge_places
-from assay.evalcore.monitoring.sizing import Sizing, fixed_limits, labels_to_alarm, size_of
+from assay.evalcore.monitoring.sizing import Sizing, fixed_limits, labels_to_alarm, labels_to_ok, size_of
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.versions import Versions, rules_of
 from assay.flows.record.fold import Fold, fold
@@ -135,6 +135,7 @@ def _labels_to_decide(place: PlaceVerdict, found: WindowEvidence) -> int | None:
         m.value, m.lower, m.upper, edges=edges, labels=m.labels, pool=found.pool, widening=found.wider
     )
     more = labels_to_alarm(place, found.pool) if more is None else more
+    more = labels_to_ok(place, found.pool) if more is None else more
     return None if more is None else min(more, found.left)
 
 

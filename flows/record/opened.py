@@ -182,8 +182,12 @@ class Statistics:
         """
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
+        method, watched = self.question.method, watched_by(self.question)
+        by_interval = method.capabilities.ok_by_interval
         return WindowSample(
-            measured_by=watched_by(self.question), confidence=self.question.confidence, estimates=found,
+            measured_by=watched, confidence=self.question.confidence, estimates=found,
+            ok_by_interval=method.holds_at_every_look or by_interval == "all"
+            or (by_interval == "shares" and watched.is_share),
             segments=segments, settled=settled,
             rounds=[one.labelled(segments, before) for one, before in zip(closed, states, strict=False)],
         )

@@ -40,7 +40,9 @@ class PassiveSample(Sampled):
     name: ClassVar[str] = "passive"
     says: ClassVar[str] = "A simple random sample."
     interval: ClassVar[str] = "linearised"
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, serves_several=False)
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, serves_several=False, ok_by_interval="shares"
+    )
     interval_note: ClassVar[str] = (
         "The interval of a count for a share, of a simple random sample the exact one; else Student's of the "
         "linearised measure, no nearer than what no label has shown. Of macro F1 with 10 classes and a "
@@ -79,6 +81,7 @@ class StratifiedSample(PassiveSample):
     name: ClassVar[str] = "stratified"
     says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
     interval: ClassVar[str] = "stratified"
+    capabilities: ClassVar[Capabilities] = replace(PassiveSample.capabilities, ok_by_interval="none")
     least: ClassVar[float] = 2.0
     strata: ClassVar[int] = STRATA
 

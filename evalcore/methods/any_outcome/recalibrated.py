@@ -46,6 +46,7 @@ class Guesses(Sampled):
         "Student's interval of the difference estimator, whose variance is drawn towards what was guessed "
         "while labels are few."
     )
+    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, ok_by_interval="all")
     modelled: ClassVar[bool] = True
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -86,7 +87,9 @@ class RecalibratedSample(Sampled):
         f"Of one class against the rest: {ScoreModel.interval_note} Of anything else: {Guesses.interval_note}"
     )
 
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, starts_warm=True)
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, starts_warm=True, ok_by_interval="all"
+    )
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
     anytime: bool = False     # a confidence sequence

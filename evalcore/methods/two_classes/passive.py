@@ -54,7 +54,7 @@ class Passive(CountingMethod):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, negatively_associated=True, spreads_evenly=True, single_draws=True,
-        weighting="cells",
+        weighting="cells", ok_by_interval="shares",
     )
 
     @property

@@ -117,7 +117,7 @@ class Recalibrated(CountingMethod):
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,
-        forecast_worlds=36, weighting="rounds",
+        forecast_worlds=36, weighting="rounds", ok_by_interval="all",
     )
     coverage_slack: ClassVar[float] = 0.01
 

@@ -8,7 +8,6 @@ an older verdict are written again.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import exp
 from pathlib import Path
 
 from assay.tasks.report import wording
@@ -20,6 +19,7 @@ from assay.tasks.report.history.words import (
     STATES,
     PlaceNews,
     alert_headline,
+    as_factor,
     false_breaches,
     first_news,
     how_sure,
@@ -85,7 +85,6 @@ def _json(history: MonitorHistory) -> bytes:
 # The page of one window that was judged.
 
 _DRAWN = 20          # windows in the figure, this one last
-_MOST = 1_000_000    # evidence beyond it is not spelled out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +185,8 @@ def _lines(news: PlaceNews) -> PlaceLines:
 def _limits(news: PlaceNews) -> list[LimitLine]:
     return [
         LimitLine(
-            segment=news.place.segment, limit=limit_in_words(limit), evidence=_evidence(evidence),
-            needed=_evidence(news.place.needed),
+            segment=news.place.segment, limit=limit_in_words(limit), evidence=as_factor(evidence),
+            needed=as_factor(news.place.needed),
         )
         for limit, evidence in held_against(news.place)
     ]
@@ -203,11 +202,3 @@ def _signals(row: HistoryRow) -> list[SignalLine]:
         )
         for one in row.signals
     ]
-
-
-def _evidence(log: float) -> str:
-    """As a factor: `0.4`, `3.2`, `25`, `over 1,000,000`."""
-    factor = exp(min(log, 20.0))
-    if factor > _MOST:
-        return f"over {wording.grouped_digits(_MOST)}"
-    return wording.grouped_digits(round(factor)) if factor >= 10 else f"{factor:.2g}"

@@ -26,7 +26,7 @@ from assay.tasks.report.history.words import (
     limits_in_words,
     news_in,
     no_data_in_words,
-    why_no_breach,
+    why_open,
     windows_in_words,
 )
 from assay.tasks.report.rendering import LIMIT, LINE, Picture, is_narrow, picture, render
@@ -147,7 +147,7 @@ def _newest(history: MonitorHistory, row: HistoryRow) -> NewestVerdict:
         state=row.state,
         said=STATES[row.state],
         headline=alert_headline(news),
-        why=why_no_breach(news),
+        why=why_open(news.place),
         known=news.place.measured.value is not None,
         place=place_cells(news.place),
     )

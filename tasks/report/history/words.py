@@ -6,9 +6,17 @@ alone. So an alert and the page it links to cannot differ.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import exp
 
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
+from assay.evalcore.monitoring.sizing import lies_beyond
+from assay.evalcore.monitoring.verdicts import (
+    Measured,
+    PlaceVerdict,
+    WatchedLimit,
+    lies_within,
+    needed_for_ok,
+)
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
@@ -35,6 +43,7 @@ SIGNALS = {
 _MUST = {"below": "at least", "above": "at most"}
 _TIMES = {1: "once", 2: "twice"}
 _BEYOND = {"below": "below", "above": "above"}
+_MOST = 1_000_000    # of evidence, as a factor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +152,8 @@ def alert_headline(news: PlaceNews) -> str:
     """
     what = "recovered" if news.recovers else news.place.verdict
     said = {"breach": "in breach"}.get(what, what)
+    if beyond := beyond_in_words(news.place):
+        said = beyond
     parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
     if what == "breach":
         parts.append(f"since {news.breached[0]}")
@@ -176,21 +187,54 @@ def how_sure(news: PlaceNews) -> str:
     said = f"The {wording.percent(m.confidence)} interval is {ends}, from {on}."
     if news.place.verdict == "breach":
         limit = limit_in_question(news.place)
-        if limit is not None and _whole_interval_beyond(m, limit):
+        if limit is not None and lies_beyond(m, limit):
             return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
         return (f"{said} This interval alone does not show the breach: all windows since the last one that "
                 "was ok do, taken together.")
-    why = why_no_breach(news)
+    why = why_open(news.place)
     return f"{said} {why}" if why else said
 
 
-def why_no_breach(news: PlaceNews) -> str:
-    """Of an open verdict whose whole interval lies beyond the limit, why it is no breach; else nothing."""
-    m, limit = news.place.measured, limit_in_question(news.place)
-    if news.place.verdict != "inconclusive" or limit is None or not _whole_interval_beyond(m, limit):
+def why_open(place: PlaceVerdict) -> str:
+    """Of an open verdict whose whole interval lies on one side of the limit, what is missing; else nothing.
+
+    `All of the interval is below 0.8, but a breach takes more evidence than one interval, so that false
+    alarms stay rare: it is 7 now, and 20 calls one.`
+    """
+    m, limit = place.measured, limit_in_question(place)
+    if place.verdict != "inconclusive" or limit is None:
         return ""
-    return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}, but a breach "
-            "takes more evidence than one interval, so that false alarms stay rare.")
+    if beyond_in_words(place):
+        evidence = max(place.evidence)
+        return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}, but a "
+                "breach takes more evidence than one interval, so that false alarms stay rare: it is "
+                f"{as_factor(evidence)} now, and {as_factor(place.needed)} calls one.")
+    shown = [one for one in place.kept if one is not None]
+    if shown and lies_within(m, place.limits):
+        return ("All of the interval is within the limit. Intervals of this method can end too near on few "
+                f"labels, so ok takes evidence of the draws too: it is {as_factor(min(shown))} now, and "
+                f"{as_factor(needed_for_ok(m))} is enough.")
+    return ""
+
+
+def beyond_in_words(place: PlaceVerdict) -> str:
+    """`below, not yet proven: evidence 7 of 20`; nothing but of an open verdict beyond its limit."""
+    beyond = [
+        (limit, evidence) for limit, evidence in held_against(place) if lies_beyond(place.measured, limit)
+    ]
+    if place.verdict != "inconclusive" or not beyond:
+        return ""
+    limit, evidence = max(beyond, key=lambda one: one[1])
+    return (f"{_BEYOND[limit.side]}, not yet proven: evidence {as_factor(evidence)} of "
+            f"{as_factor(place.needed)}")
+
+
+def as_factor(log_evidence: float) -> str:
+    """Evidence as a factor: `0.4`, `3.2`, `25`, `over 1,000,000`."""
+    factor = exp(min(log_evidence, 20.0))
+    if factor > _MOST:
+        return f"over {wording.grouped_digits(_MOST)}"
+    return wording.grouped_digits(round(factor)) if factor >= 10 else f"{factor:.2g}"
 
 
 def limits_in_words(place: PlaceVerdict) -> str:
@@ -229,11 +273,6 @@ def _value(m: Measured) -> str:
 def _limit_in_question(news: PlaceNews) -> list[str]:
     limit = limit_in_question(news.place)
     return [] if limit is None else [f"must be {_MUST[limit.side]} {wording.limit_number(limit.value)}"]
-
-
-def _whole_interval_beyond(m: Measured, limit: WatchedLimit) -> bool:
-    end = m.upper if limit.side == "below" else m.lower
-    return end is not None and (end < limit.value if limit.side == "below" else end > limit.value)
 
 
 def _of_place(

@@ -10,6 +10,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.evidence import WatchedMeasure, WindowSample
 from assay.evalcore.monitoring.judging import DropRule, Rules, judge_places
+from assay.evalcore.monitoring.sizing import labels_to_ok
 from assay.evalcore.monitoring.verdicts import Promise, WatchedLimit, evidence_by_window, family_evidence
 
 PROMISE = Promise(error_rate=0.05)
@@ -77,6 +78,21 @@ def test_enough_wrong_labels_are_a_breach_and_few_are_not():
     assert judged("w1", a_sample([1] * 20, items=400), {})[0].verdict == "breach"
     assert judged("w1", a_sample([1]), {})[0].verdict == "inconclusive"
     assert judged("w1", a_sample([0], ends=(0.6, 0.9)), {})[0].verdict == "ok"
+
+
+def test_of_methods_whose_intervals_fail_ok_takes_evidence_of_the_draws_too():
+    above = a_sample([0] * 6, ends=(0.6, 0.9), items=4000)
+    assert judged("w1", above, {})[0].verdict == "ok"
+    place = judged("w1", replace(above, ok_by_interval=False), {})[0]
+    assert place.verdict == "inconclusive"
+    assert 0 < place.kept[0] < np.log(40)
+    more = labels_to_ok(place, 4000)
+    assert more == int(np.ceil(20 * (np.log(40) / place.kept[0] - 1)))   # the evidence grows with the labels
+    many = a_sample([0] * 60, ends=(0.6, 0.9), items=4000)
+    assert judged("w1", replace(many, ok_by_interval=False), {})[0].verdict == "ok"
+    assert labels_to_ok(judged("w1", many, {})[0], 4000) is None
+    # and evidence that its limit is kept is the same bet from the other side: 1 in 40 wins it by chance
+    assert judged("w1", replace(above, ok_by_interval=False, settled=True), {})[0].kept == (None,)
 
 
 def test_a_breach_that_stands_is_confirmed_by_the_interval_alone():

@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from doubles.history import history, opening, place, row
 
 from assay.evalcore.monitoring.earlier_windows import RecentMean
 from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.verdicts import Measured
 from assay.flows.cli.monitor import _print_history, told_once
 from assay.tasks.ledger.monitors import WindowState
 from assay.tasks.report.files import write_files
@@ -19,7 +21,7 @@ from assay.tasks.report.history.files import history_files, pages_there, window_
 from assay.tasks.report.history.page import history_html, windows_figure
 from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.report.history.table import chart, history_markdown, place_rows
-from assay.tasks.report.history.words import no_data_in_words
+from assay.tasks.report.history.words import as_factor, beyond_in_words, no_data_in_words, why_open
 
 HOSTILE = "<script>alert(1)</script>"
 SEGMENTS = (place(0.9, "ok", "half=a", -0.5), place(0.6, "breach", "half=b", 4.0))
@@ -41,6 +43,19 @@ def test_labels_are_asked_for_once_a_further_batch_is_open():
     first = row("2026-11-01", 0.9, "inconclusive")
     waiting = row("2026-11-01", 0.9, "inconclusive", openings=(*first.openings, further))
     assert (first.asked, waiting.asked) == (0, 30)
+
+
+def test_an_interval_beyond_the_limit_without_a_breach_says_how_much_evidence_there_is():
+    measured = Measured(value=0.45, lower=0.33, upper=0.57, confidence=0.95, labels=60)
+    below = replace(place(0.45, "inconclusive", evidence=np.log(7.2)), measured=measured)
+    assert below.limits[0].value == 0.8
+    assert beyond_in_words(below) == f"below, not yet proven: evidence 7.2 of {as_factor(below.needed)}"
+    assert "it is 7.2 now" in why_open(below)
+    across = replace(below, measured=replace(measured, upper=0.81))
+    assert (beyond_in_words(across), why_open(across)) == ("", "")
+    within = replace(below, measured=replace(measured, value=0.9, lower=0.85, upper=0.95), kept=(np.log(11),))
+    assert "it is 11 now, and 40 is enough" in why_open(within)
+    assert why_open(replace(within, kept=(None,))) == ""
 
 
 def test_json_has_every_window_with_its_segments():
