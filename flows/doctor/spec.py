@@ -95,7 +95,7 @@ def examine_spec(
         spec = load_spec(path)
     except BadInput as error:
         return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
-    if spec.labels.outcome is not None or spec.labels.one_class is not None:
+    if not spec.labels.by_cell or spec.labels.one_class is not None:
         return _any_outcome(path, spec, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     pool = spec.pool

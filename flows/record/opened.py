@@ -243,7 +243,7 @@ def statistics_of(
         "method": chosen.audited(share) if share else chosen,
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
-    if spec.labels.outcome is not None:
+    if not spec.labels.by_cell:
         stack = stack_of_spec(spec, manifest.rows, cut.grids)
         return Statistics(Question(
             measures=stack,
@@ -390,9 +390,7 @@ def open_evaluation(
     spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     cut = load_partition(spec, store, manifest)
     key = manifest.inherited_key
-    taken_over = [] if key is None else read_inherited(
-        store, key, any_outcome=spec.labels.outcome is not None
-    )
+    taken_over = [] if key is None else read_inherited(store, spec, key)
     begun = Opened(
         ledger=ledger,
         spec=spec,

@@ -45,7 +45,7 @@ def refuse_known_answers(spec: Spec, predicted: Sequence[int]) -> None:
 
     A window of a monitor is let through: what it holds is what there was. Raises BadInput.
     """
-    if spec.of_monitor or spec.labels.outcome is not None or spec.pool.systems or all(predicted):
+    if spec.of_monitor or not spec.labels.by_cell or spec.pool.systems or all(predicted):
         return
     known = [(measure, where_alike(measure, int(predicted[1] > 0))) for measure in spec.measures]
     if any(one.exists and one.value is None for _, one in known):

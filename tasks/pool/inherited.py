@@ -118,7 +118,7 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
     # what it had from elsewhere stays with it: nobody knows how those items were chosen
     alike = earlier.labels == spec.labels
     if manifest.inherited_key is not None and alike and (recorded.get("warm_start") or {}).get("evaluation"):
-        for one in read_inherited(store, manifest.inherited_key, any_outcome=spec.labels.outcome is not None):
+        for one in read_inherited(store, spec, manifest.inherited_key):
             weight = one.weight * discount
             if one.item_id not in found and weight >= WORTHLESS:
                 found[one.item_id] = replace(one, weight=weight)
@@ -136,7 +136,7 @@ def _taken_over(
     if spec.labels.codes != earlier.labels.codes:     # of all classes, and one of them is asked for now
         label = spec.labels.codes[earlier.labels.answers.text(code)]
     supplied = row.probabilities
-    if earlier.labels.outcome is None:
+    if earlier.labels.by_cell:
         supplied = (1 - row.probability, row.probability)
     if earlier.pool.compares or (supplied is None and spec.pool.probability is not None):
         raise BadInput(
@@ -147,9 +147,9 @@ def _taken_over(
         item_id=row.item_id, label=label, weight=weight,
         prediction=None if row.prediction is None else int(row.prediction),
     )
-    if spec.labels.outcome is not None:
+    if not spec.labels.by_cell:
         return replace(taken, probabilities=supplied, judges=row.judges)
-    if earlier.labels.outcome is None or not isnan(row.score):
+    if earlier.labels.by_cell or not isnan(row.score):
         return replace(taken, score=row.score, prediction=int(row.prediction or 0))
     part = earlier.labels.codes[str(spec.labels.positive_name)]
     of_class = None if supplied is None else np.array([supplied[part]])
@@ -174,10 +174,10 @@ def _closed_rounds(ledger: Ledger) -> list[list[Decided]]:
     return [list(decided) for decided in with_revision(closed, last_revision(ledger))]
 
 
-def read_inherited(store: Store, key: str, *, any_outcome: bool = False) -> list[InheritedLabel]:
-    """The inherited labels under a key, of two classes or of any outcome. DamagedRecord when its bytes are no
+def read_inherited(store: Store, spec: Spec, key: str) -> list[InheritedLabel]:
+    """The labels that an evaluation of this spec inherited, under a key. DamagedRecord when its bytes are no
     such file."""
-    columns, _ = record.from_parquet(store.get(key), key, _schema_of(any_outcome))
+    columns, _ = record.from_parquet(store.get(key), key, _schema_of(spec.labels.by_cell))
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return record.from_rows(list[InheritedLabel], rows, key)
 
@@ -213,17 +213,17 @@ def reusable(rows: Sequence[InheritedLabel]) -> Mapping[tuple[str, str], int]:
 
 
 def _encode(spec: Spec, rows: Sequence[InheritedLabel]) -> bytes:
-    schema = _schema_of(spec.labels.outcome is not None)
+    schema = _schema_of(spec.labels.by_cell)
     return record.to_parquet({name: [getattr(row, name) for row in rows] for name in schema.names}, schema)
 
 
 @cache
-def _schema_of(any_outcome: bool) -> "pa.Schema":
+def _schema_of(by_cell: bool) -> "pa.Schema":
     import pyarrow as pa
 
     named = [pa.field("item_id", pa.string(), nullable=False), pa.field("shown_hash", pa.string())]
     weight = pa.field("weight", pa.float64(), nullable=False)
-    if any_outcome:
+    if not by_cell:
         return pa.schema([
             *named,
             pa.field("prediction", pa.int16()),
@@ -299,7 +299,7 @@ def _joined(
 ) -> list[InheritedLabel]:
     """The labelled items of the pool, by id."""
     found, ids = [], pa.array(labels, pa.string())
-    columns = ["item_id", "score", "prediction"] if spec.labels.outcome is None else None
+    columns = ["item_id", "score", "prediction"] if spec.labels.by_cell else None
     for part in frozen_parts(store, part_keys, columns):
         there = part.filter(pc.is_in(part.column("item_id"), value_set=ids))
         found += [

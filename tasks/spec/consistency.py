@@ -136,7 +136,7 @@ def idle(
 
     Asked of what a person writes: in a ledger they do no harm.
     """
-    if labels.outcome is None:
+    if labels.by_cell:
         if pool.features and method(method_name).feature_tree is None:
             yield "pool.features", (
                 f"are looked at by methods that cut the pool by them, and {method_name!r} cuts it by score; "

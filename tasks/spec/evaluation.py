@@ -239,7 +239,7 @@ class Spec(Part):
     @property
     def choice(self) -> Choice:
         """The method by name, and why: `auto` with its meaning today."""
-        if self.labels.outcome is not None:
+        if not self.labels.by_cell:
             chosen = outcome_method(self.method)
             return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):

@@ -71,10 +71,9 @@ def grid_of_pool(spec: Spec, store: Store, manifest: Manifest, part: int) -> Gri
     Raises BadInput where the pool has neither a score nor probabilities.
     """
     pool, classes = spec.pool, len(spec.labels.names)
-    kept = spec.labels.outcome is not None       # probabilities of all classes, in one column
     if pool.score is None and pool.probability is None:
         raise BadInput("curves need a score of each item, or a probability of each class")
-    column = "score" if pool.score is not None else PROBABILITIES if kept else "probability"
+    column = "score" if pool.score is not None else "probability" if spec.labels.by_cell else PROBABILITIES
     found = []
     for table in frozen_parts(store, manifest.part_keys, [column]):
         rows = table.column(column)

@@ -39,7 +39,7 @@ def export(tmp_path, rows):
 
 def kept(world):
     opened = open_evaluation(world.store, "small")
-    return read_inherited(world.store, opened.manifest.inherited_key)
+    return read_inherited(world.store, opened.spec, opened.manifest.inherited_key)
 
 
 def test_a_file_and_an_export_of_the_same_labels_are_the_same_evidence(tmp_path):

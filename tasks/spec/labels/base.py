@@ -34,6 +34,11 @@ class LabelsForm(Part):
         """What the statistics call it; None for a positive and a negative class, which have their own."""
 
     @property
+    def by_cell(self) -> bool:
+        """Whether labels are counted by cell: a positive and a negative class, or one class and the rest."""
+        return self.outcome is None
+
+    @property
     @abstractmethod
     def said(self) -> str:
         """What people answer, in a few words."""
