@@ -44,20 +44,23 @@ from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.asked_round import annotators_of, packed_answers, read_answers
 from assay.tasks.ledger.checkpoints import LookedAt, find_looks, write_looks
-from assay.tasks.ledger.closed_round import ClosedRound, Decided, RoundEstimate, shares_of_draws
-from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import (
+from assay.tasks.ledger.closed_round import (
+    ClosedRound,
+    Decided,
     RevisedItem,
     Revision,
+    RoundEstimate,
     last_revision,
     read_revised_estimate,
     reissued,
     revised,
+    shares_of_draws,
     with_revision,
     write_revised_annotators,
     write_revised_estimate,
     write_revision,
 )
+from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_revision
 
 

@@ -20,9 +20,9 @@ from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
-from assay.tasks.ledger.revisions import last_revision
+from assay.tasks.ledger.closed_round import last_revision
 from assay.tasks.pool.frozen import FrozenRow, items_of
-from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.replay.records import measure_of_two_classes
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.goals import named_measure

@@ -48,7 +48,7 @@ class Annotation:
 # settings set it without a label. Votes past k are counted too: a late vote may break a tie, and may undo a
 # label only by making a tie. Nothing here is random: a tie goes to one more person.
 #
-# A surprising answer (`again`, see evalcore.annotators.checking) raises k to 2 for its item. With `ties_wait`
+# A surprising answer (`again`, see evalcore.annotators.rules) raises k to 2 for its item. With `ties_wait`
 # off, an item whose votes are tied is labelled without a class: Dawid-Skene, which weighs the votes, comes
 # after.
 

@@ -46,10 +46,9 @@ from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound
 from assay.tasks.ledger.checkpoints import CheckpointLost, Entries, find_checkpoint
-from assay.tasks.ledger.closed_round import Decided, write_labels
+from assay.tasks.ledger.closed_round import Decided, Revision, write_labels
 from assay.tasks.ledger.life import Ending, enter_index, extensions_in, read_ending, read_extensions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import Revision
 from assay.tasks.ledger.stores.store import Remembering, Store, StoreUnreachable
 from assay.tasks.report.standing import Standing, WaitingFor
 from assay.tasks.settings import Settings

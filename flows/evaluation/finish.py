@@ -31,7 +31,7 @@ from assay.tasks import events
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import forget_if_settled
-from assay.tasks.ledger.closed_round import RoundEstimate
+from assay.tasks.ledger.closed_round import RoundEstimate, last_revision
 from assay.tasks.ledger.life import (
     Ending,
     Extension,
@@ -44,7 +44,6 @@ from assay.tasks.ledger.life import (
 )
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.seals import seal_ending
 from assay.tasks.ledger.stores.store import Store
 

@@ -28,7 +28,7 @@ from assay.tasks.pool.frozen import (
     probabilities_of,
     scores_of,
 )
-from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import PoolIndex
 
 
 def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedRound:

@@ -19,10 +19,9 @@ from assay.flows.record.standing import reissued_at
 from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.closed_round import ClosedRound, RoundEstimate
+from assay.tasks.ledger.closed_round import ClosedRound, RoundEstimate, last_revision
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, last_certain, latest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import last_revision
 
 # Reading the evidence in the finished evaluation of a window.
 

@@ -9,10 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from assay.evalcore.annotators.adjudication import Annotation, Place
-from assay.evalcore.annotators.checking import gold_in_round, gold_in_turn, items_behind_draws
 from assay.evalcore.annotators.people import AnsweredRound, classes_of, numbered
 from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
-from assay.evalcore.annotators.rules import Rule, earlier_annotators
+from assay.evalcore.annotators.rules import (
+    Rule,
+    earlier_annotators,
+    gold_in_round,
+    gold_in_turn,
+    items_behind_draws,
+)
 from assay.evalcore.evaluation.state import with_one_more
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.reproducible import stream

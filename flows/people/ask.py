@@ -12,8 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.annotators.checking import shuffled
-from assay.evalcore.annotators.rules import Rule, settle
+from assay.evalcore.annotators.rules import Rule, settle, shuffled
 from assay.evalcore.errors import plural
 from assay.flows.people.closing import AskedRound, Asking, People
 from assay.flows.record.opened import Opened

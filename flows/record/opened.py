@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from itertools import islice, repeat
 from typing import Any, TypeAlias
 
-from assay.evalcore.annotators.checking import answers_by_draw, surprising_answers, surprising_classes
 from assay.evalcore.annotators.quality import Correctable
+from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided

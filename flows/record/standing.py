@@ -18,10 +18,17 @@ from assay.flows.record.opened import Opened
 from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.checkpoints import last_checkpoint
-from assay.tasks.ledger.closed_round import RoundEstimate, read_estimate, read_labels
+from assay.tasks.ledger.closed_round import (
+    Revision,
+    RoundEstimate,
+    last_revision,
+    read_estimate,
+    read_labels,
+    read_revised_estimate,
+    read_revisions,
+)
 from assay.tasks.ledger.life import Ending, Extension, read_ending
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
 from assay.tasks.report.standing import ExtensionRow, Moved, Standing, StateName, WaitingFor
 
 # The estimates that count now: those of the newest revision, and how they moved.

@@ -9,10 +9,16 @@ from assay.flows.record.opened import Opened, probability_kind
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import PlannedRound, read_plan, read_posts, stored_answers
-from assay.tasks.ledger.closed_round import Decided, read_labels
+from assay.tasks.ledger.closed_round import (
+    Decided,
+    Revision,
+    read_labels,
+    read_revised_estimate,
+    read_revisions,
+    with_revision,
+)
 from assay.tasks.ledger.life import read_ending, versions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
 from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
 
 

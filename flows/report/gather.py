@@ -34,10 +34,16 @@ from assay.flows.revisions import revised_fold
 from assay.flows.weighted import PoolSample, read_judges, read_sample
 from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import PlannedRound, read_plan
-from assay.tasks.ledger.closed_round import Decided, read_annotators, read_labels
+from assay.tasks.ledger.closed_round import (
+    Decided,
+    last_revision,
+    read_annotators,
+    read_labels,
+    read_revised_annotators,
+    with_revision,
+)
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
-from assay.tasks.ledger.revisions import last_revision, read_revised_annotators, with_revision
 from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData

@@ -14,9 +14,8 @@ from assay.flows.verify.rounds import row_differences
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.asked_round import annotators_of, digests_by_item, read_answers
-from assay.tasks.ledger.closed_round import Decided
+from assay.tasks.ledger.closed_round import Decided, RevisedItem, Revision, read_revisions, with_revision
 from assay.tasks.ledger.findings import Integrity
-from assay.tasks.ledger.revisions import RevisedItem, Revision, read_revisions, with_revision
 from assay.tasks.ledger.seals import sealed_by_revision, sealed_in
 from assay.tasks.ledger.stores.store import StoreUnreachable
 

@@ -42,7 +42,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import sealed_in
 from assay.tasks.ledger.stores.store import StoreUnreachable
 from assay.tasks.pool.frozen import FrozenRow, scores_of
-from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.spec.evaluation import Spec
 
 

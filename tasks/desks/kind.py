@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 from pydantic import Field, field_validator
 
 from assay.evalcore.annotators.answers import AnswerKind, class_answers
-from assay.evalcore.annotators.checking import CHANCE, MOVES
+from assay.evalcore.annotators.rules import CHANCE, MOVES
 from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
 from assay.tasks.desks.desk import Desk

@@ -29,12 +29,11 @@ from typing import Any
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.asked_round import write_pack
-from assay.tasks.ledger.closed_round import named_answers
+from assay.tasks.ledger.closed_round import Revision, named_answers
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.life import Extension, extensions_before, read_extensions
 from assay.tasks.ledger.monitors import Opening, SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.record import Ledger, get_record
-from assay.tasks.ledger.revisions import Revision
 from assay.tasks.ledger.stores.store import KeyMissing
 
 

@@ -31,16 +31,14 @@ from assay.evalcore.monitoring.earlier_windows import WORTHLESS, Inherited
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.closed_round import Decided, read_labels
+from assay.tasks.ledger.closed_round import Decided, last_revision, read_labels, with_revision
 from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.frozen import FrozenRow, frozen_parts, frozen_row
-from assay.tasks.pool.index import PoolIndex
-from assay.tasks.pool.shown import shown_hash
+from assay.tasks.pool.shown import PoolIndex, shown_hash
 from assay.tasks.sources.known_labels import exported_labels, labelled_rows
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import WarmStart

@@ -15,9 +15,8 @@ from assay.flows.verify.ledger import verify
 from assay.tasks.desks.desk import Batch
 from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.ledger.asked_round import read_plan
-from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.closed_round import read_labels, read_revisions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.store import MemoryStore
 
 CLASSES = ("match", "no match")

@@ -13,9 +13,8 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import read_plan
-from assay.tasks.ledger.closed_round import read_closing, read_labels
+from assay.tasks.ledger.closed_round import read_closing, read_labels, read_revisions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.store import MemoryStore
 
 # `passive`: what is tested is who answers, not which items a method picks

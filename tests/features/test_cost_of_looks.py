@@ -11,9 +11,8 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.desk import Collected
 from assay.tasks.ledger import checkpoints, layout, record
-from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.closed_round import read_labels, read_revisions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import read_revisions
 
 LABELS = 2   # a round
 OTHER = {"match": "no match", "no match": "match"}

@@ -12,9 +12,8 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.closed_round import read_labels
+from assay.tasks.ledger.closed_round import read_labels, read_revisions, write_revision
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import read_revisions, write_revision
 from assay.tasks.ledger.seals import seal_revision
 from assay.tasks.ledger.stores.store import MemoryStore
 

@@ -18,9 +18,8 @@ from assay.flows.verify.ledger import verify
 from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import read_plan
-from assay.tasks.ledger.closed_round import read_closing, read_gold_answers, read_labels
+from assay.tasks.ledger.closed_round import read_closing, read_gold_answers, read_labels, read_revisions
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.files import render_report
 

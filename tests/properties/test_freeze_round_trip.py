@@ -17,7 +17,7 @@ from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts
-from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.spec.evaluation import Spec
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)

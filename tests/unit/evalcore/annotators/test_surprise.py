@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.annotators.checking import items_behind_draws, surprising_answers
+from assay.evalcore.annotators.rules import items_behind_draws, surprising_answers
 from assay.evalcore.design.round import CountedDesign, RoundPlan
 
 

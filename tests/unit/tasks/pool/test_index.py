@@ -9,12 +9,12 @@ from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.pool import freeze_shards, frozen, shown
-from assay.tasks.pool import index as pool_index
-from assay.tasks.pool import index as row_finder
+from assay.tasks.pool import shown as pool_index
+from assay.tasks.pool import shown as row_finder
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import PoolIndex
 
 ROWS = 30
 

@@ -13,7 +13,7 @@ from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again, load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import probabilities_of
-from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.spec.evaluation import Spec
 
 ROWS = [   # item, predicted, p_a, p_b, p_c, sure
