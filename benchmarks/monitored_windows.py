@@ -14,6 +14,7 @@ from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.methods.two_classes.base import CountingMethod, with_exact_values
 from assay.evalcore.monitoring.betting import Account, Side, bet_on_round, draw_weights, expected, worth
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
+from assay.evalcore.monitoring.verdicts import WatchedLimit
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
@@ -42,31 +43,37 @@ def monitored(name: str) -> CountingMethod:
     return method(with_single_draws(name))
 
 
+def against(values: Sequence[float], side: Side = "below") -> list[WatchedLimit]:
+    """Limits at these values, the bets being that the measure lies on this side of each."""
+    return [WatchedLimit(side=side, value=value, name="floor") for value in values]
+
+
 def simulate(
     name: str, what: Measure, data: LabelledPool, limit: float, count: int, labels: int,
     before: LabelledPool | None = None,
 ) -> Windows:
     """`count` windows of one pool, of `labels` labels each, held against one limit."""
-    (found,) = simulate_against(name, what, data, [limit], count, labels, before)
+    (found,) = simulate_against(name, what, data, against([limit]), count, labels, before)
     return found
 
 
 def simulate_against(
-    name: str, what: Measure, data: LabelledPool, limits: Sequence[float], count: int, labels: int,
-    before: LabelledPool | None = None, side: Side = "below",
+    name: str, what: Measure, data: LabelledPool, limits: Sequence[WatchedLimit], count: int, labels: int,
+    before: LabelledPool | None = None,
 ) -> list[Windows]:
     """`count` windows of one pool, of `labels` labels each: the same ones held against each of the limits.
 
-    side: on which side of a limit the bets are that the measure lies.
+    The bets are that the measure lies on the side of each limit.
+
     before: the pool of the windows before.  Where the method starts warm, it does so from as many labels,
     spread evenly: what half of the last window's, a quarter of those of the one before and so on add up to.
     """
     how = monitored(name)
     cells, by_label = prepared_cells(how, data)
-    values = [value for limit in limits if (value := worth(what, limit, side, cells)) is not None]
+    values = [value for limit in limits if (value := worth(what, limit.value, limit.side, cells)) is not None]
     if len(values) < len(limits):
         raise ValueError(f"{what.name} cannot be watched")
-    rng = stream(1, f"monitoring/{name}/{what.name}/{limits[0]:.6f}/{labels}", len(data.label))
+    rng = stream(1, f"monitoring/{name}/{what.name}/{limits[0].value:.6f}/{labels}", len(data.label))
     state, accounts = begun(how, what, data, count, labels, before), [Account.new(count) for _ in limits]
     for drawn in rounds(how, state, by_label, labels, rng):
         accounts = [

@@ -36,7 +36,7 @@ from assay.evalcore.monitoring.verdicts import HORIZON, Promise
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
-from benchmarks.monitored_windows import Windows, simulate, simulate_against
+from benchmarks.monitored_windows import Windows, against, simulate, simulate_against
 from benchmarks.monitoring import first_alarm
 from benchmarks.real_pools import columns_of, logit_pool, real_pool
 
@@ -130,7 +130,8 @@ def row_of(one: Stream, name: str) -> str:
     at_truth, at_floor = [], []
     for w, window in enumerate(one.windows):
         before = one.windows[w - 1] if w else None
-        hard, usual = simulate_against(name, what, window, [truths[w], floor], METHODS[name], LABELS, before)
+        hard, usual = simulate_against(name, what, window, against([truths[w], floor]), METHODS[name],
+                                       LABELS, before)
         at_truth.append(hard)
         at_floor.append(usual)
     start = rng.integers(len(truths), size=(STREAMS, 1))

@@ -20,7 +20,7 @@ from assay.evalcore.monitoring.betting import mixed
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
-from benchmarks.monitored_windows import Windows, even_pool, rare_pool, simulate_against
+from benchmarks.monitored_windows import Windows, against, even_pool, rare_pool, simulate_against
 
 METHODS = {
     "recalibrated": 200, "passive": 4000, "passive-with-replacement": 2000, "stratified": 2000,
@@ -63,7 +63,7 @@ def row(title: str, what: Measure, data: LabelledPool, name: str, count: int) ->
     """Of one pool and method."""
     truth = float(what.of_confusion(data.confusion()))
     floors = [truth - above for above in ABOVE]
-    found = simulate_against(name, what, data, floors, count, LABELS, side="above")
+    found = simulate_against(name, what, data, against(floors, "above"), count, LABELS)
     by_interval, by_both = shares(found, floors)
     cells = [f"{a:.3f}, {b:.3f}" for a, b in zip(by_interval, by_both, strict=True)]
     return f"| {title}, {truth:.3f} | {name} | {count} | {found[0].covers():.3f} | {' | '.join(cells)} |"

@@ -14,12 +14,12 @@ from assay.flows.monitor.judging import is_finished, judge, read_window_evidence
 from assay.flows.monitor.opening import (
     NothingToJudge,
     may_follow_up,
-    month_of,
     open_follow_up,
     open_window,
     outcomes_due,
 )
 from assay.flows.monitor.run import Found, MonitorRun, seal_of, sealed_verdicts
+from assay.flows.monitor.shares import month_of, too_old
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import write_kept
@@ -242,6 +242,6 @@ def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
     if state is not None and state.state not in _FOR_GOOD:
         return False
     if not any(opening.evaluation is not None for opening in current(openings)):
-        return state is not None
+        return state is not None and (not openings or too_old(run, run.window(name)))
     standing = run.standing.get(name)
     return name in run.through and standing is not None and standing.number <= verdicts

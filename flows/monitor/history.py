@@ -77,7 +77,8 @@ def _row(
     wrong: WindowState | None,
 ) -> HistoryRow:
     newest = tuple(current(openings))
-    if verdict is not None and verdict.rests_on.evaluation != newest[0].evaluation:
+    evaluated = {opening.evaluation for opening in newest}
+    if verdict is not None and verdict.rests_on.evaluation not in evaluated:
         # its predictions were replaced and are being evaluated: the old verdict stands until then
         newest = tuple(o for o in openings if o.evaluation == verdict.rests_on.evaluation)
     return HistoryRow(

@@ -14,15 +14,17 @@ Every opening records why it got its labels:
                        would decide it, or call a breach where its interval lies beyond a limit; at most the
                        full budget, and at most `follow_ups` times a window
 
+    catching up        the window was opened late, and the labels there were went to newer ones: none for now
+    labelled later     it was opened without labels, and there are some now
+
 No opening gets more labels than are left of the month's. With none left the window is opened without an
-evaluation.
+evaluation.  `shares` says who gets what is left: newer windows first.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from datetime import timedelta
 from typing import Literal
 
 from assay.evalcore.errors import BadInput, plural
@@ -31,6 +33,7 @@ from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
 from assay.flows.monitor.judging import size_for
 from assay.flows.monitor.run import MonitorRun
+from assay.flows.monitor.shares import is_behind, kept_from, left_this_month, month_of, room_for_late, too_old
 from assay.flows.monitor.versions import Versions
 from assay.tasks.effects import effect
 from assay.tasks.ledger.monitors import (
@@ -81,8 +84,18 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
         signals=tuple(found), sizing=sizing, profile=seen.profile,
         outcomes=outcomes_then(run, window, complete=complete),
     )
+    if window.name in run.held:
+        return _put(run.ledger, replace(
+            wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="catching up",
+            sizing=None,
+        ))
     if not complete:
-        return _create(run, wanted_opening)
+        behind = is_behind(run, window)
+        keep = kept_from(run, window, further=behind or why == "quiet")
+        # a quiet window on time has its own `quiet_labels` before those of windows to come
+        return _create(run, wanted_opening, keep if behind else min(keep, max(
+            kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels
+        )))
     return _open_complete(run, window, replace(wanted_opening, contradicted=contradicted(run, window)))
 
 
@@ -120,29 +133,67 @@ def _traffic(run: MonitorRun, window: Window, like: Profile | None) -> WindowTra
 def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
     wanted = verdict.labels_to_decide
-    if wanted is None or not may_follow_up(run, verdict) or left_this_month(run) < 1:
+    if wanted is None or not run.buys or not may_follow_up(run, verdict):
+        return None
+    keep = kept_from(run, run.window(verdict.window), further=True)
+    if left_this_month(run) - keep < 1:
         return None
     spec, of_window = run.spec_of(verdict.window), run.openings[verdict.window]
-    first = current(of_window)[0]
+    first = next(one for one in current(of_window) if one.evaluation is not None)
     return _create(run, Opening(
         window=verdict.window, number=len(of_window) + 1, replaced=first.replaced,
         evaluation=first.evaluation, inherits=None, carry=0.0,
         labels=min(wanted, spec.budget.labels), content=first.content, files=first.files,
         month=month_of(run), why="follow-up", opened=run.now, outcomes=first.outcomes,
-    ))
+    ), keep)
 
 
 def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
     """Whether the rule allows a further batch after this verdict, in this month or a later one."""
     if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
         return False
-    openings = current(run.openings[verdict.window])
-    return len(openings) <= run.spec_of(verdict.window).monitor.follow_ups
+    watch, window = run.spec_of(verdict.window).monitor, run.window(verdict.window)
+    if run.now > run.due_at(window) + timedelta(days=watch.follow_up_days):
+        return False
+    got = [one for one in current(run.openings[verdict.window]) if one.evaluation is not None]
+    return len(got) <= watch.follow_ups
 
 
-def _create(run: MonitorRun, wanted: Opening) -> Opening:
-    """Put an opening, with no more labels than the month has left; without an evaluation if it has none."""
-    got = _claimed(run, wanted)
+def label_later(run: MonitorRun, only: str | None = None) -> bool:
+    """Give labels to the newest window that has none, if there are any left for it; whether it got some.
+
+    only: the window that somebody asked for by name: it may be of any age, and need leave nothing for others
+    """
+    for name in reversed(run.active if only is None else [one for one in run.active if one == only]):
+        openings, window = current(run.openings[name]), run.window(name)
+        if name in run.done.failed or any(one.evaluation is not None for one in openings):
+            continue
+        spec, keep = run.spec_of(name), 0 if only else kept_from(run, window, further=True)
+        left, last = left_this_month(run) - keep, openings[-1]
+        refused = only is None and (too_old(run, window) or room_for_late(run) < 1)
+        if refused or left < spec.quiet_labels:
+            continue
+        inherits = _inherits(run, window)
+        profile = _profile(openings)
+        rows = spec.quiet_labels if profile is None else profile.rows
+        opening = _create(run, replace(
+            last, number=len(run.openings[name]) + 1,
+            evaluation=f"{spec.name}-{name}" + (f"-r{last.replaced}" if last.replaced else ""),
+            labels=min(spec.quiet_labels, rows), inherits=inherits,
+            carry=spec.monitor.carry_over if inherits else 0.0, month=month_of(run), why="labelled later",
+            opened=run.now, signals=(), sizing=None, profile=None,
+        ), keep)
+        run.add_opening(opening)
+        return opening.evaluation is not None
+    return False
+
+
+def _create(run: MonitorRun, wanted: Opening, keep: int = 0) -> Opening:
+    """Put an opening, with no more labels than the month has left; without an evaluation if it has none.
+
+    keep: labels of the month that it leaves alone
+    """
+    got = _claimed(run, wanted, keep)
     if got < 1:
         affordable = replace(wanted, evaluation=None, labels=0, inherits=None, carry=0.0)
     else:
@@ -154,7 +205,7 @@ def _create(run: MonitorRun, wanted: Opening) -> Opening:
 
 
 @effect("claim-labels")
-def _claimed(run: MonitorRun, wanted: Opening) -> int:
+def _claimed(run: MonitorRun, wanted: Opening, keep: int) -> int:
     """The labels that an opening gets of its month, claimed so that no other run spends them too."""
     place = (wanted.window, wanted.number)
     while True:
@@ -164,7 +215,7 @@ def _claimed(run: MonitorRun, wanted: Opening) -> int:
             return mine.labels
         # openings that others are about to write, or wrote since this run began
         unknown = sum(one.labels for one in claims if len(run.openings.get(one.window, ())) < one.opening)
-        left = left_this_month(run) - unknown
+        left = left_this_month(run) - unknown - keep
         if left < 1:
             return 0
         create_claim(run.ledger, Claim(
@@ -176,34 +227,6 @@ def _claimed(run: MonitorRun, wanted: Opening) -> int:
 @effect("open-window")
 def _put(ledger: Ledger, opening: Opening) -> Opening:
     return create_opening(ledger, opening)
-
-
-def left_this_month(run: MonitorRun) -> int:
-    """Labels that may still be bought this month; an open evaluation counts with all it may ask for."""
-    return run.spec.monitor.monthly_labels - spent_in(month_of(run), run.openings, run.verdicts)
-
-
-def spent_in(
-    month: str, openings: Mapping[str, Sequence[Opening]], verdicts: Sequence[WindowVerdict]
-) -> int:
-    """Labels bought in a month; an opening without a verdict counts with all it may ask for."""
-    # what an evaluation had bought after each of its openings
-    after = {(one.rests_on.evaluation, one.rests_on.follow_ups): one.rests_on.bought for one in verdicts}
-    spent, follow_ups = 0, Counter[str]()
-    for opening in chain.from_iterable(openings.values()):
-        if (name := opening.evaluation) is None:
-            continue
-        bought = after.get((name, follow_ups[name]))
-        before = after.get((name, follow_ups[name] - 1), 0)
-        if opening.month == month:
-            spent += opening.labels if bought is None else bought - before
-        follow_ups[name] += 1
-    return spent
-
-
-def month_of(run: MonitorRun) -> str:
-    """The month whose labels are bought now."""
-    return f"{run.now:%Y-%m}"
 
 
 def _why(measured: Sequence[Signal]) -> str:

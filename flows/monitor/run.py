@@ -100,6 +100,9 @@ class MonitorRun:
     entries: KeptEntries
     through: set[str] = field(default_factory=set)   # windows for which this run has done all there can be
     found: dict[str, Found] = field(default_factory=dict)   # by window
+    expected: set[str] = field(default_factory=set)   # new windows, not opened yet, that labels are meant for
+    held: set[str] = field(default_factory=set)       # new windows that get no labels now
+    buys: bool = True                         # follow-ups
     workers: MapOver = one_after_the_other    # who reads and freezes large windows
 
     @property
@@ -120,10 +123,13 @@ class MonitorRun:
         """The window of this name. Raises BadInput for a name of another kind."""
         return self.spec.window(name)
 
+    def due_at(self, window: Window) -> datetime:
+        """When a window is looked at."""
+        return window.end.astimezone(UTC) + self.spec_of(window.name).settle
+
     def late_from(self, window: Window) -> datetime:
         """From when on changes of a window are no longer looked for."""
-        spec = self.spec_of(window.name)
-        return window.end.astimezone(UTC) + spec.settle + timedelta(days=spec.monitor.late_days)
+        return self.due_at(window) + timedelta(days=self.spec_of(window.name).monitor.late_days)
 
     @property
     def active(self) -> list[str]:

@@ -9,8 +9,8 @@ left in a kind of state, a recovery ends what was told of it, once.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from assay.flows.monitor.opening import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
+from assay.flows.monitor.shares import left_this_month, month_of
 from assay.tasks.alerts.alert import StandingState, daily_alert, ended_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.effects import effect
@@ -95,6 +95,8 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
     """What the openings of a window alone say of its state."""
     openings = current(run.openings.get(window, []))
     if openings and not any(opening.evaluation for opening in openings):
+        if openings[-1].why == "catching up":
+            return Found(state="unlabelled", why="opened late: newer windows come first")
         return Found(state="unlabelled", why=f"the labels of {openings[-1].month} were spent")
     allowed = timedelta(days=run.spec.monitor.stale_days)
     waiting = [one for one in openings if one.evaluation in run.done.waiting]

@@ -23,7 +23,9 @@ from assay.evalcore.errors import AssayError, Unreachable
 from assay.flows.monitor.due import advance_window, keep_settled, leave_out_again, open_due
 from assay.flows.monitor.history import publish_history
 from assay.flows.monitor.mute import end_mutes
-from assay.flows.monitor.run import Found, Tick, due_windows, read_run, with_workers
+from assay.flows.monitor.opening import label_later
+from assay.flows.monitor.run import Found, MonitorRun, Tick, due_windows, read_run, with_workers
+from assay.flows.monitor.shares import shared_out
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
 from assay.flows.record.opened import utc_now
@@ -52,18 +54,24 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     run.seal()   # what an earlier run wrote and had no time to seal
     windows = [run.window(only)] if only else due_windows(run.versions, now)
     names = {window.name for window in windows} - run.settled
+    if not only:
+        shared_out(run, windows)
     with with_workers(run):
         for window in windows:
             if window.name in names:
                 run.attempt(window.name, partial(open_due, run, window))
             else:
                 leave_out_again(run, window.name)
-        # a verdict may buy further labels, which may be there at once
+            run.expected.discard(window.name)
+        # a verdict may buy further labels, which may be there at once; newer windows first
         while True:
-            moved = [run.attempt(window, partial(advance_window, run, window)) for window in run.active
+            moved = [_moved(run, window, buys) for buys in (False, True)
+                     for window in (reversed(run.active) if buys else run.active)
                      if window not in run.through and (only is None or window in names)]
-            if not any(moved):
+            if not any(moved) and not label_later(run, only):
                 break
+    if only and any(opening.why == "labelled later" for opening in run.done.opened):
+        forget_kept(Ledger(store, run.ledger.name))   # it was settled
     write_states(run, sorted(names if only else names | set(run.active)))
     run.seal()
     tell_states(run)
@@ -71,6 +79,15 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
+
+
+def _moved(run: MonitorRun, window: str, buys: bool) -> bool:
+    """Take a window a step further; buys: further labels too."""
+    run.buys = buys
+    try:
+        return run.attempt(window, partial(advance_window, run, window))
+    finally:
+        run.buys = True
 
 
 def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -> Tick:

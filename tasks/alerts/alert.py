@@ -196,7 +196,8 @@ _REMEDY: dict[str, str] = {
     "missing": "Put the file in place, or list the days without one under monitor.without "
                "(`assay amend SPEC`).",
     "stale": "See the desk's project, or close the round: assay advance EVALUATION --close-round.",
-    "unlabelled": "Raise monitor.monthly_labels (`assay amend SPEC`), and later windows are labelled.",
+    "unlabelled": "They are labelled later if the month, or the next one, has labels to spare; to have more, "
+                  "raise monitor.monthly_labels (`assay amend SPEC`).",
     "empty": "If that is as it should be, list such days under monitor.without (`assay amend SPEC`).",
     "small": "If such windows should be judged, lower monitor.least_items (`assay amend SPEC`).",
     "failure": "Nothing is lost. Every run tries again, and succeeds once the cause is removed.",

@@ -79,6 +79,17 @@ class Drop(Part):
     windows: int = Field(default=4, ge=1, le=100, description="with previous: how many windows before")
 
 
+class CatchUp(Part):
+    """Which windows get labels after the monitor did not run for a while."""
+
+    newest: int = Field(
+        default=7, ge=0, description="late windows that people work on at once, the newest first"
+    )
+    older_than: float = Field(
+        default=31.0, gt=0, le=3660, description="a late window older than so many days gets no labels"
+    )
+
+
 class Watch(Part):
     """The `monitor:` section."""
 
@@ -121,6 +132,17 @@ class Watch(Part):
     )
     monthly_labels: int = Field(ge=1, description="the most labels to buy in a calendar month, all windows")
     follow_ups: int = Field(default=2, ge=0, le=20, description="further batches for an inconclusive window")
+    follow_up_days: float = Field(
+        default=14.0, ge=0, le=3660, description="a window that ended longer ago buys no further batch"
+    )
+    reserve: float = Field(
+        default=1.0, ge=0, le=1,
+        description="of the quiet_labels of each window still to come this month, the share that follow-ups "
+                    "and late windows leave alone",
+    )
+    catch_up: CatchUp = Field(
+        default_factory=CatchUp, description="late windows: {newest: 7, older_than: 31}"
+    )
     least_items: int = Field(default=20, ge=1, description="a window of fewer items gets no verdict")
     stale_days: float = Field(
         default=7.0, gt=0, le=3660, description="a window that people have not finished by then is stale"

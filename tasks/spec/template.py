@@ -145,6 +145,9 @@ monitor:
   # grace_hours: 24              # and call it missing when none came so long after that
   # timezone: "Europe/Berlin"    # where a day begins at midnight; UTC unless said
   # without: [saturday, sunday, "2026-12-25"]   # windows that the stream does not have
+  # follow_up_days: 14           # windows that ended longer ago buy no further labels
+  # reserve: 1                   # share of quiet_labels kept for each window still to come this month
+  # catch_up: {newest: 7, older_than: 31}   # late windows that people get at once, and none so many days old
   # least_items: 20              # a window of fewer predictions gets no verdict
   # stale_days: 7                # people should have finished a window by then
   late_days: 7                   # and reissue it when they change within so many days

@@ -338,9 +338,9 @@ def test_people_who_do_not_finish_make_a_window_stale_and_a_spent_month_is_told(
     data["desk"]["delay"] = 10.0**7
     data["alerts"] = {"tell": ["stale", "spent", "unlabelled"]}
     store = watched(spec_of(data), 2)
-    assert [row.state for row in rows(store)] == ["waiting", "unlabelled"]
+    assert [row.state for row in rows(store)] == ["unlabelled", "waiting"]   # the newer comes first
     tick(store, "stream", now=after(5))
-    assert [row.state for row in rows(store)][:2] == ["stale", "unlabelled"]
+    assert [row.state for row in rows(store)][:2] == ["unlabelled", "stale"]
     told = sorted(key.split("-")[0] + key[-9:] for key in alerts(store) if "spent" in key or "stale" in key)
     assert [key for key in alerts(store) if key.startswith("spent")] == ["spent-20261103", "spent-20261106"]
     assert any(alert.kind == "stale" for alert in alerts(store).values()), told

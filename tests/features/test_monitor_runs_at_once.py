@@ -25,7 +25,7 @@ from benchmarks.recovery.crowds import answer_all
 def two_runs(tmp_path):
     """A store, and two runs that read it before either of them opened a window; 30 labels a month."""
     write_stream(tmp_path, 3, items=60)
-    spec = a_monitor(tmp_path, quiet_labels=20, monthly_labels=30)
+    spec = a_monitor(tmp_path, quiet_labels=20, monthly_labels=30, reserve=0.0)
     store = MemoryStore()
     register(store, spec)
     return store, [read_run(store, "stream", after(3)) for _ in range(2)]
@@ -86,7 +86,7 @@ def _live(folder, order, *, others):
     for window in order:
         with (folder / f"labels-{window}.csv").open(newline="") as opened:
             truth |= {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
-    data = monitor_data(folder, quiet_labels=12, monthly_labels=32, follow_ups=1) | {
+    data = monitor_data(folder, quiet_labels=12, monthly_labels=32, follow_ups=1, reserve=0.0) | {
         "desk": {"kind": "folder", "path": str(desk)}, "budget": {"labels": 12}, "batch_size": 6,
         "threshold": {"min": 0.65},
     }

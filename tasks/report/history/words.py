@@ -26,7 +26,7 @@ STATES = {
     "breach": "in breach",
     "inconclusive": "inconclusive",
     "waiting": "people are working",
-    "unlabelled": "not labelled: the month's labels were spent",
+    "unlabelled": "not labelled",
     "missing": "no predictions came",
     "empty": "no predictions in it",
     "small": "too few predictions for a verdict",
