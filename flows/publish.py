@@ -121,7 +121,7 @@ def _parameters(opened: Opened) -> dict[str, str]:
     spec = opened.spec
     return prefixed({
         "evaluation": opened.name,
-        "method": opened.question.method.name,
+        "method": opened.method.name,
         "measure": listed_names(choice.name for choice in spec.measure),
         "confidence": spec.target.confidence,
         "seed": spec.seed,

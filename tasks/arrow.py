@@ -54,6 +54,13 @@ def mask_of(values: Bools) -> pa.BooleanArray:
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
 
+def yes_of(column: pa.BooleanArray) -> Bools:
+    """(n,) the values of a column of yes and no; what is missing is either."""
+    bits = np.frombuffer(column.buffers()[1] or b"", np.uint8)
+    yes = np.unpackbits(bits, count=column.offset + len(column), bitorder="little")
+    return np.asarray(yes[column.offset :] == 1)
+
+
 def column_from(values: Sequence[Any] | Array, type: pa.DataType | None = None) -> pa.Array:
     """A column of numbers, yes and no, texts, or lists of these; None is missing.
 

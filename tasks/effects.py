@@ -22,36 +22,30 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, ParamSpec, TypeVar
-
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    wait_exponential_jitter,
-    wait_random_exponential,
-)
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from assay.evalcore.errors import Unreachable
 from assay.tasks.operating_system import NOT_INHERITED, NOT_WAITING
 
+if TYPE_CHECKING:   # imported when a call has failed
+    from tenacity import RetryCallState, Retrying
+
 # The one way to try a call again: for the errors that say it may help, with growing random pauses.
 
-Wait = Callable[[RetryCallState], float]
-_SHORT = wait_random_exponential(multiplier=0.05, max=2)
-
-
-def retrying(expected: type[Exception], attempts: int, wait: Wait = _SHORT) -> Retrying:
+def retrying(
+    expected: type[Exception], attempts: int, wait: "Callable[[RetryCallState], float] | None" = None
+) -> "Retrying":
     """Call it with a function and its arguments: they are called up to `attempts` times.
 
     expected   the error after which a call is made again; any other is raised at once, and so is the last
     wait       pauses; unless given, random ones of up to 0.05 s, then twice as long each time, up to 2 s
     """
+    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
     return Retrying(
         retry=retry_if_exception_type(expected),
         stop=stop_after_attempt(attempts),
-        wait=wait,
+        wait=wait or wait_random_exponential(multiplier=0.05, max=2),
         reraise=True,
     )
 
@@ -115,15 +109,30 @@ def _tried_again(name: str, function: Callable[P, T], retries: int) -> Callable[
     """The function with its retries, every attempt in the effect log under this name."""
     once = logged(name, function)
 
-    def tell(state: RetryCallState) -> None:
+    def tell(state: "RetryCallState") -> None:
         error = state.outcome.exception() if state.outcome else None
         _log.warning("%s: %s; trying again in %.1f s", name, error, state.upcoming_sleep)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return once(*args, **kwargs)
+        except Unreachable as error:
+            return again(error, *args, **kwargs)
+
+    def again(error: Unreachable, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The attempts after the first, which ended with this error."""
+        from tenacity import wait_exponential_jitter
+
+        failed = [error]
+
+        def attempt() -> T:
+            if failed:
+                raise failed.pop()
+            return once(*args, **kwargs)
+
         wait = wait_exponential_jitter(initial=FIRST_WAIT, max=LONGEST_WAIT, jitter=FIRST_WAIT)
-        attempts = retrying(Unreachable, retries + 1, wait).copy(before_sleep=tell)
-        return attempts(once, *args, **kwargs)
+        return retrying(Unreachable, retries + 1, wait).copy(before_sleep=tell)(attempt)
 
     return call
 

@@ -52,7 +52,10 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 class Part(BaseModel):
     """A mapping of the spec. Unknown keys are refused with the nearest known one."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", validate_default=True,
+        defer_build=True,   # of the parts of a spec only those that it has are built
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -4,20 +4,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from assay.evalcore.errors import BadInput
-from assay.face.evaluation import Evaluation, begin
 from assay.face.frames import FrameSource, index_of_series, values_of
 from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.face.evaluation import Evaluation
 
 Oracle = Any
 """Whoever knows the labels: a function of an item's row, {item id: label}, a column's name or its values."""
@@ -150,6 +152,8 @@ def evaluate(
     """
     question_asked = dict(locals())
     del question_asked["oracle"]
+    from assay.face.evaluation import begin  # here: the locals above are the arguments
+
     evaluation = begin(**question_asked)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as told:
@@ -158,7 +162,7 @@ def evaluate(
     return evaluation.result
 
 
-def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
+def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     """What gives the label of an item. Raises BadInput for what cannot."""
     source = evaluation.source
     if callable(oracle) and not hasattr(oracle, "__len__"):
@@ -183,7 +187,7 @@ def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
     return lambda one: labels[source.places[one.item.item_id]]
 
 
-def _looked_up(labels: Mapping[Any, Any], evaluation: Evaluation, one: WaitingItem) -> Any:
+def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", one: WaitingItem) -> Any:
     own = evaluation.own_id(one.item.item_id)
     for key in (own, one.item.item_id):
         if key in labels:
@@ -191,7 +195,7 @@ def _looked_up(labels: Mapping[Any, Any], evaluation: Evaluation, one: WaitingIt
     raise BadInput(f"oracle: there is no label for item {own!r}; give one for every item")
 
 
-def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
+def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
     """By the frame's index, as pandas has it; by the names of the items where it is indexed by these.
 
     Raises BadInput where both would do and say different things.
@@ -214,7 +218,7 @@ def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
     return lambda one: labels[of_rows[source.places[one.item.item_id]]]
 
 
-def _of_column(column: str, evaluation: Evaluation) -> _Label:
+def _of_column(column: str, evaluation: "Evaluation") -> _Label:
     source = evaluation.source
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
@@ -247,14 +251,18 @@ def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
 _Told = Callable[[Result], None]
 
 
-def counting(evaluation: Evaluation) -> AbstractContextManager[_Told]:
+def counting(evaluation: "Evaluation") -> AbstractContextManager[_Told]:
     """A bar of the labels bought, with the newest estimate; told after every round."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     return _in_notebook(evaluation) if console.is_jupyter else _in_terminal(evaluation, console)
 
 
 @contextmanager
-def _in_terminal(evaluation: Evaluation, console: Console) -> Iterator[_Told]:
+def _in_terminal(evaluation: "Evaluation", console: "Console") -> Iterator[_Told]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
     name, said = TextColumn(evaluation.name), TextColumn("{task.fields[said]}")
     columns = (name, BarColumn(), MofNCompleteColumn(), said)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -267,7 +275,7 @@ def _in_terminal(evaluation: Evaluation, console: Console) -> Iterator[_Told]:
 
 
 @contextmanager
-def _in_notebook(evaluation: Evaluation) -> Iterator[_Told]:
+def _in_notebook(evaluation: "Evaluation") -> Iterator[_Told]:
     """One output of the cell that is replaced after every round, and empty at the end. Needs no widgets."""
     display = import_module("IPython.display")       # there is one where there is a notebook
     shown = display.display(display.HTML(""), display_id=True)

@@ -13,13 +13,13 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.replay.presentation import replay_as_text
-from assay.tasks.replay.records import ReplayResult
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.standing import Standing, StandingJson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from assay.tasks.replay.records import ReplayResult
 
 _COLUMNS = (      # of a frame of estimates
     "measure", "system", "versus", "class_name", "at", "segment", "value", "lower", "upper", "confidence",
@@ -238,11 +238,13 @@ class Result(Estimates):
 class Replay:
     """How methods did on labelled predictions: error, coverage and width by number of labels."""
 
-    result: ReplayResult
+    result: "ReplayResult"
     backend: str
 
     def summary(self) -> str:
         """The table that `assay replay` prints."""
+        from assay.tasks.replay.presentation import replay_as_text
+
         return replay_as_text(self.result)
 
     def __str__(self) -> str:

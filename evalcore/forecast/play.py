@@ -227,7 +227,7 @@ def _distances(
     rng: np.random.Generator,
 ) -> Floats:
     """How far off (G, K) each goal is by the first measure; -1 where every label that matters is known."""
-    estimate = with_exact_values(inner, method.estimate(inner, confidence, rng))[0]
+    estimate = with_exact_values(inner, method.bare_estimate(inner, confidence, rng))[0]
     done = ~inner.wanted.any(axis=1)
     usable = _both_labels(inner.told) & np.isfinite(estimate.value) & (estimate.variance > 0)
     measure = inner.measures[0]

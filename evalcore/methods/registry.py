@@ -1,68 +1,103 @@
-"""The methods by name.  A new method is one file and one line here.
+"""The methods by name.  A new method is one file and one line here; files are imported when asked for.
 
 A name may carry settings, which are a method's fields: `dirichlet-tree:depth=6:partition=equal-size`.  Of two
 classes `auto` is the best method that is certified (`evalcore.methods.two_classes.choice`), of other outcomes
 the first.  It means one method at a time: what it meant when an evaluation began is in its ledger, and stays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.methods.any_outcome.active import ActiveInference, Lure
-from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import (
-    NeymanSample,
-    PassiveSample,
-    StaticSample,
-    StratifiedSample,
-)
-from assay.evalcore.methods.any_outcome.bernoulli_sample import BernoulliSample
-from assay.evalcore.methods.any_outcome.dirichlet_tree import ClassTree, ClassTreeStochastic
-from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
-from assay.evalcore.methods.any_outcome.whole_clusters import WholeClusters
 from assay.evalcore.methods.method import Capabilities, Method
 from assay.evalcore.methods.settings import settings_of
-from assay.evalcore.methods.two_classes.acis import Acis
-from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
-from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.methods.two_classes.bernoulli import Bernoulli, BernoulliOnline
 from assay.evalcore.methods.two_classes.certified import TABLE
 from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
-from assay.evalcore.methods.two_classes.dirichlet import (
-    DirichletFlat,
-    DirichletTreeMethod,
-    DirichletTreeStochastic,
-)
-from assay.evalcore.methods.two_classes.fixed_proposal import OptimalIS, PassiveWithReplacement, StaticIS
-from assay.evalcore.methods.two_classes.oasis import Oasis
-from assay.evalcore.methods.two_classes.passive import Passive
-from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding, Isotonic, Platt, TopK
-from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.methods.two_classes.recycled import Recycled
-from assay.evalcore.methods.two_classes.sawade import Sawade
-from assay.evalcore.methods.two_classes.stratified import Stratified, StratifiedNeyman, StratifiedOnline
 from assay.evalcore.outcomes.base import OutcomeKind
 
-METHODS: Mapping[str, CountingMethod] = {   # of a positive and a negative class
-    one.name: one for one in (
-        Passive(), DirichletTreeMethod(), PassiveWithReplacement(), Stratified(), StratifiedNeyman(),
-        StratifiedOnline(), StaticIS(), Sawade(), OptimalIS(), Bernoulli(), BernoulliOnline(), Oasis(),
-        DirichletFlat(), DirichletTreeStochastic(), Acis(), AcisPooled(), TopK(), GaussianMixture(),
-        Herding(), Isotonic(), Platt(), Recycled(), Recalibrated(),
-    )
-}
-OUTCOME_METHODS: Mapping[str, OutcomeMethod] = {   # of any outcome
-    one.name: one for one in (
-        RecalibratedSample(), Guesses(), PassiveSample(), StratifiedSample(), NeymanSample(),
-        BernoulliSample(), StaticSample(), ActiveInference(), Lure(), ClassTree(), ClassTreeStochastic(),
-        WholeClusters(),
-    )
-}
-AUTO = "auto"
+if TYPE_CHECKING:
+    from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+    from assay.evalcore.methods.two_classes.base import CountingMethod
+
 _M = TypeVar("_M", bound=Method)
+
+
+class _OnDemand(MutableMapping[str, _M]):
+    """Methods by name; the file of one is imported when it is asked for, and the others are not."""
+
+    def __init__(self, folder: str, places: Mapping[str, str]) -> None:
+        """places: name of a method -> its file in the folder, a dot, its class."""
+        self._folder, self._places = folder, dict(places)
+        self._found: dict[str, _M] = {}
+
+    def __getitem__(self, name: str) -> _M:
+        if name not in self._found:
+            file, _, kind = self._places[name].partition(".")
+            module = import_module(f"assay.evalcore.methods.{self._folder}.{file}")
+            self._found[name] = getattr(module, kind)()
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __setitem__(self, name: str, method: _M) -> None:
+        self._places.setdefault(name, "")
+        self._found[name] = method
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[name]
+        self._found.pop(name, None)
+
+
+METHODS: Mapping[str, "CountingMethod"] = _OnDemand("two_classes", {   # of a positive and a negative class
+    "passive": "passive.Passive",
+    "dirichlet-tree": "dirichlet.DirichletTreeMethod",
+    "passive-with-replacement": "fixed_proposal.PassiveWithReplacement",
+    "stratified": "stratified.Stratified",
+    "stratified-neyman": "stratified.StratifiedNeyman",
+    "stratified-online": "stratified.StratifiedOnline",
+    "static-is": "fixed_proposal.StaticIS",
+    "sawade": "sawade.Sawade",
+    "optimal-is": "fixed_proposal.OptimalIS",
+    "bernoulli": "bernoulli.Bernoulli",
+    "bernoulli-online": "bernoulli.BernoulliOnline",
+    "oasis": "oasis.Oasis",
+    "dirichlet-flat": "dirichlet.DirichletFlat",
+    "dirichlet-tree-stochastic": "dirichlet.DirichletTreeStochastic",
+    "acis": "acis.Acis",
+    "acis-pooled": "acis_pooled.AcisPooled",
+    "topk": "plug_in.TopK",
+    "gmm": "plug_in.GaussianMixture",
+    "herding": "plug_in.Herding",
+    "isotonic": "plug_in.Isotonic",
+    "platt": "plug_in.Platt",
+    "recycle": "recycled.Recycled",
+    "recalibrated": "recalibrated.Recalibrated",
+})
+OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # of any outcome
+    "recalibrated": "recalibrated.RecalibratedSample",
+    "guesses": "recalibrated.Guesses",
+    "passive": "baselines.PassiveSample",
+    "stratified": "baselines.StratifiedSample",
+    "stratified-neyman": "baselines.NeymanSample",
+    "bernoulli": "bernoulli_sample.BernoulliSample",
+    "static-is": "baselines.StaticSample",
+    "active-inference": "active.ActiveInference",
+    "lure": "active.Lure",
+    "dirichlet-tree": "dirichlet_tree.ClassTree",
+    "dirichlet-tree-stochastic": "dirichlet_tree.ClassTreeStochastic",
+    "whole-clusters": "whole_clusters.WholeClusters",
+})
+AUTO = "auto"
 
 
 def method_names() -> list[str]:
@@ -70,7 +105,7 @@ def method_names() -> list[str]:
     return [AUTO, *METHODS]
 
 
-def method(name: str) -> CountingMethod:
+def method(name: str) -> "CountingMethod":
     """The method of two classes of this name.
 
     Raises UnknownName with the nearest known name, and for settings that do not exist; BadInput for values of
@@ -80,7 +115,7 @@ def method(name: str) -> CountingMethod:
     return _find(METHODS, written, written.partition(":")[0])
 
 
-def outcome_method(name: str, kind: OutcomeKind | None = None) -> OutcomeMethod:
+def outcome_method(name: str, kind: OutcomeKind | None = None) -> "OutcomeMethod":
     """The method of any outcome of this name.
 
     Raises as `method`, and BadInput where it cannot do outcomes of this kind.
@@ -108,9 +143,11 @@ def method_for(name: str, kind: OutcomeKind | None) -> Method:
 def of_two_classes_alone(name: str) -> bool:
     """Whether a method, settings or not, is one of two classes: it has no form for any outcome, or that form
     lacks the settings."""
-    base = name.partition(":")[0]
+    base, settings, _ = name.partition(":")
     if base not in METHODS or base not in OUTCOME_METHODS:
         return base in METHODS
+    if not settings:
+        return False
     return not _takes(OUTCOME_METHODS[base], name) and _takes(METHODS[base], name)
 
 

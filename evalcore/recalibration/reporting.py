@@ -28,11 +28,20 @@ from assay.evalcore.recalibration.interval import (
     reported_value,
     within,
 )
-from assay.evalcore.recalibration.posterior import NARROW, WIDE, Posterior, finite_counts, noise, posteriors
+from assay.evalcore.recalibration.posterior import (
+    NARROW,
+    WIDE,
+    Contamination,
+    Posterior,
+    finite_counts,
+    noise,
+    posteriors,
+)
 from assay.evalcore.recalibration.quantities import CellGroups, Estimand, OfConfusion, Quantity
 from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Texts
 
+BELIEFS = (None, NARROW, WIDE)     # about hidden positives; the last serves what is said beside an interval
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
 
@@ -42,20 +51,20 @@ class Outlooks:
 
     evidence: Evidence
     estimand: Estimand
-    posts: Sequence[Posterior]    # under the three beliefs
+    posts: Sequence[Posterior]    # under the three beliefs; two where the interval alone is asked for
     values: Sequence[Floats]      # (R, S) the number at each draw of the pool, under each
     counts: GroupCounts
     guard: bool = False
 
     def estimate(self, confidence: float, anytime: bool = False) -> EstimateArrays:
-        """The value, the interval and what is said beside it; (R,) each.
+        """The value, the interval and what is said beside it, of three beliefs; (R,) each.
 
         With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide
         one until positives were found among the predicted negatives (`recalibration.interval`).
         """
         e, estimand, counts = self.evidence, self.estimand, self.counts
         z, labels = float(scipy.special.ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
-        main, narrow, hidden = (
+        main, narrow, *others = (
             quantiles(v, post.weight, labels, confidence)
             for v, post in zip(self.values, self.posts, strict=True)
         )
@@ -67,6 +76,12 @@ class Outlooks:
         value = reported_value(estimand, combined, posterior, certain, counts)
         ends = main_interval(estimand, combined, design, main, narrow, counts, z)
         ends = within(ends, certain, posterior, counts, confidence)
+        if not others:
+            return EstimateArrays(
+                value=np.clip(value, *estimand.bounds), lower=ends[0], upper=ends[1],
+                variance=combined.variance, diagnostics={},
+            )
+        (hidden,) = others
         heavier = self.values[1], self.posts[1].weight
         always = anytime_ends(estimand, combined, design, posterior, heavier, labels, confidence)
         always = anytime_within(always, ends, certain, counts)
@@ -98,9 +113,41 @@ def report_quantities(
 ) -> list[Outlooks]:
     """What is to be said of each number of each quantity, in order, from `draws` draws of the posterior or
     more."""
-    posts = _posts(evidence, draws, rng)
-    if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
-        posts = _posts(evidence, MORE_DRAWS * draws, rng)
+    posts = _posts(evidence, draws, rng, BELIEFS)
+    if _too_few(posts).any():
+        posts = _posts(evidence, MORE_DRAWS * draws, rng, BELIEFS)
+    return _outlooks(evidence, quantities, posts, rng, guard)
+
+
+def bare_reports(
+    evidence: Evidence, quantities: Sequence[Quantity], draws: int, rng: np.random.Generator,
+    confidence: float,
+) -> list[EstimateArrays]:
+    """Value, interval and variance of each number, and nothing beside them, from as many draws as
+    `report_quantities`; a repeat whose draws are too few is looked at again by itself."""
+    posts = _posts(evidence, draws, rng, BELIEFS[:-1])
+    found = [one.estimate(confidence) for one in _outlooks(evidence, quantities, posts, rng)]
+    again = np.flatnonzero(_too_few(posts))
+    if not len(again):
+        return found
+    some = evidence.rows(again)
+    posts = _posts(some, MORE_DRAWS * draws, rng, BELIEFS[:-1])
+    better = [one.estimate(confidence) for one in _outlooks(some, quantities, posts, rng)]
+    for whole, part in zip(found, better, strict=True):
+        for name in ("value", "lower", "upper", "variance"):
+            getattr(whole, name)[again] = getattr(part, name)
+    return found
+
+
+def _too_few(posts: Sequence[Posterior]) -> Bools:
+    """Whether (R,) too few of the draws count."""
+    return np.asarray(posts[0].effective * posts[0].weight.shape[1] < ENOUGH_DRAWS)
+
+
+def _outlooks(
+    evidence: Evidence, quantities: Sequence[Quantity], posts: Sequence[Posterior], rng: np.random.Generator,
+    guard: bool = False,
+) -> list[Outlooks]:
     drawn: dict[int, tuple[list[Floats], GroupCounts]] = {}
     found = []
     for one in quantities:
@@ -121,9 +168,10 @@ def report_quantities(
     return found
 
 
-def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]:
-    given = noise(e.model, draws, rng)
-    return posteriors(e.model, e.fit, e.n, e.k, e.left, given, (None, NARROW, WIDE))
+def _posts(
+    e: Evidence, draws: int, rng: np.random.Generator, beliefs: Sequence[Contamination | None]
+) -> list[Posterior]:
+    return posteriors(e.model, e.fit, e.n, e.k, e.left, noise(e.model, draws, rng), beliefs)
 
 
 def _positives(e: Evidence, post: Posterior, groups: CellGroups, rng: np.random.Generator) -> Floats:

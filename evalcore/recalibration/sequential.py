@@ -82,7 +82,7 @@ class RegionSums:
             spread=nothing, log_missed=nothing,
         )
 
-    def rows(self, part: slice) -> "RegionSums":
+    def rows(self, part: slice | Ints) -> "RegionSums":
         """The same for some of the R repeats."""
         return RegionSums(
             regions=self.regions, weight=self.weight[part], known=self.known[part],
@@ -241,7 +241,7 @@ class Evidence:
     left: Floats         # (R, C) unlabelled items
     sums: RegionSums
 
-    def rows(self, part: slice) -> "Evidence":
+    def rows(self, part: slice | Ints) -> "Evidence":
         """The same for some of the R repeats."""
         f = self.fit
         return Evidence(

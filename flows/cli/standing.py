@@ -35,7 +35,7 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method, where that was left to `auto`, with --verbose why; then the forecast."""
     why = f": {opened.why_method}" if is_verbose() else ""
-    chosen = [f"method {opened.question.method.name}{why}"] if opened.why_method else []
+    chosen = [f"method {opened.method.name}{why}"] if opened.why_method else []
     return chosen + (outlook_lines(ahead) if ahead else [])
 
 

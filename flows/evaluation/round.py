@@ -74,7 +74,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         again_alone=opened.spec.desk.again.when == "always",
     )
     # where every answer is a draw of its own, one that surprises is none that another has to confirm
-    alone = opened.question.method.asks_anew
+    alone = opened.method.asks_anew
     return planned if alone else replace(planned, again=annotating.surprises(folded, planned))
 
 

@@ -105,7 +105,7 @@ def more_labels(opened: Opened, standing: Standing) -> int | None:
         first.value, first.lower, first.upper,
         edges=[edge for edge in (limit.min, limit.max) if edge is not None],
         labels=known.labels, pool=opened.manifest.rows,
-        widening=1.0 if standing.state != "finished" or opened.question.method.holds_at_every_look
+        widening=1.0 if standing.state != "finished" or opened.method.holds_at_every_look
         else widening(opened.spec.target.confidence, len(opened.extensions)),
     )
 

@@ -5,10 +5,11 @@ Labels are codes (`evalcore.outcomes.base`), whatever people answer.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice, repeat
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
@@ -32,15 +33,12 @@ from assay.evalcore.evaluation.state import (
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
+from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import method_for, outcome_method
-from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
-from assay.evalcore.monitoring.evidence import WindowSample, watched_by
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
-from assay.evalcore.weighted.segments import estimates_by_segment
 from assay.tasks.desks.desk import Desk
 from assay.tasks.desks.kind import AskAgain, Resources
 from assay.tasks.effects import retried
@@ -58,13 +56,13 @@ from assay.tasks.ledger.life import (
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import KeyMissing, Store
-from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.inherited import InheritedLabel, as_arrays, as_items, read_inherited, reusable
-from assay.tasks.pool.kind import FrozenCut
-from assay.tasks.pool.known_answers import read_outcomes
-from assay.tasks.pool.predictions.gathered import stack_of_spec
-from assay.tasks.pool.shown import shown_hash
 from assay.tasks.spec.evaluation import Spec
+
+if TYPE_CHECKING:   # a command that only looks where an evaluation stands computes nothing
+    from assay.evalcore.monitoring.evidence import WindowSample
+    from assay.evalcore.weighted.sample import WeightedSample
+    from assay.tasks.pool.inherited import InheritedLabel
+    from assay.tasks.pool.kind import FrozenCut
 
 AsIf: TypeAlias = tuple[State, ...] | None
 """The states in which all undecided items are decided alike, one for each way; None without any."""
@@ -125,6 +123,8 @@ class Statistics:
 
         labelled: items by class or tag; asked: items newly asked in the last round.
         """
+        from assay.evalcore.weighted.segments import estimates_by_segment
+
         question = self.question
         positives = None if self.classes_stand_equal else labelled[1]
         return RoundEstimate(
@@ -164,22 +164,26 @@ class Statistics:
         negative, positive = ends
         return Undecided(items=state.undecided, all_negative=negative, all_positive=positive)
 
-    def sample(self, state: State, closed: Sequence[ClosedRound]) -> WeightedSample:
+    def sample(self, state: State, closed: Sequence[ClosedRound]) -> "WeightedSample":
         """The labelled items of these rounds, of which there is one at least, with their weights.
 
         Raises BadInput where the method's items have no known chances.
         """
+        from assay.evalcore.weighted.sample import weighted_sample
+
         return weighted_sample(self.question, state, [one.labelled({}) for one in closed])
 
     def window_sample(
         self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
         settled: bool,
-    ) -> WindowSample:
+    ) -> "WindowSample":
         """What these rounds, with the labels of now, say to a monitor.
 
         found: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
         label could change a measure
         """
+        from assay.evalcore.monitoring.evidence import WindowSample, watched_by
+
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
         method, watched = self.question.method, watched_by(self.question)
@@ -233,14 +237,22 @@ def probability_kind(drawn: RoundPlan) -> str:
     return "per draw" if drawn.design.replacement else "inclusion"
 
 
-def statistics_of(
-    spec: Spec, manifest: Manifest, cut: Any, inherited: Sequence[InheritedLabel] | None
+def _method_of(spec: Spec, manifest: Manifest) -> Method:
+    """The method that the pool was cut for, with the audit that the budget has, if it has one."""
+    share, chosen = spec.budget.audit_share, method_for(manifest.partition.method, spec.labels.outcome)
+    return chosen.audited(share) if share else chosen
+
+
+def _statistics_of(
+    spec: Spec, manifest: Manifest, cut: Any, inherited: "Sequence[InheritedLabel] | None"
 ) -> Statistics:
     """What is asked of this frozen pool; inherited: the labels it starts from, None for a cold start."""
-    share, chosen = spec.budget.audit_share, method_for(manifest.partition.method, spec.labels.outcome)
+    from assay.evalcore.monitoring.earlier_windows import evidence_by_cell
+    from assay.tasks.pool.inherited import as_arrays, as_items
+    from assay.tasks.pool.predictions.gathered import stack_of_spec
+
     shared: dict[str, Any] = {
-        # with the share of the budget that is an audit, if there is one
-        "method": chosen.audited(share) if share else chosen,
+        "method": _method_of(spec, manifest),
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
     if not spec.labels.by_cell:
@@ -278,7 +290,56 @@ class UnknownEvaluation(BadInput):
     """No evaluation of this name has begun in this store; the message names those that have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Begun:
+    """What an evaluation began with that is read when it is asked for: looking at one asks for none of it."""
+
+    store: Store
+    spec: Spec
+    manifest: Manifest
+
+    @cached_property
+    def cut(self) -> "FrozenCut":
+        from assay.tasks.pool.cut import load_partition
+
+        return retried(load_partition)(self.spec, self.store, self.manifest)
+
+    @cached_property
+    def inherited(self) -> "Sequence[InheritedLabel]":
+        """Of an earlier evaluation; none for a cold start."""
+        key = self.manifest.inherited_key
+        if key is None:
+            return ()
+        from assay.tasks.pool.inherited import read_inherited
+
+        return retried(read_inherited)(self.store, self.spec, key)
+
+    @cached_property
+    def reusable(self) -> Mapping[tuple[str, str], int]:
+        if not self.inherited:
+            return {}
+        from assay.tasks.pool.inherited import reusable
+
+        return reusable(self.inherited)
+
+    @cached_property
+    def outcomes(self) -> Mapping[str, float]:
+        """Those of items in no cell are left out: they are never drawn, and may be as many as the pool."""
+        key = self.manifest.outcomes_key
+        if key is None or self.cut.cells.n_items < self.manifest.rows:
+            return {}
+        from assay.tasks.pool.known_answers import read_outcomes
+
+        return retried(read_outcomes)(self.store, key)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """With the intervals that the spec asks for."""
+        cold = self.manifest.inherited_key is None
+        return _statistics_of(self.spec, self.manifest, self.cut, None if cold else self.inherited)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Opened:
     """What was asked, of which pool."""
 
@@ -286,15 +347,40 @@ class Opened:
     spec: Spec
     versions: Mapping[str, str]   # of what began it
     manifest: Manifest
-    cut: FrozenCut
-    statistics: Statistics        # with the intervals of now
+    begun: _Begun
     rule: StoppingRule            # of now
     extensions: tuple[Extension, ...] = ()   # so far
-    inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
-    evidence: int = 0   # labels that its label model started from
-    # item id -> label that came by itself, of items that are in cells; the others are counted alone
-    outcomes: Mapping[str, float] = field(default_factory=dict)
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
+
+    @property
+    def cut(self) -> "FrozenCut":
+        """The pool in cells."""
+        return self.begun.cut
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What is computed, with the intervals of now."""
+        return self.begun.statistics.at(self.confidence)
+
+    @cached_property
+    def method(self) -> Method:
+        """That chooses the items."""
+        return _method_of(self.spec, self.manifest)
+
+    @property
+    def inherited(self) -> Mapping[tuple[str, str], int]:
+        """(Item id, hash of what is shown) -> label that an earlier evaluation bought."""
+        return self.begun.reusable
+
+    @property
+    def evidence(self) -> int:
+        """Labels that its label model started from."""
+        return len(self.begun.inherited)
+
+    @property
+    def outcomes(self) -> Mapping[str, float]:
+        """Item id -> label that came by itself, of items that are in cells; the others are counted alone."""
+        return self.begun.outcomes
 
     @property
     def name(self) -> str:
@@ -305,15 +391,14 @@ class Opened:
     def confidence(self) -> float:
         """Of the intervals of now: an extension makes them wider, unless they hold at every look."""
         asked = self.spec.target.confidence
-        looks = self.question.method.holds_at_every_look
+        looks = self.method.holds_at_every_look
         return asked if looks else confidence_after(asked, len(self.extensions))
 
     def extended(self, extensions: Sequence[Extension]) -> "Opened":
         """The same with these extensions."""
         if tuple(extensions) == self.extensions:
             return self
-        then = replace(self, extensions=tuple(extensions), rule=_rule(self.spec, extensions))
-        return replace(then, statistics=self.statistics.at(then.confidence))
+        return replace(self, extensions=tuple(extensions), rule=_rule(self.spec, extensions))
 
     def as_of(self, number: int) -> "Opened":
         """As it was when round `number` was planned and estimated: without later extensions."""
@@ -336,6 +421,8 @@ class Opened:
         """
         if item_id in self.outcomes or not (shown and self.inherited):
             return self.outcomes.get(item_id)
+        from assay.tasks.pool.shown import shown_hash
+
         return self.inherited.get((item_id, shown_hash(item_id, shown)))
 
     def round_size(self, asked: int) -> int:
@@ -388,24 +475,12 @@ def open_evaluation(
     except KeyMissing:
         raise UnknownEvaluation(_unknown(store, name)) from None
     spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
-    cut = load_partition(spec, store, manifest)
-    key = manifest.inherited_key
-    taken_over = [] if key is None else read_inherited(store, spec, key)
-    begun = Opened(
-        ledger=ledger,
-        spec=spec,
-        versions=recorded.versions,
-        manifest=manifest,
-        cut=cut,
-        statistics=statistics_of(spec, manifest, cut, None if key is None else taken_over),
-        why_method=_why(recorded, manifest.partition.method),
-        rule=_rule(spec, ()),
-        inherited=reusable(taken_over),
-        evidence=len(taken_over),
-        # those of items in no cell are never drawn, and may be as many as the pool is large
-        outcomes={} if cut.cells.n_items < manifest.rows else read_outcomes(store, manifest.outcomes_key),
+    opened = Opened(
+        ledger=ledger, spec=spec, versions=recorded.versions, manifest=manifest,
+        begun=_Begun(store=store, spec=spec, manifest=manifest),
+        why_method=_why(recorded, manifest.partition.method), rule=_rule(spec, ()),
     )
-    return begun.extended(read_extensions(ledger) if extensions is None else extensions)
+    return opened.extended(read_extensions(ledger) if extensions is None else extensions)
 
 
 def _rule(spec: Spec, extensions: Sequence[Extension]) -> StoppingRule:

@@ -191,8 +191,8 @@ def standing_of(
         known=known,
         budget=opened.rule.budget,
         positive=opened.spec.labels.positive_name or "",
-        interval_note=opened.question.method.interval_note,
-        method=opened.question.method.name,
+        interval_note=opened.method.interval_note,
+        method=opened.method.name,
         why_method=opened.why_method,
         revision=reissued.number if reissued else 0,
         moved=estimates_moved(as_closed, reissued.known) if reissued else (),
@@ -210,7 +210,7 @@ def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:
         ExtensionRow(
             extension=one.number, rounds=one.rounds, labels_before=one.labels_before, labels=one.labels,
             confidence=opened.as_of(one.rounds + 1).confidence,
-            corrected=not opened.question.method.holds_at_every_look, beyond_target=one.beyond_target,
+            corrected=not opened.method.holds_at_every_look, beyond_target=one.beyond_target,
             by=one.by, reason=one.reason, at=one.at.isoformat(),
         )
         for one in opened.extensions

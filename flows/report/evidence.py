@@ -159,8 +159,8 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
-        "method": opened.question.method.name,
-        "interval_note": opened.question.method.interval_note,
+        "method": opened.method.name,
+        "interval_note": opened.method.interval_note,
         "seed": opened.spec.seed,
         "streams": "every random stream is derived from seed, evaluation, round, purpose and revision",
         "pool": {

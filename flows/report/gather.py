@@ -231,7 +231,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         **{one.name: getattr(standing, one.name) for one in fields(standing)},
         pool=_pool(opened.manifest),
         spec=spec.to_json(),
-        sampling_note=opened.question.method.sampling_note,
+        sampling_note=opened.method.sampling_note,
         serves_all=opened.statistics.serves_all,
         seed=spec.seed,
         versions=opened.versions,

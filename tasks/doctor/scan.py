@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats, Ints
+from assay.tasks.arrow import lengths_of, mask_of, missing_of, numbers_of, texts_of, yes_of
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.pool.checked_rows import MOST_LISTED
@@ -101,9 +102,9 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
         found.rows += batch.columns.num_rows
         if roles.id is not None:
             text = as_text(given[roles.id])
-            missing = np.asarray([value in (None, "") for value in text.to_pylist()], np.bool_)
+            missing = missing_of(text) | (lengths_of(text) == 0)
             found.missing_ids.add(missing, batch, path, given[roles.id])
-            seen.add(text.filter(pa.array(~missing)))
+            seen.add(text.filter(mask_of(~missing)) if missing.any() else text)
         for role, name in numbers:
             kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
         for role, name in classes:
@@ -152,10 +153,12 @@ def _classes(
     found: Scan, role: str, codes: dict[str, int], values: pa.Array, batch: SourceBatch, path: str
 ) -> Ints:
     text = as_text(values)
-    text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), None, text).dictionary_encode()
-    names: list[str] = text.dictionary.to_pylist()
+    blank = lengths_of(pc.utf8_trim_whitespace(text)) == 0     # or missing
+    named = (text.filter(mask_of(~blank)) if blank.any() else text).dictionary_encode()
+    names: list[str] = named.dictionary.to_pylist()
     counts = found.predictions if role == "prediction" else found.labels
-    place = np.asarray(text.indices.fill_null(-1), np.int64)
+    place = np.full(len(text), -1, np.int64)
+    place[~blank] = numbers_of(named.indices)
     for i, n in zip(*np.unique(place, return_counts=True), strict=True):
         if i >= 0 and (names[i] in counts or len(counts) < MOST_CLASSES):
             counts[names[i]] += int(n)
@@ -173,10 +176,10 @@ def _classes(
 
 def _number_labels(found: Scan, values: pa.Array, batch: SourceBatch, path: str) -> None:
     text = as_text(values)
-    missing = np.asarray(without_value(text).fill_null(True))
+    missing = missing_of(text) | yes_of(without_value(text))
     numbers, good = as_numbers(text)
     found.missing_labels += int(missing.sum())
-    words = text.filter(pa.array(missing)).to_pylist()
+    words = text.filter(mask_of(missing)).to_pylist()
     found.no_label.update(word for word in words if word and word.strip())
     found.bad_labels.add(~missing & ~(good & np.isfinite(numbers)), batch, path, values)
 
@@ -204,7 +207,7 @@ def _drop(codes: Ints, names: list[str], word: str) -> None:
 
 
 def _are_numbers(values: Collection[str]) -> bool:
-    return bool(values) and bool(as_numbers(pa.array(values, pa.string()))[1].all())
+    return bool(values) and bool(as_numbers(texts_of(list(values)))[1].all())
 
 
 def _duplicates(portion: Portion, name: str, seen: SeenIds) -> list[str]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Bools, Floats
-from assay.tasks.arrow import mask_of, missing_of, numbers_of, texts_of
+from assay.tasks.arrow import column_of, mask_of, missing_of, numbers_of, texts_of
 
 # what programs write where there is no value; whoever names a class so means the class
 NO_VALUE = frozenset((
@@ -75,7 +75,7 @@ def as_numbers(values: pa.Array) -> tuple[Floats, Bools]:
         values = _parsed(values)
     numbers = values.cast(pa.float64(), safe=False)
     good = ~missing_of(numbers)
-    return numbers_of(numbers if good.all() else numbers.fill_null(np.nan)), good
+    return numbers_of(numbers if good.all() else numbers.fill_null(_NAN)), good
 
 
 def of_python(values: list[Any]) -> pa.Array:
@@ -113,6 +113,7 @@ def _json(value: Any) -> str:
 
 _LARGE, _HUGE, _SMALL = 10, 16, 1e-4      # exponents of ten from which, and to which, one is to be taken away
 _ZEROS = (4, 5)                           # behind the point, where Arrow writes them and Python an exponent
+(_NAN,) = column_of(np.array([np.nan]), pa.float64())
 _EMPTY, _MINUS, _POINT, _ONE_DIGIT, _MISSING = texts_of(["", "-", ".", ".0", None])
 
 
@@ -120,7 +121,7 @@ def _float_texts(values: pa.FloatingPointArray) -> pa.StringArray:
     """A column of floats as text; NaN is missing, as pandas writes it. 32 bits have the digits they need."""
     if pa.types.is_float16(values.type):
         values = values.cast(pa.float32())
-    numbers = numbers_of(values.fill_null(np.nan) if values.null_count else values)
+    numbers = numbers_of(values.fill_null(_NAN.cast(values.type)) if values.null_count else values)
     missing = np.isnan(numbers)
     texts = values.cast(pa.string())
     size = np.abs(numbers)
@@ -169,19 +170,13 @@ def _put(texts: pa.StringArray, where: Bools, those: pa.StringArray) -> pa.Strin
     return pc.replace_with_mask(texts, mask_of(where), those)
 
 
+# What Arrow reads as a number; not float(), which takes 1_000.
+_NUMBER = r"(?i)^[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|nan(\([a-z0-9_]*\))?|inf|infinity)$"
+
+
 def _parsed(text: pa.Array) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(text.cast(pa.string()))
     try:
         return trimmed.cast(pa.float64())
     except pa.ArrowInvalid:
-        return pa.array([_number(v) for v in trimmed.to_pylist()], pa.float64())
-
-
-def _number(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        number: float = pa.scalar(text).cast(pa.float64()).as_py()  # not float(): it takes 1_000
-        return number
-    except pa.ArrowInvalid:
-        return None
+        return pc.if_else(pc.match_substring_regex(trimmed, _NUMBER), trimmed, _MISSING).cast(pa.float64())

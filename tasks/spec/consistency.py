@@ -8,9 +8,6 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.measures.difference import difference
-from assay.evalcore.methods.any_outcome.guaranteed import refuse_without_margin
-from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
-from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 from assay.evalcore.methods.registry import (
     METHODS,
     OUTCOME_METHODS,
@@ -264,6 +261,8 @@ def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
         if kind is None:
             refuse_without_mean([choice.of_two_classes(spec.labels.one_class) for choice in spec.measure])
         else:
+            from assay.evalcore.methods.any_outcome.guaranteed import refuse_without_margin
+
             asked = [choice.of(kind, 1) for choice in spec.measure]
             compared = [difference(one, one) for one in asked if one.system is not None] \
                 if spec.pool.compares else []
@@ -314,6 +313,9 @@ def why_cold(
             "by their chances, and a label of another pool has no chance here; use "
             f"{' or '.join(_that_start_warm(kind))}, or leave it out"
         )
+    from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
+    from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+
     along_a_score = isinstance(chosen, RecalibratedSample)
     if along_a_score and class_asked_of(kind, asked) is None:
         others = [name for name in _that_start_warm(kind) if name != chosen.name]

@@ -13,7 +13,6 @@ from pydantic_core import ErrorDetails
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.labels.kinds import LABEL_FORMS
-from assay.tasks.spec.strict_yaml import shortened, with_a_gap
 
 _MOST_LISTED = 30
 _TAGGED = {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
@@ -36,6 +35,8 @@ _EXPECTED = {
 
 def refusal(error: ValidationError, root: type[BaseModel], origin: str) -> BadInput:
     """The error that lists every problem of what `origin` holds, in the order they were found."""
+    from assay.tasks.spec.strict_yaml import with_a_gap
+
     lines = [with_a_gap(line) for details in error.errors() for line in _lines(details, root)]
     if len(lines) == 1:
         return BadInput(f"{origin}: {lines[0]}")
@@ -85,6 +86,8 @@ def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
 
 
 def _show(value: Any) -> str:
+    from assay.tasks.spec.strict_yaml import shortened
+
     if value is None:
         return "empty"
     return str(value).lower() if isinstance(value, bool) else shortened(value)

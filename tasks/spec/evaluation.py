@@ -61,7 +61,6 @@ from assay.tasks.spec.goals import (
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
 from assay.tasks.spec.pool import Pool, compares
-from assay.tasks.spec.strict_yaml import read_yaml
 from assay.tasks.spec.template import spec_template
 
 # How the answers of people are waited for and made labels of, in a spec.
@@ -334,6 +333,8 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
 
     name   of the evaluation, in place of the one in the file
     """
+    from assay.tasks.spec.strict_yaml import read_yaml
+
     data = read_yaml(path)
     if not isinstance(data, dict):
         found = "empty" if data is None else f"a {type(data).__name__}"

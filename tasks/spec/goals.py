@@ -4,6 +4,7 @@ limit of its verdict, how items are chosen, and the labels that are there withou
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 
@@ -14,7 +15,7 @@ from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, measure, names, of_scores, outcome_measure
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method, outcome_method
+from assay.evalcore.methods.registry import AUTO, METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.numbers import Numbers
@@ -339,10 +340,17 @@ class WarmStart(Part):
 
 def _known(name: str) -> str:
     """A method of any kind of labels; which of them can do these is checked with the labels."""
+    base, settings, _ = name.partition(":")
+    if not settings and (base == AUTO or base in METHODS or base in OUTCOME_METHODS):
+        return name
+    with suppress(BadInput):
+        if base in METHODS:
+            method(name)
+            return name
     try:
         outcome_method(name)
     except (UnknownName, BadInput) as of_any:
-        if name.partition(":")[0] in OUTCOME_METHODS and name.partition(":")[0] not in METHODS:
+        if base in OUTCOME_METHODS and base not in METHODS:
             raise wrong(str(of_any)) from None
         try:
             method(name)

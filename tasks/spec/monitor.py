@@ -44,7 +44,6 @@ from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import MethodName
 from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems
-from assay.tasks.spec.strict_yaml import read_yaml
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
 OutcomesThen = Literal["arrived", "complete"]
@@ -376,6 +375,8 @@ class MonitorSpec(Spec):
 
 def load_monitor_spec(path: Path) -> MonitorSpec:
     """The monitor in a YAML file. BadInput names the file, every wrong key and what to write instead."""
+    from assay.tasks.spec.strict_yaml import read_yaml
+
     data = read_yaml(path)
     if not isinstance(data, dict) or "monitor" not in data:
         raise BadInput(

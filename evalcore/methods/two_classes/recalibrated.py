@@ -37,7 +37,7 @@ from assay.evalcore.recalibration.label_model import (
 )
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
 from assay.evalcore.recalibration.quantities import OfConfusion, Quantity, of_predictions
-from assay.evalcore.recalibration.reporting import report_quantities
+from assay.evalcore.recalibration.reporting import bare_reports, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, rank_regions
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
@@ -208,12 +208,22 @@ class Recalibrated(CountingMethod):
     ) -> list[EstimateArrays]:
         """Posterior and design combined, with their joint interval or the confidence sequence."""
         quantities = state.quantities
-        parts = [
+        return _joined([
             [one.estimate(confidence, self.anytime)
              for one in report_quantities(e, quantities, self.report_draws, rng, self.guard)]
             for _, e in evidence_of(state)
-        ]
-        return [_joined(several) for several in zip(*parts, strict=True)]
+        ])
+
+    def bare_estimate(
+        self, state: RecalibratedState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """Without the wide interval and the confidence sequence, where neither is the interval's own."""
+        if self.anytime or self.guard:
+            return self.estimate(state, confidence, rng)
+        quantities = state.quantities
+        return _joined([
+            bare_reports(e, quantities, self.report_draws, rng, confidence) for _, e in evidence_of(state)
+        ])
 
     def evidence(self, state: RecalibratedState) -> Evidence:
         """The counts and the fit."""
@@ -242,13 +252,18 @@ def _begun(
     )
 
 
-def _joined(parts: Sequence[EstimateArrays]) -> EstimateArrays:
-    return EstimateArrays(
-        value=np.concatenate([p.value for p in parts]),
-        lower=np.concatenate([p.lower for p in parts]),
-        upper=np.concatenate([p.upper for p in parts]),
-        variance=np.concatenate([p.variance for p in parts]),
-        diagnostics={
-            name: np.concatenate([p.diagnostics[name] for p in parts]) for name in parts[0].diagnostics
-        },
-    )
+def _joined(parts: Sequence[Sequence[EstimateArrays]]) -> list[EstimateArrays]:
+    """The numbers in order, from those of a few repeats at a time."""
+    return [
+        EstimateArrays(
+            value=np.concatenate([p.value for p in several]),
+            lower=np.concatenate([p.lower for p in several]),
+            upper=np.concatenate([p.upper for p in several]),
+            variance=np.concatenate([p.variance for p in several]),
+            diagnostics={
+                name: np.concatenate([p.diagnostics[name] for p in several])
+                for name in several[0].diagnostics
+            },
+        )
+        for several in zip(*parts, strict=True)
+    ]

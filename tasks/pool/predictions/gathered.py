@@ -20,7 +20,6 @@ from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.registry import needs_grid
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
-from assay.evalcore.methods.any_outcome.whole_clusters import MOST_CLUSTERS, too_many
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import ItemPool, Items
@@ -83,6 +82,8 @@ def names_of_clusters(spec: Spec, pool: PoolToCut) -> tuple[str, ...]:
     """
     if not are_needed(spec):
         return ()
+    from assay.evalcore.methods.any_outcome.whole_clusters import MOST_CLUSTERS, too_many
+
     names: dict[str, None] = {}
     for found in pool.map_over(_Names(Travelling(pool.store)), pool.shards):
         names |= dict.fromkeys(found)
@@ -97,6 +98,8 @@ class _Names:
 
     def __call__(self, shard: FrozenShard) -> list[str]:
         """The clusters of a shard, in the order in which they come: one more than can be cells, at most."""
+        from assay.evalcore.methods.any_outcome.whole_clusters import MOST_CLUSTERS
+
         names: dict[str, None] = {}
         for table, _ in shard.tables(self.store.store, [CLUSTER]):
             names |= dict.fromkeys(table.column(CLUSTER).unique().to_pylist())

@@ -15,8 +15,6 @@ from assay.evalcore.measures.registry import (
     of_scores,
     outcome_measure,
 )
-from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
-from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS
 from assay.evalcore.methods.registry import of_two_classes_alone, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -165,6 +163,9 @@ def _of_audit(
 ) -> Iterator[Problem]:
     if not budget.audit or of_two_classes_alone(method_name):
         return
+    from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
+    from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+
     chosen = outcome_method(method_name, kind)
     if not isinstance(chosen, RecalibratedSample):
         yield "budget.audit", f"is for the method 'recalibrated', not {method_name!r}; leave it out"

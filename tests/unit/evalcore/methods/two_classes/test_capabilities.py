@@ -15,7 +15,7 @@ from assay.evalcore.evaluation.estimates import estimates, joint_region, reuse, 
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.registry import METHODS, method, methods_that
+from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method, methods_that
 from assay.evalcore.methods.two_classes.passive import Passive
 from assay.evalcore.pool.partition import build_partition
 
@@ -39,6 +39,11 @@ def after_a_round(how, **changes):
     question, labels_of = asked(how, **changes)
     drawn = plan(question, before_any_label(question), 40)
     return question, drawn, observe(question, before_any_label(question), drawn, labels_of(drawn))
+
+
+def test_the_registry_finds_every_method_under_its_own_name():
+    for registry in (METHODS, OUTCOME_METHODS):
+        assert {name: one.name for name, one in registry.items()} == {name: name for name in registry}
 
 
 @pytest.mark.parametrize("name", METHODS)
