@@ -101,6 +101,14 @@ class Evaluation:
         """
         if advance(self._store, self._name).state == "finished":
             return []
+        return self.posted(annotator)
+
+    def posted(self, annotator: str | None = None) -> list[WaitingItem]:
+        """What was posted and waits for answers; nothing is closed or planned.
+
+        Args:
+            annotator: leave out what this person has answered.
+        """
         return self._desk().ask(annotator)
 
     def tell(self, answers: Any, annotator: str = "") -> Result:

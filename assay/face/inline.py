@@ -157,8 +157,12 @@ def evaluate(
     evaluation = begin(**question_asked)
     label = _label_of(oracle, evaluation)
     with counting(evaluation) as told:
-        while items := evaluation.waiting():
-            told(evaluation.tell({evaluation.own_id(one.item.item_id): label(one) for one in items}))
+        items = evaluation.waiting()
+        while items:
+            result = evaluation.tell({evaluation.own_id(one.item.item_id): label(one) for one in items})
+            told(result)
+            # to tell was to close and plan all that is due
+            items = [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
     return evaluation.result
 
 
