@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling, random_sampling_equivalent
 from assay.evalcore.types import JsonObject
-from assay.flows.evaluation.advance import Patience, drive
+from assay.flows.evaluation.advance import OnRound, Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
-from assay.flows.evaluation.round import OnRound
 from assay.flows.record.opened import Opened, utc_now
 from assay.flows.report.gather import report_data
 from assay.tasks.desks.desk import Desk

@@ -8,9 +8,9 @@ import numpy as np
 from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure, served
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.strata import OrderedScores, csf_edges
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Floats, Ints
 
 # The proposal that minimises the asymptotic variance of the importance-weighted estimate.
 #
@@ -93,12 +93,6 @@ def touched_cells(measures: Sequence[Measure], cells: Cells) -> Floats:
     """1[ℓ ≠ 0] (C, 2) of an item of each cell by label, ℓ the losses of all measures that drive."""
     touched = np.max([m.touched() for m in served(measures)], axis=0)
     return np.asarray(touched[cells.prediction])
-
-
-def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
-    """Cells (C,) in which a label can change at least one of the measures."""
-    matters = np.any([measure.label_matters() for measure in measures], axis=0)
-    return np.asarray(matters[cells.prediction])
 
 
 def variance_minimising(

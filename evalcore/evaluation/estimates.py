@@ -9,7 +9,6 @@ from math import isfinite, nan
 
 import numpy as np
 
-from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
@@ -26,6 +25,7 @@ from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import is_exact
+from assay.evalcore.pool.cells import relevant_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Diagnostic, Floats
 

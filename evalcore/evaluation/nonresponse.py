@@ -30,11 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import ClosedDraws, CountedDesign, RoundPlan
 from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.outcomes.base import UNANSWERED
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_ASKED = 5  # items asked in cells that stand for each other; fewer are collapsed with their neighbours

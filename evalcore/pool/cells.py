@@ -7,7 +7,7 @@ ten million.
     N   number of items, the sum of the cells' sizes
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.strata import OrderedScores, log_density
-from assay.evalcore.types import Array, Floats, Ints, JsonObject
+from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -161,3 +162,9 @@ class CellSums:
         cell_of_key = np.zeros(len(self.size), np.int64)
         cell_of_key[key] = np.arange(len(key))
         return cell_of_key[keys]
+
+
+def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
+    """Cells (C,) in which a label can change at least one of the measures."""
+    matters = np.any([measure.label_matters() for measure in measures], axis=0)
+    return np.asarray(matters[cells.prediction])

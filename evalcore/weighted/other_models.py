@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.estimators.importance import single_trial
 from assay.evalcore.evaluation.state import LabelledRound
 from assay.evalcore.measures.two_classes import Measure
@@ -24,7 +23,7 @@ from assay.evalcore.methods.two_classes.acis import (
     planned_labels,
 )
 from assay.evalcore.outcomes.base import UNANSWERED
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.top_domain import iteration_of
 from assay.evalcore.types import Bools, Floats, Ints
 

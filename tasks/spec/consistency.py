@@ -22,8 +22,8 @@ from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, of_probability
-from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
+from assay.tasks.spec.pool import Pool, problems_of_probability
 
 
 class WholeSpec(SpecParts, Protocol):
@@ -57,7 +57,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
                            "`pool.cluster`, or use another method")]
     else:
-        found = [*of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
+        found = [*problems_of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
         found += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
         if method(method_name).asks_anew:

@@ -358,3 +358,11 @@ _BY_TASK: Mapping[str, Callable[[Pool], None]] = {
     "binary": _two_classes, "multiclass": _several_classes, "preference": _several_classes,
     "number": _numbers, "tags": _tags, "scored": _scored, "one class": _one_class,
 }
+
+
+def problems_of_probability(names: Sequence[str], pool: Pool) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) where probabilities by class are not of these classes."""
+    try:
+        pool.probability_columns(names)
+    except ValueError as error:
+        yield "pool.probability", str(error)

@@ -14,7 +14,7 @@ from assay.evalcore.design.draws import (
     with_replacement,
     without_replacement,
 )
-from assay.evalcore.design.proposal import centred_pull, prior_risk, relevant_cells
+from assay.evalcore.design.proposal import centred_pull, prior_risk
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import single_trial
@@ -23,7 +23,7 @@ from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.methods.two_classes.calibration import Calibration, Strata, blended, prior_rates
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, iteration_edges, iteration_of
 from assay.evalcore.types import Bools, Floats, Ints

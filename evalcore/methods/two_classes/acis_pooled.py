@@ -7,13 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
-from assay.evalcore.design.proposal import (
-    RelativeProposal,
-    expected_risk,
-    pull,
-    relevant_cells,
-    replacement_design,
-)
+from assay.evalcore.design.proposal import RelativeProposal, expected_risk, pull, replacement_design
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
@@ -22,7 +16,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
 from assay.evalcore.types import Bools, Floats, Ints

@@ -19,7 +19,7 @@ from assay.evalcore.design.draws import (
     with_cautious_share,
     without_replacement,
 )
-from assay.evalcore.design.proposal import LabelledCells, relevant_cells
+from assay.evalcore.design.proposal import LabelledCells
 from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArrays, RoundLabels, round_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import Region
@@ -27,7 +27,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import LabelledSample, Method
 from assay.evalcore.methods.settings import settings_of
 from assay.evalcore.outcomes.base import is_outcome
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, Floats, Ints

@@ -16,14 +16,7 @@ from assay.evalcore.design.inclusion import (
     systematic,
     waterfill,
 )
-from assay.evalcore.design.proposal import (
-    centred_pull,
-    fine_edges,
-    prior_risk,
-    relevant_cells,
-    root_mean_square,
-    softened,
-)
+from assay.evalcore.design.proposal import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
@@ -37,7 +30,7 @@ from assay.evalcore.methods.two_classes.base import (
     no_labels_yet,
 )
 from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.types import Floats, Ints
 

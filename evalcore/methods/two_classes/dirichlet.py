@@ -19,7 +19,6 @@ from assay.evalcore.design.inclusion import systematic, waterfill
 from assay.evalcore.design.proposal import (
     RelativeProposal,
     predicted_draw_variance,
-    relevant_cells,
     replacement_design,
     total_pull,
     touched_cells,
@@ -49,7 +48,7 @@ from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, cut_scores, feature_tree
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.types import Bools, Floats, Ints

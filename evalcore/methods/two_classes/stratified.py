@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.inclusion import systematic, waterfill
-from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells
+from assay.evalcore.design.proposal import expected_risk, pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.guaranteed_counts import (
@@ -44,7 +44,7 @@ from assay.evalcore.methods.two_classes.base import (
     no_labels_yet,
 )
 from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.types import Floats, Ints

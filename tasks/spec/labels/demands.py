@@ -22,7 +22,7 @@ from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.pool import Pool, System, columns_by_class
+from assay.tasks.spec.pool import Pool, System, columns_by_class, problems_of_probability
 
 # What a spec with other labels than a positive and a negative class demands of its parts.
 
@@ -54,7 +54,7 @@ def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Proble
     """(key, what is wrong with it) for each; none where the parts fit together."""
     pool, labels, measures, method_name, desk = spec.pool, spec.labels, spec.measure, spec.method, spec.desk
     return [
-        *of_probability(kind.parts, pool),
+        *problems_of_probability(kind.parts, pool),
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_limit(kind, pool, measures, spec.limit),
@@ -64,14 +64,6 @@ def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Proble
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
     ]
-
-
-def of_probability(names: Sequence[str], pool: Pool) -> Iterator[Problem]:
-    """Of probabilities by class, where they are not of these classes."""
-    try:
-        pool.probability_columns(names)
-    except ValueError as error:
-        yield "pool.probability", str(error)
 
 
 def _of_measures(
