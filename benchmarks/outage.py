@@ -1,8 +1,8 @@
 """What a monitor does after it did not look for 21 days: `python -m benchmarks.outage`.
 
-A stream of 200 items a day whose accuracy falls from about 0.91 to about 0.5 on its twentieth day; 500 labels a
-month; people answer at once. The monitor looks daily for eight days, then not for 21, then daily again. Printed
-is what `assay history` shows at the look after the outage, and three days later.
+A stream of 200 items a day whose accuracy falls from about 0.91 to about 0.5 on its twentieth day; 500
+labels a month; people answer at once. The monitor looks daily for eight days, then not for 21, then daily
+again. Printed is what `assay history` shows at the look after the outage, and three days later.
 """
 
 import tempfile

@@ -1,6 +1,7 @@
 """The commands of monitors: monitor and history, and amend, mute and unmute, which change one that runs."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -38,7 +39,8 @@ from assay.flows.monitor.versions import register
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.alerts.outbox import Delivery
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import mute_at
+from assay.tasks.ledger.monitors import monitors, mute_at
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
 from assay.tasks.report.files import write_files
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
@@ -113,7 +115,7 @@ def monitor_command(
         print_json(_tick_json(history, done, told))
     else:
         click.echo(f"{asked.name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
-        _print_history(history)
+        _print_history(history, _SHOWN)
     for windows, message in told_once(done.failed | done.awaited | done.left_out):
         click.echo(f"assay: {windows}: {message}", err=True)
     for message in problems:
@@ -122,7 +124,7 @@ def monitor_command(
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
               help="Also write history.html, .json and .parquet here, and a page for each judged window.")
 @click.option("--parquet", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
@@ -135,10 +137,12 @@ def monitor_command(
 @store_option
 @json_option
 def history(
-    name: str, out: Path | None, parquet: Path | None, prometheus_file: Path | None, send_otel: bool,
+    name: str | None, out: Path | None, parquet: Path | None, prometheus_file: Path | None, send_otel: bool,
     where: str | None, as_json: bool,
 ) -> int:
     """A monitor's windows: the measure with its interval, the verdicts, and what they cost.
+
+    Without NAME, the monitors that there are.
 
     \b
     Example:
@@ -147,6 +151,10 @@ def history(
       assay history dedup --prometheus /var/lib/node_exporter/assay-dedup.prom
     """
     store = store_named(where)
+    if name is None:
+        if as_json or out or parquet or prometheus_file or send_otel:
+            raise click.UsageError("say which monitor; `assay history` alone lists them")
+        return _list_monitors(store)
     told = with_judges(store, read_monitor_history(store, name))
     if as_json:
         print_json(told.to_json())
@@ -170,7 +178,22 @@ def history(
     return 0
 
 
-def _print_history(told: MonitorHistory) -> None:
+def _list_monitors(store: Store) -> int:
+    names = monitors(store)
+    for one in names:
+        rows = read_monitor_history(store, one).rows
+        newest = f"window {rows[-1].window}: {STATES[rows[-1].state]}" if rows else "no window yet"
+        click.echo(f"{one}: {newest}; {wording.plural(len(rows), 'window')}; assay history {one}")
+    if not names:
+        click.echo(f"no monitor is in {store.url}; register one with `assay monitor SPEC`")
+    return 0
+
+
+_SHOWN = 30   # windows, after a look
+
+
+def _print_history(told: MonitorHistory, most: int | None = None) -> None:
+    """most: of the windows the newest so many; None for all."""
     measure, wide = told.measure, max(len(told.measure), 10)
     if not told.rows:
         click.echo("  no window has been opened yet")
@@ -179,7 +202,12 @@ def _print_history(told: MonitorHistory) -> None:
         f"  {'window':<14} {measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
         f"{'bought':>6}  verdict"
     )
-    for run in runs_without_data(told.rows):
+    shown = told.rows if most is None else told.rows[-most:]
+    if len(shown) < len(told.rows):
+        earlier = Counter(row.state for row in told.rows[: -len(shown)])
+        states = ", ".join(f"{number:,} {state}" for state, number in earlier.most_common())
+        click.echo(f"  {earlier.total():,} earlier windows: {states}; see assay history {told.monitor}")
+    for run in runs_without_data(shown):
         click.echo("  " + _line(run, wide))
     if (silent := no_data_in_words(told)) is not None:
         why = told.without_data[-1].wrong

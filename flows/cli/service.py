@@ -80,7 +80,7 @@ def alerts(
 ) -> int:
     """List the alerts of NAME, or of everything in the store, and who was told of them.
 
-    NAME is an evaluation, or monitors/NAME. Channels are named in the spec (`alerts.channels`); their
+    NAME is an evaluation or a monitor. Channels are named in the spec (`alerts.channels`); their
     addresses come from this machine's environment or from Prefect. Exit code 1: something was not delivered.
 
     \b
@@ -90,10 +90,14 @@ def alerts(
       assay alerts restaurant-dedup --test
     """
     from assay.flows.alerts import deliver, outbox_of_all, try_channels
+    from assay.tasks.ledger import layout
+    from assay.tasks.ledger.monitors import means_monitor
 
     store = store_named(where)
     if test_now and name is None:
         raise click.UsageError("--test needs a NAME: it tests the channels of NAME")
+    if name is not None and means_monitor(store, name):
+        name = layout.monitor_ledger(name.removeprefix(layout.MONITORS_PREFIX))
     done = try_channels(store, name) if test_now and name else []
     owners = [name] if name else None
     rows = outbox_of_all(store, owners)   # also repairs the index, before it is used

@@ -67,13 +67,13 @@ def _open_new(run: MonitorRun, window: Window) -> Opening | None:
         return open_window(run, window)
     except NothingToJudge as error:
         _leave_out(run, name, Found(state=error.state, why=str(error), files=error.files))
-    except NoFile as error:
+    except NoFile:
         spec = run.spec_of(name)
         until = window.end.astimezone(UTC) + spec.settle + timedelta(hours=spec.monitor.grace_hours)
         if run.now <= until:
             run.done.awaited[name] = f"no predictions yet; waited for until {until:%Y-%m-%d %H:%M} UTC"
         else:
-            _leave_out(run, name, Found(state="missing", why=str(error)))
+            _leave_out(run, name, Found(state="missing", why=f"no file {window.fill(spec.pool.source)}"))
     return None
 
 
@@ -178,6 +178,11 @@ def _advance(run: MonitorRun, openings: Sequence[Opening]) -> bool:
     if standing.state != "finished":
         waits = standing.waiting_for
         on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
+        if waits and waits.answered:
+            run.answered[openings[0].window] = (
+                f"; {waits.answered} of {waits.items} answered: `assay advance {name} --close-round` judges "
+                f"with those {waits.answered}"
+            )
         run.done.waiting[name] = on_desk
         return False
     run.done.waiting.pop(name, None)

@@ -64,7 +64,7 @@ def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = 
         rows=tuple(
             _row(window, versions.of(window), openings.get(window, []), standing.get(window),
                  standing_state(states.get(window, [])))
-            for window in sorted({*openings, *states})
+            for window in sorted({*openings, *(name for name, of in states.items() if standing_state(of))})
         ),
         verdicts=tuple(verdicts),
         amendments=tuple(read_amendments(ledger)),

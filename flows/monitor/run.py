@@ -103,6 +103,7 @@ class MonitorRun:
     expected: set[str] = field(default_factory=set)   # new windows, not opened yet, that labels are meant for
     held: set[str] = field(default_factory=set)       # new windows that get no labels now
     buys: bool = True                         # follow-ups
+    answered: dict[str, str] = field(default_factory=dict)   # window -> how far people are, and what to do
     workers: MapOver = one_after_the_other    # who reads and freezes large windows
 
     @property
@@ -187,7 +188,8 @@ class MonitorRun:
 
     def tell(self, verdict: WindowVerdict) -> None:
         """Raise the alerts of a verdict, unless they were raised before."""
-        tell(self.ledger, self.spec, verdict, self.verdicts, self.now, self.signals(verdict.window))
+        signals, reasons = self.signals(verdict.window), {one.number: one.reason for one in self.versions.all}
+        tell(self.ledger, self.spec, verdict, self.verdicts, self.now, signals, reasons)
 
     def seal(self) -> None:
         """Put the seals that are due."""

@@ -57,7 +57,8 @@ def tell_states(run: MonitorRun) -> None:
         }
         told = [
             StandingState(
-                window=window, why=standing.why, since=_since(run.states[window]),
+                window=window, since=_since(run.states[window]),
+                why=standing.why + (run.answered.get(window, "") if state == "stale" else ""),
                 until=None if state in _LAST else _mendable_until(run, window),
             )
             for window in sorted(run.states)
@@ -86,6 +87,7 @@ def _last_end(run: MonitorRun, state: str) -> tuple[datetime, WindowState] | Non
     ends = [
         (_since(states[:i]), after) for states in run.states.values()
         for i, after in enumerate(states) if i and states[i - 1].state == state != after.state
+        and run.due_at(run.window(after.window)) <= run.now     # else it was withdrawn
     ]
     newest = max(ends, key=lambda end: (end[1].at, end[1].window), default=None)
     return newest if newest is not None and run.now - newest[1].at <= _TELL_END_FOR else None

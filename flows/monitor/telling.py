@@ -5,7 +5,7 @@ inconclusive: the history says so. `states` tells of windows without a verdict. 
 channel is told, and how often.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from assay.evalcore.monitoring.signals import Signal
@@ -21,16 +21,17 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 def tell(
     ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict],
-    now: datetime | None = None, signals: Sequence[Signal] = (),
+    now: datetime | None = None, signals: Sequence[Signal] = (), reasons: Mapping[int, str] | None = None,
 ) -> None:
     """Raise the alerts of a verdict, once.
 
     verdicts   all of the monitor, this one included
     now        when they are raised
     signals    of the window's predictions
+    reasons    why the spec was changed, by version
     """
     for place in (verdict.overall, *verdict.segments):
-        news = news_of_place(verdict, place, verdicts, signals)
+        news = news_of_place(verdict, place, verdicts, signals, reasons)
         kind = _kind(news)
         if kind is not None and kind in _choices(spec).tell:
             raise_alert(ledger, alert_of(spec, news, kind), now)

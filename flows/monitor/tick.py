@@ -32,7 +32,7 @@ from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects import retried
 from assay.tasks.ledger.checkpoints import forget_kept
-from assay.tasks.ledger.monitors import window_of
+from assay.tasks.ledger.monitors import standing_state, window_of
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.settings import Settings
@@ -72,13 +72,27 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
                 break
     if only and any(opening.why == "labelled later" for opening in run.done.opened):
         forget_kept(Ledger(store, run.ledger.name))   # it was settled
-    write_states(run, sorted(names if only else names | set(run.active)))
+    to_come = _withdrawn(run)
+    write_states(run, sorted({*(names if only else names | set(run.active)), *to_come}))
     run.seal()
     tell_states(run)
     end_mutes(run)
     keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
+
+
+def _withdrawn(run: MonitorRun) -> set[str]:
+    """The windows that a clock ahead of time called missing, and that are still to come."""
+    found = {
+        name for name, states in run.states.items()
+        if (wrong := standing_state(states)) is not None and wrong.state == "missing"
+        and name not in run.openings and run.now < run.due_at(run.window(name))
+    }
+    if found & run.settled:
+        run.settled -= found
+        forget_kept(Ledger(run.store, run.ledger.name))   # it calls them settled
+    return found
 
 
 def _moved(run: MonitorRun, window: str, buys: bool) -> bool:

@@ -49,6 +49,7 @@ class Version:
     asked: MonitorSpec      # as the person wrote it
     anew: frozenset[str]    # the limits whose evidence begins anew with it
     new_model: bool
+    reason: str = ""        # why it was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _version(ledger: Ledger, amendment: Amendment) -> Version:
     asked = MonitorSpec.from_data(amendment.spec, origin=key)
     return Version(
         number=amendment.number, first=amendment.first, spec=asked.compared_with(amendment.reference),
-        asked=asked, anew=frozenset(amendment.anew), new_model=amendment.new_model,
+        asked=asked, anew=frozenset(amendment.anew), new_model=amendment.new_model, reason=amendment.reason,
     )
 
 

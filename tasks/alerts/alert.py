@@ -61,6 +61,10 @@ _TO_DO: dict[Kind, str] = {
     ),
     "recovery": "What to do: nothing. The breach is over.",
 }
+_LIMIT_MOVED = (
+    "What to do: see that this is what you want. Nothing was mended: the breach is closed because its limit "
+    "was changed, and by the limit of before this window would not be ok."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,7 @@ def window_alert(
     if len(news.breached) > 1:
         others = wording.plural(len(news.breached), "window")
         lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
-    lines += ["", _TO_DO[kind]]
+    lines += ["", _LIMIT_MOVED if news.moved_limit is not None else _TO_DO[kind]]
     evaluation = news.verdict.rests_on.evaluation
     lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")
     return Alert(
@@ -264,7 +268,9 @@ def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: 
         body=(
             f"{wording.plural(labels, 'label', 'labels')} a month may be bought, and all of {month} are "
             "bought or promised to open evaluations. Windows get no labels, and no verdict, until the month "
-            "ends. To buy more, raise monitor.monthly_labels (`assay amend SPEC`). This is said once a day."
+            "ends; those opened until then are labelled later only where newer windows leave labels to spare "
+            "(monitor.catch_up). To buy more, raise monitor.monthly_labels (`assay amend SPEC`). This is "
+            "said once a day."
         ),
     )
 

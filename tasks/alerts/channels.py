@@ -102,7 +102,8 @@ class AddressChannel:
         import apprise
 
         try:
-            server = apprise.Apprise.instantiate(self._address)
+            asset = apprise.AppriseAsset(app_id="Assay", app_desc="Assay")   # as messages are signed
+            server = apprise.Apprise.instantiate(self._address, asset=asset)
             if server is not None:
                 return _through(server, alert, owner)
         except Exception as error:

@@ -411,3 +411,36 @@ def test_the_commands_amend_and_mute(tmp_path, capsys):
     out = tmp_path / "pages"
     assert run_command_line(["history", "stream", "--out", str(out), *where]) == 0
     assert "Changes of the monitor" in (out / "history.html").read_text()
+
+
+def test_windows_that_a_clock_ahead_of_time_called_missing_are_withdrawn(tmp_path):
+    write_stream(tmp_path, 4, items=60)
+    store = watched(spec_of(changed(tmp_path, late_days=0, grace_hours=0)), 2)
+    tick(store, "stream", now=after(40))                       # a clock that was more than a month ahead
+    assert sum(row.state == "missing" for row in rows(store)) == 36
+    tick(store, "stream", now=after(3))
+    found = read_monitor_history(store, "stream", lambda: after(3)).rows
+    assert [row.window for row in found if row.state == "missing"] == []
+    assert [row.window for row in found] == ["2026-11-01", "2026-11-02", "2026-11-03", "2026-11-04"]
+    write_stream(tmp_path, 6, items=60)
+    tick(store, "stream", now=after(6))                        # and windows that come are looked at
+    found = read_monitor_history(store, "stream", lambda: after(6)).rows
+    assert [row.verdict is not None for row in found] == [True] * 6
+
+
+def test_history_without_a_name_lists_monitors_and_alerts_take_a_monitors_name(tmp_path, capsys, monkeypatch):
+    write_stream(tmp_path, 2, drop_from=1, worse=0.45, items=60)
+    monkeypatch.setenv("ASSAY_STORE", str(tmp_path / "ledger"))
+    from assay.tasks.ledger import open_store
+
+    store = open_store(str(tmp_path / "ledger"))
+    register(store, spec_of(changed(tmp_path)))
+    assert run_command_line(["history"]) == 0
+    assert "stream: no window yet" in capsys.readouterr().out
+    tick(store, "stream", now=after(2))
+    assert run_command_line(["history"]) == 0
+    assert "stream: window 2026-11-02: in breach; 2 windows" in capsys.readouterr().out
+    assert run_command_line(["alerts", "stream", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["alerts"]
+    assert run_command_line(["alerts", "monitors/stream", "--json"]) == 0
+    assert told == json.loads(capsys.readouterr().out)["alerts"] != []

@@ -4,9 +4,9 @@
 alone. So an alert and the page it links to cannot differ.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import exp
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, inf
 
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import lies_beyond
@@ -55,11 +55,38 @@ class PlaceNews:
     before: tuple[str, PlaceVerdict] | None    # the newest verdict on an earlier window
     breached: tuple[str, ...]    # windows of the breach that stands, or that this verdict ends; sorted
     raised: tuple[Signal, ...]   # signals
+    worst: PlaceVerdict | None = None   # of those windows without this one, the one furthest beyond its limit
+    last: PlaceVerdict | None = None    # and the last one
+    reason: str = ""             # why the spec was changed, in the version that the window belongs to
 
     @property
     def recovers(self) -> bool:
         """Whether it ends a breach."""
         return self.place.verdict == "ok" and bool(self.breached)
+
+    @property
+    def moved_limit(self) -> tuple[WatchedLimit, WatchedLimit] | None:
+        """The limit of the breach that this verdict ends, before and now, if that is what moved: by the old
+        one this window would not be ok."""
+        if not self.recovers or self.last is None:
+            return None
+        now = {limit.name: limit for limit in self.place.limits if limit.name in ("floor", "ceiling")}
+        for limit in self.last.limits:
+            other = now.get(limit.name)
+            if other is not None and other.value != limit.value and not lies_within(
+                self.place.measured, [limit]
+            ):
+                return limit, other
+        return None
+
+    @property
+    def deepens(self) -> bool:
+        """Whether a breach that stands got worse: all of the interval lies beyond every value so far."""
+        limit = limit_in_question(self.place)
+        if self.place.verdict != "breach" or self.worst is None or limit is None:
+            return False
+        before = self.worst.measured.value
+        return before is not None and lies_beyond(self.place.measured, replace(limit, value=before))
 
     @property
     def name(self) -> str:
@@ -70,25 +97,45 @@ class PlaceNews:
 
 def news_of_place(
     verdict: WindowVerdict, place: PlaceVerdict, verdicts: Sequence[WindowVerdict],
-    signals: Sequence[Signal] = (),
+    signals: Sequence[Signal] = (), reasons: Mapping[int, str] | None = None,
 ) -> PlaceNews:
-    """Gather it. `verdicts`: all of the monitor; those after this one are not looked at."""
+    """Gather it.
+
+    verdicts   all of the monitor; those after this one are not looked at
+    signals    of the window's predictions
+    reasons    why the spec was changed, by version
+    """
     earlier = [one for one in verdicts if one.number < verdict.number]
     breached: set[str] = set()
     before: tuple[str, PlaceVerdict] | None = None
+    standing: dict[str, PlaceVerdict] = {}
     for one, same in _of_place(earlier, place.segment):
         if same.verdict == "breach":
             breached.add(one.window)
+            standing[one.window] = same
         elif same.verdict == "ok":
             breached.clear()
+            standing.clear()
         if one.window < verdict.window and (before is None or one.window >= before[0]):
             before = one.window, same
     if place.verdict == "breach":
         breached.add(verdict.window)
+    last = list(standing.values())[-1] if standing else None
+    standing.pop(verdict.window, None)     # judged again
     return PlaceNews(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
         raised=tuple(signal for signal in signals if signal.raised),
+        worst=max(standing.values(), key=_how_far, default=None), last=last,
+        reason=(reasons or {}).get(verdict.version, ""),
     )
+
+
+def _how_far(place: PlaceVerdict) -> float:
+    """How far an estimate lies beyond the limit in question."""
+    limit, value = limit_in_question(place), place.measured.value
+    if limit is None or value is None:
+        return -inf
+    return limit.value - value if limit.side == "below" else value - limit.value
 
 
 def windows_in_words(rows: Sequence[HistoryRow]) -> str:
@@ -135,7 +182,10 @@ def news_in(history: MonitorHistory, row: HistoryRow) -> list[PlaceNews]:
     if row.verdict is None:
         return []
     places = (row.verdict.overall, *row.verdict.segments)
-    return [news_of_place(row.verdict, place, history.verdicts, row.signals) for place in places]
+    reasons = {one.number: one.reason for one in history.amendments}
+    return [
+        news_of_place(row.verdict, place, history.verdicts, row.signals, reasons) for place in places
+    ]
 
 
 def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
@@ -154,12 +204,33 @@ def alert_headline(news: PlaceNews) -> str:
     said = {"breach": "in breach"}.get(what, what)
     if beyond := beyond_in_words(news.place):
         said = beyond
+    if news.deepens:
+        said = "worse, still in breach"
+    if news.moved_limit is not None:
+        return f"{news.name} {closed_in_words(news)}: {value_in_words(news.place.measured)}"
     parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
     if what == "breach":
         parts.append(f"since {news.breached[0]}")
     elif what == "recovered":
         parts.append(f"was in breach since {news.breached[0]}")
     return ", ".join(parts)
+
+
+def closed_in_words(news: PlaceNews) -> str:
+    """`closed: floor changed from 0.7 to 0.25 (agreed); F1 did not improve`, of a breach that a change of its
+    limit ends; nothing of any other."""
+    if news.moved_limit is None or news.last is None:
+        return ""
+    old, new = news.moved_limit
+    change = (f"{old.name} changed from {wording.limit_number(old.value)} to "
+              f"{wording.limit_number(new.value)}")
+    value, then = news.place.measured.value, news.last.measured.value
+    up = 0.0 if value is None or then is None else value - then
+    better = up > 0 if old.side == "below" else up < 0
+    within = "above" if old.side == "below" else "below"
+    measure = (f"{news.name} is not shown to be {within} {wording.limit_number(old.value)}" if better
+               else f"{news.name} did not improve")
+    return f"closed: {change}" + (f" ({news.reason})" if news.reason else "") + f"; {measure}"
 
 
 def what_moved(news: PlaceNews) -> str:
@@ -189,8 +260,8 @@ def how_sure(news: PlaceNews) -> str:
         limit = limit_in_question(news.place)
         if limit is not None and lies_beyond(m, limit):
             return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
-        return (f"{said} This interval alone does not show the breach: all windows since the last one that "
-                "was ok do, taken together.")
+        return (f"{said} This interval alone does not show the breach: all windows since the last breach do, "
+                "taken together.")
     why = why_open(news.place)
     return f"{said} {why}" if why else said
 

@@ -14,6 +14,7 @@ from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.report.history.words import alert_headline, news_of_place
 from assay.tasks.spec.monitor import MonitorSpec
 
 
@@ -95,6 +96,38 @@ def test_a_breach_says_since_when_and_a_recovery_what_it_ends(tmp_path):
     )
     assert "In the window before, 2026-11-13, it was 0.780 (0.730 to 0.830)." in recovery.body
     assert third.subject.endswith("since 2026-11-15")
+
+
+def test_a_breach_that_a_changed_limit_ends_is_closed_and_not_recovered(tmp_path):
+    ledger, spec = Ledger(MemoryStore(), "stream"), a_monitor(tmp_path)
+    floor = WatchedLimit(side="below", value=0.25, name="floor")
+    bad = replace(window_verdict("2026-11-10", 0.487, 0.42, 0.55, "breach"), segments=())
+    then = replace(window_verdict("2026-11-11", 0.468, 0.40, 0.53, "ok"), segments=(), version=2)
+    then = replace(then, overall=replace(then.overall, limits=(floor,), evidence=(-1.0,), factors=((),)))
+    for i, one in enumerate([bad, then]):
+        tell(ledger, spec, one, [bad, then][: i + 1], reasons={2: "agreed with the business"})
+    _, closed = told(ledger)
+    assert closed.subject == (
+        "stream: F1 closed: floor changed from 0.8 to 0.25 (agreed with the business); F1 did not improve: "
+        "0.468 (0.400 to 0.530)"
+    )
+    assert "Nothing was mended" in closed.body
+    assert "The breach is over" not in closed.body
+    # where it is well by the old limit too, it recovered
+    well = replace(then, overall=replace(then.overall, measured=replace(
+        then.overall.measured, value=0.9, lower=0.85, upper=0.95)))
+    assert "recovered" in alert_headline(news_of_place(well, well.overall, [bad, well]))
+
+
+def test_a_breach_that_deepens_is_told_as_worse(tmp_path):
+    days = [
+        replace(window_verdict("2026-11-10", 0.70, 0.65, 0.75, "breach"), segments=()),
+        replace(window_verdict("2026-11-11", 0.68, 0.63, 0.73, "breach"), segments=()),
+        replace(window_verdict("2026-11-12", 0.55, 0.50, 0.60, "breach"), segments=()),
+    ]
+    said = [alert_headline(news_of_place(one, one.overall, days)) for one in days]
+    assert [line.startswith("F1 worse, still in breach") for line in said] == [False, False, True]
+    assert said[2].endswith("since 2026-11-10")
 
 
 def test_an_alert_links_to_the_page_of_its_window(tmp_path):
