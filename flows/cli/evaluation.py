@@ -269,7 +269,7 @@ def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
 
     found = with_answers(told, examined, can_ask)
     if found.roles is not None:
-        click.echo(f"assay: columns: {found.roles.said}", err=True)
+        click.echo(f"assay: columns: {found.roles.in_one_line}", err=True)
     problems = [f"{one.about}: {one.says} → {one.remedy}" for one in found.findings if one.level == "problem"]
     if problems or not found.labelled:
         for one in found.findings:      # freezing says the same, where it comes to that

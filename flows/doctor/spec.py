@@ -177,7 +177,7 @@ def _can_be_frozen(spec: Spec, portion: Portion) -> tuple[int, list[Finding]]:
         differing = with_differing(differing, checked)
     systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
     looked_at = "" if portion.complete else " looked at"
-    says = f"{plural(rows, 'item')}{looked_at}{systems} can be frozen; people answer {spec.labels.said}"
+    says = f"{plural(rows, 'item')}{looked_at}{systems} can be frozen; people answer {spec.labels.in_words}"
     ahead = ok("forecast", "`assay begin` gives one, once the pool is frozen")
     return rows, [ok("pool", says), *of_systems(spec, differing, rows, portion.total(rows)), ahead]
 

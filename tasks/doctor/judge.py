@@ -19,7 +19,7 @@ _OFF = 2.0    # expected positives over counted ones, either way, that calls a p
 
 def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
     """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
-    result = [_rows(found), ok("columns", f"taken: {roles.said}"), *_ids(found, roles)]
+    result = [_rows(found), ok("columns", f"taken: {roles.in_one_line}"), *_ids(found, roles)]
     result += [*_scored(found, roles), *_decided(found, roles)]
     result += [
         problem(name, "its numbers have decimal commas, as 0,5", "write them with a point, as 0.5")

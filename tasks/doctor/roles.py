@@ -161,7 +161,7 @@ class Roles:
         return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
-    def said(self) -> str:
+    def in_one_line(self) -> str:
         """In one line: id 'row', prediction 'guess', label 'emotion'."""
         named = {"id": self.id, "prediction": self.prediction, "score": self.score,
                  "probability": self.probability, "label": self.label}

@@ -116,10 +116,10 @@ def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasSVG(figure)
+    canvas: Any = FigureCanvasSVG(figure)
     figure.dpi = 72                         # what SVG has: layout and drawing agree
     draw(figure)
     sink = io.BytesIO()
     # as `savefig` would, which draws everything once more to lay it out
-    figure.canvas.print_svg(sink, metadata={"Date": None, "Creator": None})
+    canvas.print_svg(sink, metadata={"Date": None, "Creator": None})
     return "data:image/svg+xml;base64," + b64encode(sink.getvalue()).decode()

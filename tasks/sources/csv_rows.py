@@ -63,7 +63,7 @@ class Dialect:
         return self.encoding != "utf-8"
 
     @property
-    def said(self) -> str | None:
+    def in_words(self) -> str | None:
         """What was recognised, in a sentence; None for UTF-8 with commas."""
         told = [] if self.delimiter == "," else [f"values separated by {_WORDS[self.delimiter]}"]
         if self.encoding == "cp1252":

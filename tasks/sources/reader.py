@@ -121,7 +121,7 @@ class Source:
             return []
         first: dict[str, str] = {}
         for file in self.files[:_MOST_TOLD]:
-            if (said := dialect(file).said) is not None:
+            if (said := dialect(file).in_words) is not None:
                 first.setdefault(said, file.path)
         return [f"{path}: {said}" for said, path in first.items()]
 

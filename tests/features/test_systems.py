@@ -78,7 +78,9 @@ def test_a_judge_beside_compared_models_is_a_guess_that_labels_weigh(tmp_path):
     assert of_judged.upper - of_judged.lower < of_none.upper - of_none.lower
 
 
-@pytest.mark.parametrize(("kind", "judge", "measure"), [("number", "judge", "mae"), ("tags", "other", "jaccard")])
+@pytest.mark.parametrize(("kind", "judge", "measure"), [
+    ("number", "judge", "mae"), ("tags", "other", "jaccard"),
+])
 def test_other_labels_have_judges_beside_compared_systems_too(tmp_path, kind, judge, measure):
     data = outcomes.pool_and_spec(
         kind, tmp_path, measure=[measure], pool_prediction=None, pool_probability=None, pool_judge=judge,

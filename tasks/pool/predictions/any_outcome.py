@@ -82,7 +82,7 @@ class OutcomePredictions(Predictions):
     def arrays(self, rows: PredictionReader) -> list[Array]:
         pool = self._spec.pool
         found: list[Array] = []
-        predicted = None if pool.prediction is None else self.said(rows, pool.prediction)
+        predicted = None if pool.prediction is None else self.predicted_codes(rows, pool.prediction)
         if predicted is not None:
             found.append(predicted)
         if pool.probability is not None:
@@ -93,12 +93,12 @@ class OutcomePredictions(Predictions):
         return found
 
     @abstractmethod
-    def said(self, rows: PredictionReader, name: str) -> Array:
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of predictions."""
 
     def judged(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of a judge."""
-        return self.said(rows, name)
+        return self.predicted_codes(rows, name)
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """(n, K), of the columns that the spec names."""

@@ -41,7 +41,7 @@ class SeveralClassPredictions(OutcomePredictions):
     def no_class(self) -> tuple[str, str]:
         return no_class_among(self._parts)
 
-    def said(self, rows: PredictionReader, name: str) -> Array:
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
         return rows.codes(name).astype(np.int16)
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
@@ -105,7 +105,7 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
     def predicted(self, rows: PredictionReader, system: System) -> Array:
         """(n,) codes; of two classes the positive one has code 1."""
         if system.prediction is not None:
-            return self.said(rows, system.prediction)
+            return self.predicted_codes(rows, system.prediction)
         threshold = system.threshold or 0.0
         if system.score is not None:
             return (rows.numbers(system.score) > threshold).astype(np.int16)

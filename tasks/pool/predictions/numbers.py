@@ -16,7 +16,7 @@ class NumberPredictions(OutcomePredictions):
 
     type = pa.float64()
 
-    def said(self, rows: PredictionReader, name: str) -> Array:
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
         numbers, (low, high) = self.judged(rows, name), self._spec.labels.answers.bounds
         rows.refuse(name, (numbers < low) | (numbers > high), f"are not between {low:g} and {high:g}",
                     "these are the bounds under `labels`; widen them, or correct the predictions")

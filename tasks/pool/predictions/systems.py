@@ -106,7 +106,7 @@ class PredictionsOfSystems(OutcomePredictions):
 
     def predicted(self, rows: PredictionReader, system: System) -> Array:
         """(n,) codes of what a system predicts."""
-        return self.said(rows, str(system.prediction))
+        return self.predicted_codes(rows, str(system.prediction))
 
     @property
     def told(self) -> bool:

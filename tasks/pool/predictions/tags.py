@@ -31,7 +31,7 @@ class TagPredictions(OutcomePredictions):
         return (f"are no tags out of {some}",
                 'tags are joined by "|" and named as under `labels`; correct either')
 
-    def said(self, rows: PredictionReader, name: str) -> Array:
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
         return rows.codes(name).astype(np.int64)
 
 

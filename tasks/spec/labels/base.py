@@ -40,7 +40,7 @@ class LabelsForm(Part):
 
     @property
     @abstractmethod
-    def said(self) -> str:
+    def in_words(self) -> str:
         """What people answer, in a few words."""
 
     @property

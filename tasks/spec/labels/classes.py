@@ -101,7 +101,7 @@ class ClassLabels(LabelsForm):
     level: ClassVar[Level] = "nominal"    # at which agreement between people is measured
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """How many classes."""
         return f"one of {len(self.names)} classes"
 
@@ -272,7 +272,7 @@ class PreferenceLabels(LabelsForm):
         return (*self.prefer, TIE) if self.tie else self.prefer
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """The two."""
         return f"which is better, {self.prefer[0]!r} or {self.prefer[1]!r}"
 
@@ -334,7 +334,7 @@ class OneOfSeveral(ClassList):
         return {name: name for name in self.codes}
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """How many classes."""
         return f"one of {len(self.classes)} classes"
 

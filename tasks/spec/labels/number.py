@@ -46,7 +46,7 @@ class NumberLabels(LabelsForm):
         return ()
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """With the bounds."""
         return self.answers.wanted
 

@@ -40,7 +40,7 @@ class TagLabels(LabelsForm):
         return self.tags
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """How many tags."""
         return f"any of {len(self.names)} tags"
 

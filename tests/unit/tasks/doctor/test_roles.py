@@ -98,7 +98,7 @@ def test_two_columns_that_would_do_are_in_question_where_the_numbers_depend_on_i
     assert (question.option, question.choices) == ("--prediction", ("pred_a", "pred_b"))
     assert question.decides
     assert found.open
-    assert "prediction in question" in found.said
+    assert "prediction in question" in found.in_one_line
     owls, cats = half("owl", "cat"), half("cat", "owl")
     found = roles(id=IDS, said_by_a=owls, said_by_b=cats, label=cats)
     assert [(one.option, one.decides) for one in found.questions] == [("--prediction", True)]
@@ -202,6 +202,6 @@ def test_forecasts_of_numbers_are_predictions():
     numbers = [n + 0.25 for n in range(N)]
     found = roles(Told(label="actual"), id=IDS, forecast_date=IDS, forecast=numbers, actual=numbers)
     assert (found.prediction, found.outcome) == ("forecast", "number")
-    assert found.said == "id 'id', prediction 'forecast', label 'actual'"
+    assert found.in_one_line == "id 'id', prediction 'forecast', label 'actual'"
     found = roles(Told(label="actual"), id=IDS, actual=numbers)
-    assert found.said == "id 'id', label 'actual', no prediction"
+    assert found.in_one_line == "id 'id', label 'actual', no prediction"
