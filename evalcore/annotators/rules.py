@@ -306,7 +306,8 @@ def surprising_classes(
         w = question.method.weights(inner).weight
         weights = fitted(inner, w[None])[0, :, 0]
         total = w @ inner.table.loss[inner.item[0]] / w.sum() * n_items
-    p = np.clip(np.einsum("b,nbp->np", weights, kind.guesses(items)), 0.0, 1.0)
+    guesses = kind.guesses(items)
+    p = np.clip(np.einsum("b,nbp->np", weights[: guesses.shape[1]], guesses), 0.0, 1.0)
     p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-12)
     risk = np.concatenate([total, cells.known]) / n_items
     slopes = stack.slopes(risk, cells.known_sizes.tolist())[: len(stack.measures[0].parts)]

@@ -16,6 +16,7 @@ from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds, play
 from assay.evalcore.measures.difference import leading
 from assay.evalcore.methods.any_outcome.interval import DOUBT, WIDER
+from assay.evalcore.methods.any_outcome.state import spent_on_fit
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
@@ -245,7 +246,7 @@ def _shape(question: Question, state: State, labels: float) -> Floats:
     meant = question.method.meant(inner, round(labels))[0]
     left = np.maximum(items - meant, 0.0)
     each = np.divide(left * (left + meant), meant, out=np.zeros_like(left), where=meant > 0)
-    spent = question.measures.kind.label_model.spent(len(cells.first))
+    spent = spent_on_fit(question.measures, cells)
     return np.asarray(each @ cells.spread / items.sum() ** 2 * labels / max(labels - spent, labels / 2))
 
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import MOST_ALIKE, GuessModel, Mixture, OutcomeKind
-from assay.evalcore.outcomes.items import ByJoint, ByPrediction, ItemPool, Items, Places, joint_predictions
+from assay.evalcore.outcomes.items import (
+    SILENT,
+    ByJoint,
+    ByPrediction,
+    ItemPool,
+    Items,
+    Places,
+    joint_predictions,
+)
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats, Ints
 
@@ -95,6 +103,12 @@ class Classes(OutcomeKind):
         picked = np.take_along_axis(phi, np.minimum(row, self.width - 1)[:, None], axis=1)[:, 0]
         return np.where(row < self.width, picked, 0.0)
 
+    def _between(self, codes: Floats) -> Floats:
+        """φ of codes that may lie between two classes, which share them by how near they are."""
+        low = np.floor(codes)
+        part = (codes - low)[:, None]
+        return self.phi(codes) if not part.any() else (1 - part) * self.phi(low) + part * self.phi(low + 1)
+
     def _row(self, codes: Floats) -> Ints:
         """(n,) the number of each class; K for a code outside 0 .. K - 1."""
         return np.where((codes >= 0) & (codes < self.width), codes, self.width).astype(np.int64)
@@ -105,14 +119,17 @@ class Classes(OutcomeKind):
 
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers, the predicted class, what judges say, and all classes alike."""
-        k = self.width
+        even = np.full((len(items), self.width), 1 / self.width)
         found = _powered(items.probability) if items.probability is not None else []
         if items.systems:
             found.append(self.phi(items.prediction[:, 0]))
             found += [self.phi(items.prediction[:, s]) for s in range(1, items.systems)][:3]
         if items.judge is not None:
-            found += [self.phi(judge) for judge in items.judge.T]
-        found.append(np.full((len(items), k), 1 / k))
+            instead = found[1 if items.probability is not None else 0] if found else even
+            found += [
+                np.where((judge == SILENT)[:, None], instead, self._between(judge)) for judge in items.judge.T
+            ]
+        found.append(even)
         return np.stack(found, axis=1)
 
     def first_weights(self, items: Items) -> Floats:

@@ -15,6 +15,9 @@ from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Array, Floats, Ints
 
 CHUNK = 8_192   # items of a big pool that are worked on at once
+SILENT = -2e300   # the code of a judge that says nothing of an item: no outcome is as low
+
+_OPTIONAL = ("probability", "judge", "score", "cluster", "by_system", "covariate", "deviation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,7 +27,10 @@ class Items:
     prediction   (n, S) codes of what each of S systems predicts; S = 0 where nothing is predicted
     probability  (n, K) the supplied probability of each class, or of each tag; of the first system
     by_system    (n, S·K) what each of several systems gives each class, one system after the other
-    judge        (n, J) codes of what each judge guesses
+    judge        (n, J) codes of what each judge guesses; SILENT where it says nothing; of grades a code of
+                 2.5 is half way from grade 2 to grade 3
+    covariate    (n, X) further numbers that the label model takes account of
+    deviation    (n, 1) how uncertain a predicted number is: positive, in any unit
     score        (n, 1) any real number that is higher where the last class is likelier
     cluster      (n, 1) the number of the cluster that the item belongs to: whole, and below 2^53
     """
@@ -35,9 +41,11 @@ class Items:
     score: Floats | None = None
     cluster: Floats | None = None
     by_system: Floats | None = None
+    covariate: Floats | None = None
+    deviation: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name in ("probability", "judge", "score", "cluster", "by_system"):
+        for name in _OPTIONAL:
             column = getattr(self, name)
             if column is not None and (column.ndim != 2 or len(column) != len(self.prediction)):
                 raise BadInput(f"{name} must have a row for each of {len(self.prediction)} items")
@@ -52,14 +60,19 @@ class Items:
 
     def at(self, which: Array | slice) -> "Items":
         """The items at these positions."""
-        probability, judge, score, cluster, by_system = (
-            None if column is None else np.asarray(column[which], np.float64)
-            for column in (self.probability, self.judge, self.score, self.cluster, self.by_system)
-        )
-        return Items(
-            prediction=np.asarray(self.prediction[which], np.float64), probability=probability, judge=judge,
-            score=score, cluster=cluster, by_system=by_system,
-        )
+        columns = {name: getattr(self, name) for name in _OPTIONAL}
+        return Items(prediction=np.asarray(self.prediction[which], np.float64), **{
+            name: None if column is None else np.asarray(column[which], np.float64)
+            for name, column in columns.items()
+        })
+
+    @property
+    def beside(self) -> Floats:
+        """(n, X + V + J) what losses are regressed on besides the guesses: the covariates, the deviation, and
+        of each judge whether it says nothing."""
+        numbers = [column for column in (self.covariate, self.deviation) if column is not None]
+        silent = [] if self.judge is None else [(self.judge == SILENT).astype(np.float64)]
+        return np.concatenate([np.zeros((len(self), 0)), *numbers, *silent], axis=1)
 
     def probability_of(self, system: int) -> Floats | None:
         """(n, K) what a system gives each class; None where it gives none."""
@@ -81,7 +94,7 @@ def joined_items(pieces: Sequence[Items]) -> Items:
         found = [getattr(piece, name) for piece in pieces]
         return None if found[0] is None else np.concatenate(found)
 
-    named = {name: column(name) for name in ("probability", "judge", "score", "cluster", "by_system")}
+    named = {name: column(name) for name in _OPTIONAL}
     return Items(prediction=np.concatenate([piece.prediction for piece in pieces]), **named)
 
 
@@ -303,6 +316,19 @@ class ByJoint(Places):
         return self.joint.of(items.prediction)
 
 
+def heard_judges(items: Items) -> Floats:
+    """(n, J) what judges say, where a code is the outcome: of an item of which one says nothing the (first)
+    prediction, or else the mean of what the others say, or 0."""
+    if items.judge is None:
+        return np.zeros((len(items), 0))
+    there = items.judge != SILENT
+    if there.all():
+        return items.judge
+    instead = items.prediction[:, 0] if items.systems else \
+        np.where(there, items.judge, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    return np.where(there, items.judge, instead[:, None])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BySaid(Places):
     """By the mean of what is said, each column scaled to a variance of 1."""
@@ -313,7 +339,7 @@ class BySaid(Places):
 
     def score(self, items: Items, spread: Floats) -> Floats:
         """The sum of the scaled columns."""
-        table = items.judge if self.judged and items.judge is not None else items.prediction
+        table = heard_judges(items) if self.judged and items.judge is not None else items.prediction
         score: Floats = np.zeros(len(items))
         for column, deviation in zip(table.T[: self.columns], self.deviations, strict=True):
             score = score + column / max(deviation, 1e-12)

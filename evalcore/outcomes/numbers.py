@@ -10,7 +10,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import LARGEST, GuessModel, Likely, OutcomeKind, Regression
-from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places
+from assay.evalcore.outcomes.items import BySaid, ItemPool, Items, Places, heard_judges
 from assay.evalcore.types import Floats
 
 MOST_GUESSES = 4    # systems that are guesses of the outcome: each costs the label model a label
@@ -92,7 +92,7 @@ class Numbers(OutcomeKind):
 
     def said_of(self, items: Items) -> list[Floats]:
         """(n, 1) what each judge says, or else each of the first systems."""
-        columns = [] if items.judge is None else list(items.judge.T)
+        columns = list(heard_judges(items).T)
         if not columns:
             columns = list(items.prediction.T[:MOST_GUESSES])
         return [self.phi(c) for c in columns]
@@ -133,8 +133,9 @@ class Numbers(OutcomeKind):
         return _LikelyNumbers(apart=apart, low=self.low, high=self.high)
 
     def places(self, pool: ItemPool) -> Places:
-        """By the mean of what is said, each column scaled to a variance of 1; several systems by spread."""
-        if pool.none.systems > 1:
+        """By the mean of what is said, each column scaled to a variance of 1; by spread where several
+        systems predict or predictions have a deviation."""
+        if pool.none.systems > 1 or pool.none.deviation is not None:
             return Places()
         moments = list(pool.over(_Moments(self)))
         judge = pool.none.judge

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.items import ItemPool, Items, Places
+from assay.evalcore.outcomes.items import SILENT, ItemPool, Items, Places
 from assay.evalcore.types import Floats, Ints
 
 B = TypeVar("B")
@@ -54,7 +54,9 @@ class OneClass:
         return replace(
             items,
             prediction=self._is(items.prediction),
-            judge=None if items.judge is None else self._is(items.judge),
+            judge=None if items.judge is None else np.where(
+                items.judge == SILENT, SILENT, np.maximum(1 - np.abs(items.judge - self.part), 0.0)
+            ),
             probability=None if probability is None else self.sums(probability),
             by_system=None if by_system is None else self.sums(
                 by_system.reshape(len(items), items.systems, -1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import GuessModel, Likely, Mixture, OutcomeKind
-from assay.evalcore.outcomes.items import ItemPool, Items
+from assay.evalcore.outcomes.items import SILENT, ItemPool, Items
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 
@@ -77,12 +77,16 @@ class Tags(OutcomeKind):
 
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers of their odds, predicted tags, what the judges say, and no tag."""
+        nothing = np.zeros((len(items), self.width))
         found = [_powered(items.probability, power) for power in POWERS] \
             if items.probability is not None else []
         found += [self.phi(said) for said in items.prediction.T[:4]]
         if items.judge is not None:
-            found += [self.phi(judge) for judge in items.judge.T]
-        found.append(np.zeros((len(items), self.width)))
+            instead = found[1 if items.probability is not None else 0] if found else nothing
+            found += [
+                np.where((judge == SILENT)[:, None], instead, self.phi(judge)) for judge in items.judge.T
+            ]
+        found.append(nothing)
         return np.stack(found, axis=1)
 
     def first_weights(self, items: Items) -> Floats:

@@ -161,7 +161,7 @@ class ActiveInference(NeymanSample):
         guessed = np.einsum("b,rbd->rd", cells.first, cells.guess.sum(axis=0)[None] - state.excluded_guess)
         if table is None:
             raise ValueError("a state without a label has no errors")
-        told = np.einsum("b,rnbd->rnd", cells.first, table.guess[state.item])
+        told = np.einsum("b,rnbd->rnd", cells.first, table.guess[state.item][:, :, : len(cells.first)])
         loss = table.loss[state.item]
         error = np.where(is_nothing(loss - told, np.abs(loss) + np.abs(told)), 0.0, loss - told)
         known = (cells.known[None] - state.excluded_known) / items

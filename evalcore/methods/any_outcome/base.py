@@ -170,7 +170,8 @@ class OutcomeMethod(Method):
             cell=plan.cell[labelled][None],
             table=new if state.table is None else state.table.plus(new),
             asked=None if labelled.all() else plan.cell[None],
-            undecided_guess=guessed(state.stack, gone)[1].sum(axis=0)[None] if len(gone) else None,
+            undecided_guess=guessed(state.stack, gone)[1][:, : len(state.cells.first)].sum(axis=0)[None]
+            if len(gone) else None,
             undecided_known=state.stack.known(gone).sum(axis=0)[None] if len(gone) else None,
         )
 

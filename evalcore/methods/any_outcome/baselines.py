@@ -274,6 +274,7 @@ class _Squares(SquaredPulls):
     def of(self, stack: Stack, items: Items) -> Floats:
         """(n, Q)."""
         found, (phi, loss) = self.found, guessed(stack, items)
-        spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
+        mean = np.einsum("b,nbp->np", found.first[: phi.shape[1]], phi)
+        spread = stack.spread(items, mean, found.slopes, found.likely)
         expected = np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T
         return np.asarray(spread + (expected - self.centre) ** 2)

@@ -86,7 +86,8 @@ def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
     if items.probability is not None:
         total = items.probability.sum(axis=1, keepdims=True)
         return np.asarray(np.maximum(items.probability / total, 1e-9))
-    return np.asarray(np.einsum("b,nbp->np", first / first.sum(), kind.guesses(items)))
+    guesses = kind.guesses(items)
+    return np.asarray(np.einsum("b,nbp->np", first[: guesses.shape[1]] / first.sum(), guesses))
 
 
 def evidence_by_leaf(

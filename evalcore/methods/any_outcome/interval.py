@@ -9,7 +9,7 @@ import scipy
 
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
-from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState
+from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState, spent_on_fit
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen
 from assay.evalcore.reproducible import is_nothing, stream
 from assay.evalcore.types import Bools, Floats, Ints
@@ -70,7 +70,7 @@ def variances(
     spread = (within + PRIOR * prior) / (np.maximum(n_g - 1, 0) + PRIOR)
     factor = reading.open * (reading.open / reading.effective + 1)
     if reading.modelled.any():
-        spent = state.stack.kind.label_model.spent(len(state.cells.first))
+        spent = spent_on_fit(state.stack, state.cells)
         factor = factor * state.n / max(state.n - spent, 1.0)
     v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
     each = factor / np.maximum(n_g[..., 0], 1)

@@ -11,7 +11,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.state import OutcomeCells, expect
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, columns_beside, expect
 from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import CHUNK, ItemPool, Items, OneShard, Places, by_mean
 from assay.evalcore.pool.strata import OrderedScores, ScoresInMemory
@@ -96,8 +96,11 @@ def at_once(stack: Stack, guesses: int) -> int:
 
 def guessed_spread(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
     """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P)."""
-    phi = np.einsum("b,nbp->np", found.first, guesses)
+    phi = np.einsum("b,nbp->np", found.first[: guesses.shape[1]], guesses)
     spread, flat = stack.spreads(items, [phi, stack.even(len(phi))], found.slopes, found.likely)
+    if items.deviation is not None:
+        # half on trust, as squares of errors would go by its square: labels tell the rest
+        spread, flat = spread * items.deviation, flat * items.deviation
     return np.maximum(spread, FLOOR * flat), flat
 
 
@@ -161,7 +164,8 @@ def profile(pool: MeasuredPool) -> Beforehand:
         raise BadInput("the pool has no items")
     stack, none = pool.stack, pool.none
     stack.check(none)
-    first, sizes = stack.kind.first_weights(none), stack.known_sizes(none)
+    first = np.append(stack.kind.first_weights(none), np.zeros(columns_beside(stack, none)))
+    sizes = stack.known_sizes(none)
     total: Floats = np.zeros(stack.size + sum(sizes))
     for found in pool.measured(_Expected(first)):
         total = total + found
@@ -279,11 +283,15 @@ def summed(
         total = one if total is None else total.plus(one)
     if total is None:
         raise ValueError("a pool has a shard")
+    columns = columns_beside(pool.stack, pool.none)
+    last = len(found.first) - columns
+    beside = (total.guess[:, last:, 0] != 0).any(axis=0)[: pool.none.beside.shape[1]]
+    kept = len(found.first) if beside.any() else last
     return Summed(
         cells=OutcomeCells(
-            size=total.size, guess=total.guess,
+            size=total.size, guess=total.guess[:, :kept], beside=beside if beside.any() else None,
             spread=np.maximum(total.spread / total.size[:, None], 1e-30), relevant=total.relevant > 0,
-            told=total.told, said=total.said, first=found.first,
+            told=total.told, said=total.said, first=found.first[:kept],
             known_sizes=np.array(pool.stack.known_sizes(pool.none), np.int64),
         ),
         further=total.further, by_shard=np.stack(by_shard, axis=1), assign=assign,

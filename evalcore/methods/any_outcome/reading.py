@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.methods.any_outcome.state import SampleState
+from assay.evalcore.outcomes.base import Regression
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Floats, Ints
 
@@ -110,22 +111,68 @@ def fit_difference_estimator(
 
 def fitted(state: SampleState, stands: Floats) -> Floats:
     """W of the label model, each label weighing by the items it stands for; stands (R, n)."""
-    model, first = state.stack.kind.label_model, state.cells.first
+    model, cells = state.stack.kind.label_model, state.cells
+    own = cells.guesses(state.stack)
+    if cells.beside is not None and state.table is not None and state.n:
+        return _with_beside(state, stands)
+    first = cells.first
     d = 1 if model.shared else state.stack.size
-    b = len(first)
+    b = own if model.shared else len(first)
     repeats = len(stands)
+    if cells.beside is not None:
+        return np.repeat(first[None, :, None], repeats, axis=0)
     if state.table is None or not state.n:
         return model.fit(
             np.zeros((repeats, d, b, b)), np.zeros((repeats, d, b)), np.zeros((repeats, d)), 0, first
         )
     w = stands / stands.mean(axis=1, keepdims=True)
     return model.fit(
-        np.einsum("rn,rndbk->rdbk", w, state.table.gram[state.item]),
-        np.einsum("rn,rndb->rdb", w, state.table.cross[state.item]),
+        np.einsum("rn,rndbk->rdbk", w, state.table.gram[state.item][..., :b, :b]),
+        np.einsum("rn,rndb->rdb", w, state.table.cross[state.item][..., :b]),
         np.einsum("rn,rnd->rd", w, state.table.square[state.item]),
         state.n,
         first,
     )
+
+
+def _with_beside(state: SampleState, stands: Floats) -> Floats:
+    """W (R, B, D) with slopes on what is beside the guesses.
+
+    Where every component is fitted on its own they are regressors as the guesses are.  Where guesses share
+    their weights, what the mixture leaves is regressed on them, each from its mean over the pool, so what is
+    expected of the pool as a whole is that of the mixture.
+    """
+    cells, table, model = state.cells, state.table, state.stack.kind.label_model
+    if cells.beside is None or table is None:
+        raise ValueError("nothing is beside the guesses")
+    own, w = cells.guesses(state.stack), stands / stands.mean(axis=1, keepdims=True)
+    active = own + np.flatnonzero(cells.beside)
+    gram, cross, square = table.gram[state.item], table.cross[state.item], table.square[state.item]
+    found = np.zeros((len(w), len(cells.first), state.stack.size))
+    if not model.shared:
+        order = np.concatenate([np.arange(own - 1), active, [own - 1]])     # the constant last
+        found[:, order] = model.fit(
+            np.einsum("rn,rndbk->rdbk", w, gram[..., order[:, None], order]),
+            np.einsum("rn,rndb->rdb", w, cross[..., order]), np.einsum("rn,rnd->rd", w, square),
+            state.n, cells.first[order],
+        )
+        return found
+    found[:, :own] = model.fit(
+        np.einsum("rn,rndbk->rdbk", w, gram), np.einsum("rn,rndb->rdb", w, cross),
+        np.einsum("rn,rnd->rd", w, square), state.n, cells.first[:own],
+    )
+    left = residuals(state, found[:, :own], True)
+    x = table.guess[state.item][:, :, [*active, -1], 0]                       # (R, n, X + 1), the last 1
+    b = x.shape[2]
+    slopes = Regression().fit(
+        np.broadcast_to(np.einsum("rn,rnb,rnk->rbk", w, x, x)[:, None], (len(w), left.shape[2], b, b)),
+        np.einsum("rn,rnb,rnd->rdb", w, x, left), np.einsum("rn,rnd->rd", w, left**2), state.n, np.zeros(b),
+    )[:, :-1]
+    pool = cells.guess[cells.relevant].sum(axis=0)[None, :, 0] - state.excluded_guess[..., 0]
+    mean = pool[:, active] / np.maximum(pool[:, -1:], 1.0)
+    found[:, active] = slopes
+    found[:, -1] = -np.einsum("rx,rxd->rd", mean, slopes)
+    return found
 
 
 def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
@@ -256,8 +303,9 @@ def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:
 
 def _by_cell(state: SampleState, reading: Reading, block: slice) -> Floats:
     """(R, C, K) what the label model expects of an item of each cell."""
-    weights = reading.weights[..., 0]
-    sums = np.einsum("rb,cbk->rck", weights, state.cells.guess[..., block])
+    weights, guess = reading.weights, state.cells.guess[..., block]
+    sums = np.einsum("rb,cbk->rck", weights[..., 0], guess) if weights.shape[2] == 1 else \
+        np.einsum("rbk,cbk->rck", weights[..., block], guess)
     return np.asarray(sums / state.cells.size[None, :, None])
 
 

@@ -65,6 +65,9 @@ class OutcomeCells:
     axis: Floats | None = None        # (7, C) of cells along a score: `Axis`
     slot: Ints | None = None          # (C,) the leaf
     lump: Ints | None = None          # (K,) classes of one number are one to the tree
+    # (X,) which columns beside the guesses vary; None where none does.  `guess` has them last, and where
+    # guesses share their weights a constant 1 after them
+    beside: Bools | None = None
 
     @property
     def prediction(self) -> None:
@@ -74,6 +77,12 @@ class OutcomeCells:
     def known(self) -> Floats:
         """(D_k,) sums over the pool of what it tells of the losses."""
         return np.asarray(self.told.sum(axis=0))
+
+    def guesses(self, stack: Stack) -> int:
+        """How many of B are guesses: the rest is beside them."""
+        if self.beside is None:
+            return len(self.first)
+        return len(self.first) - len(self.beside) - int(stack.kind.label_model.shared)
 
     @property
     def n_cells(self) -> int:
@@ -124,22 +133,34 @@ class LossTable:
 
 
 def guessed(stack: Stack, items: Items) -> tuple[Floats, Floats]:
-    """φ (n, B, P) of each guess and the loss (n, B, D) it expects.
+    """φ (n, B', P) of each guess and the loss (n, B, D) it expects; with what is beside the guesses, last.
 
     For a label model that fits every component on its own the last guess is the constant 1.
     """
     phi = stack.guesses(items)
-    loss = np.empty((len(items), phi.shape[1], stack.size))
+    loss = np.empty((len(items), phi.shape[1] + columns_beside(stack, items), stack.size))
     expect(stack, items, phi, loss)
     return phi, loss
 
 
+def columns_beside(stack: Stack, none: Items) -> int:
+    """How many columns follow the guesses: those beside them, and where there are some a constant, unless
+    the guesses have one; none: no item is needed, only the columns that items have."""
+    beside = none.at(slice(0, 0)).beside.shape[1]
+    return beside + (1 if beside and stack.kind.label_model.shared else 0)
+
+
 def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
-    """Write to loss (n, B, D) what each guess expects; phi (n, B, P): the guesses."""
-    for b in range(phi.shape[1]):
+    """Write to loss (n, B, D) what each guess expects, and what is beside them; phi (n, B', P): guesses."""
+    last = phi.shape[1]
+    for b in range(last):
         stack.of(items, phi[:, b], into=loss[:, b])
     if not stack.kind.label_model.shared:
-        loss[:, -1] = 1.0
+        loss[:, last - 1] = 1.0
+    if loss.shape[1] > last:
+        beside = items.beside
+        loss[:, last:] = 1.0
+        loss[:, last : last + beside.shape[1]] = beside[..., None]
 
 
 def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
@@ -160,6 +181,12 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
         loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square, code=codes,
         cluster=None if items.cluster is None else items.cluster[:, 0],
     )
+
+
+def spent_on_fit(stack: Stack, cells: OutcomeCells) -> float:
+    """How many labels the fit of the label model uses up."""
+    more = 0 if cells.beside is None else int(cells.beside.sum())
+    return stack.kind.label_model.spent(cells.guesses(stack)) + more
 
 
 # What is known between rounds, and the records of a round.

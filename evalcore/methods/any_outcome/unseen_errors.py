@@ -238,7 +238,8 @@ def _seen_errors(state: SampleState, pull: Floats, secant: Floats) -> tuple[Floa
     """How few labels differ from the best guess, 1 for FEW or fewer, and the size of errors downwards and
     upwards, each (R, Q); pull (R, n, Q)."""
     guesses = state.table.guess[state.item]                                   # type: ignore[union-attr]
-    guesses = guesses if state.stack.kind.label_model.shared else guesses[:, :, :-1]
+    own = state.cells.guesses(state.stack)
+    guesses = guesses[:, :, : own if state.stack.kind.label_model.shared else own - 1]
     off, size = [pull - np.median(pull, axis=1, keepdims=True)], np.abs(pull)
     for b in range(guesses.shape[2]):
         told = np.einsum("rnd,rqd->rnq", guesses[:, :, b], secant)

@@ -22,7 +22,13 @@ from assay.evalcore.methods.any_outcome.interval import (
 from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
 from assay.evalcore.methods.any_outcome.reading import fitted, residuals
 from assay.evalcore.methods.any_outcome.reading import sums as sums_by
-from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeCells, OutcomeEstimates, SampleState
+from assay.evalcore.methods.any_outcome.state import (
+    ItemWeights,
+    OutcomeCells,
+    OutcomeEstimates,
+    SampleState,
+    spent_on_fit,
+)
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
@@ -112,7 +118,7 @@ def errors_of(
     u = sums_by(state.cell, drawn.stands[..., None] * pull, c) / whole[..., None]
     part = state.by_cell / np.maximum(drawn.items, 1.0)
     square = (1 - drawn.chance * part)[..., None] * u**2 * few[..., None]
-    spent = state.stack.kind.label_model.spent(len(state.cells.first))
+    spent = spent_on_fit(state.stack, state.cells)
     variance = square.sum(axis=1) * (m / np.maximum(m - spent, m / 2))
     second, fourth, most = square.sum(axis=1) ** 2, (square**2).sum(axis=1), np.maximum(m - 1.0, LEAST_DF)
     excess = np.maximum(fourth - second / np.maximum(m, 1), 2 * second / most)
