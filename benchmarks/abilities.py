@@ -164,6 +164,8 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "judges": {"pool_judge": ["j"]},
     "judges of compared systems": {"pool_judge": ["j"], "pool_systems": _BOTH, "pool_prediction": None,
                                    "pool_score": None},
+    "covariates": {"pool_covariates": ["length"]},
+    "a spread of predictions": {"pool_spread": "doubt"},
     "areas under curves": {"measure": [_CURVE]},
     "measures that drive": {"drive": ["accuracy", "micro_f1", "mae", "win_rate"]},
     "outcomes known beforehand": {"outcomes": {"source": "known.csv"}},

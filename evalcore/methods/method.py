@@ -100,6 +100,7 @@ class Capabilities:
     top_of_ranking: bool = False     # takes every item below a cut in rank for a negative
     whole_pool_only: bool = False    # gives no estimates by segment: a spec with segments is refused
     needs_clusters: bool = False     # draws whole clusters, which the pool has to name
+    weighs_guesses: bool = False     # labels weigh guesses, and covariates beside them, in its estimate
     # of which measures its intervals hold also on few labels, so that a monitor calls a window ok by them.
     # Of the others intervals were measured to end too near (docs/measured/monitoring.md): the draws must show
     # it too

@@ -13,7 +13,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.estimate import Labelled, Linearised, linearised, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
@@ -52,6 +52,7 @@ class Judge:
     name: str
     codes: Floats    # (n,) the outcome it names
     phi: Floats      # (n, P) what it expects of the outcome: a probability of each class, or the guess itself
+    among: Bools | None = None   # (n,) the items of which it says something; None: all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,8 @@ def judge_figures(
     """What the labels say of one judge; offset: by how much it is off on average too, where outcomes have a
     value: what recalibration takes off."""
     kind, sample = pool.kind, pool.sample
-    of = Labelled(items=Items(prediction=judge.codes[:, None]), among=np.ones(len(sample), np.bool_))
+    among = np.ones(len(sample), np.bool_) if judge.among is None else judge.among
+    of = Labelled(items=Items(prediction=judge.codes[:, None]), among=among)
     found = []
     asked = _ASKED.get(kind.name, _of_classes)(kind, pool.positive)
     if offset and (kind.grades is not None or not kind.parts):
@@ -191,6 +193,9 @@ def _explained(pool: JudgedPool, first: OutcomeMeasure, judge: Judge) -> float |
         stack.of(pool.items, phi) @ slope for phi in (pool.kind.phi(sample.label), judge.phi)
     )
     share = sample.weight / sample.weight.sum()
+    if judge.among is not None:     # what it says nothing of, it expects to be as the rest
+        told_of = share * judge.among
+        expected = np.where(judge.among, expected, told_of @ expected / max(told_of.sum(), 1e-12))
     pull, expected = pull - share @ pull, expected - share @ expected
     scatter, told = float(share @ pull**2), float(share @ expected**2)
     if scatter <= 1e-18:

@@ -69,6 +69,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_rounds
 from assay.tasks.ledger.stores.store import Remembering, Store, StoreUnreachable
 from assay.tasks.pool.frozen import (
+    beside_of,
     clusters_of,
     judges_of,
     predictions_by_system,
@@ -439,6 +440,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         predictions=predictions_by_system(rows),
         by_system=probabilities_by_system(rows),
         judges=judges_of(rows),
+        beside=beside_of(rows),
         scores=scores_of(rows),
         clusters=clusters_of(rows),
         # an item that is asked again has no label that its draw goes by

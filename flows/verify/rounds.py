@@ -222,6 +222,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("predictions", _row(planned.predictions, t), row.predictions),
             ("by_system", _row(planned.by_system, t), row.by_system),
             ("judges", _row(planned.judges, t), row.judges),
+            ("columns beside", _row(planned.beside, t), row.beside),
             ("score", _entry(planned.scores, t), of_curve(row)),
             ("cluster", None if planned.clusters is None else planned.clusters[t], row.cluster),
             ("label", planned.known[t], None if asked else known.get(address)),

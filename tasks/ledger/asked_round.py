@@ -4,7 +4,7 @@
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
                     inherited (the code of a label that was there before), and where the pool has them
                     probabilities (of each class or tag), predictions (of each system compared, baseline
-                    first), by_system (what each gives each class) and judges (codes of what each says),
+                    first), by_system (what each gives each class) judges (what each says) and beside,
                     score and cluster. Attached text: the
                     design, and which gold items and surprising answers people are asked about besides
     design.parquet  one row per cell (`Design.from_columns` reads it)
@@ -67,6 +67,7 @@ class PlannedRound:
     predictions: Floats | None = None            # (T, S) codes, of each system, where systems are compared
     by_system: Floats | None = None              # (T, S·K) what each gives each class, where that is asked
     judges: Floats | None = None                 # (T, J) codes of what judges say
+    beside: Floats | None = None                 # (T, X) covariates and the spread
     scores: Floats | None = None                 # (T,) where curves are asked for of a score
     clusters: Sequence[str] | None = None        # (T,) where items come in clusters
 
@@ -84,6 +85,7 @@ class PlannedRound:
             np.asarray(predicted, np.float64).reshape(n, -1),
             probability=self.probabilities,
             judge=self.judges,
+            covariate=self.beside,
             score=None if self.scores is None else self.scores[:, None],
             cluster=None if self.clusters is None else cluster_numbers(self.clusters)[:, None],
             by_system=self.by_system,
@@ -132,6 +134,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "predictions": _rows(planned.predictions, draws),
         "by_system": _rows(planned.by_system, draws),
         "judges": _rows(planned.judges, draws),
+        "beside": _rows(planned.beside, draws),
         "score": [None] * len(plan.cell) if planned.scores is None else planned.scores.tolist(),
         "cluster": [None] * len(plan.cell) if planned.clusters is None else list(planned.clusters),
     }
@@ -182,6 +185,7 @@ def _schema() -> "pa.Schema":
         pa.field("predictions", pa.list_(pa.float64())),
         pa.field("by_system", pa.list_(pa.float32())),
         pa.field("judges", pa.list_(pa.float64())),
+        pa.field("beside", pa.list_(pa.float64())),
         pa.field("score", pa.float64()),
         pa.field("cluster", pa.string()),
     ])
@@ -242,6 +246,7 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         predictions=_whole(columns["predictions"], "predictions", key),
         by_system=_whole(columns["by_system"], "by_system", key),
         judges=_whole(columns["judges"], "judges", key),
+        beside=_whole(columns["beside"], "beside", key),
         scores=None if None in columns["score"] else np.array(columns["score"], np.float64),
         clusters=None if None in columns["cluster"] else columns["cluster"],
     )

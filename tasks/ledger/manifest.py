@@ -21,6 +21,7 @@ PREDICTIONS = "assay.predictions"                     # of systems compared, as 
 PREDICTED_NUMBERS = "assay.predicted-numbers"         # the same of numbers and tags, as 64-bit floats
 BY_SYSTEM = "assay.probabilities-by-system"           # what each system gives each class, 32-bit floats
 JUDGES = "assay.judges"                               # what each judge says, as codes of 64 bits
+BESIDE = "assay.beside"                               # covariates and the spread, as numbers of 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ Messages count rows from 1; the header of a CSV file is not a row.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from assay.tasks.ledger.manifest import CLUSTER, SHOWN
 from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
-from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
+from assay.tasks.sources.values import Kind, as_numbers, as_text, kind, without_value
 from assay.tasks.spec.evaluation import Spec
 
 # One kind of values in each column, over all files: numbers here and texts there would be two readings.
@@ -209,6 +209,14 @@ class RowChecker:
             self.refuse(batch, name, text, result < 0, *self._predictions.no_class)
         return result
 
+    def gaps(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Bools:
+        """(n,) where a column has no value: nothing, blank, or a word for it such as n/a."""
+        values = given[name]
+        if pa.types.is_nested(values.type):
+            return missing_of(values)
+        no_number = np.isnan(numbers_of(values.fill_null(0))) if pa.types.is_floating(values.type) else False
+        return np.asarray(numbers_of(without_value(self._text(batch, name, given))) | no_number, np.bool_)
+
     def _code(self, value: str) -> int:
         found = self._codes.get(value)
         return self._predictions.other_code(value) if found is None else found
@@ -256,6 +264,13 @@ class _Rows:
 
     def codes(self, name: str) -> Array:
         return self.checker.codes(self.batch, name, self.given)
+
+    def gaps(self, name: str) -> Bools:
+        return self.checker.gaps(self.batch, name, self.given)
+
+    def bridged(self, name: str, gaps: Bools) -> "_Rows":
+        which = np.where(gaps, np.argmin(gaps), np.arange(len(gaps)))
+        return replace(self, given={**self.given, name: self.given[name].take(pa.array(which))})
 
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
         self.checker.refuse(self.batch, name, self.given[name], bad, what, remedy)

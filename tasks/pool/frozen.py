@@ -6,7 +6,7 @@
         number), "assay.probabilities" (K floats of 32 bits), "assay.predictions" (of systems compared, a code
         of 16 bits for each, the baseline's first), "assay.predicted-numbers" (the same of numbers and tags,
         64 bits), "assay.probabilities-by-system" (K floats of 32 bits for each system, where measures need
-        them) and "assay.judges" (J floats of 64 bits); one column per
+        them) and "assay.judges" (J floats of 64 bits), "assay.beside" likewise; one column per
         segment (string), per feature (float64, called "assay.feature.NAME") and per further
         system (int8, "assay.system.NAME"); source_file (int32), source_row (int64); and where
         items come in clusters "assay.cluster" (string)
@@ -47,6 +47,7 @@ from assay.evalcore.types import Floats, Ints
 from assay.tasks.arrow import column_of, ends_of, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger import open_reader, record
 from assay.tasks.ledger.manifest import (
+    BESIDE,
     BY_SYSTEM,
     CLUSTER,
     JUDGES,
@@ -204,6 +205,7 @@ class FrozenRow:
     by_system: tuple[float, ...] | None = None       # what each system gives each class, where that is asked
     prediction: float | None = None  # its code; None where the pool has none
     judges: tuple[float, ...] | None = None   # the codes of what each judge says, where there are any
+    beside: tuple[float, ...] | None = None   # covariates and the spread, where there are any
     cluster: str | None = None       # what it comes together with others in, where the pool says
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
@@ -240,6 +242,12 @@ def judges_of(rows: Sequence[FrozenRow]) -> Floats | None:
     return np.array(given, np.float64) if given else None
 
 
+def beside_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n, X) covariates and the spread of these items; None where there are none."""
+    given = [row.beside for row in rows if row.beside is not None]
+    return np.array(given, np.float64) if given else None
+
+
 def scores_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) the scores of items that have probabilities of classes beside; None where there are none."""
     given = [row.score for row in rows if row.probabilities is not None and not isnan(row.score)]
@@ -258,7 +266,7 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
     predicted = predictions_of(rows)
     return Items(
         prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
-        probability=supplied, judge=judges_of(rows),
+        probability=supplied, judge=judges_of(rows), covariate=beside_of(rows),
     )
 
 
@@ -276,6 +284,7 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
         predictions=_numbers(values.get(PREDICTIONS), "<i2")
         or _numbers(values.get(PREDICTED_NUMBERS), "<f8"),
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
+        beside=_numbers(values.get(BESIDE), "<f8"),
         cluster=values.get(CLUSTER),
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )

@@ -200,6 +200,14 @@ class PredictionReader(Protocol):
         """A column (n,) of class names or tags as codes."""
         ...
 
+    def gaps(self, name: str) -> Bools:
+        """(n,) where a column has no value."""
+        ...
+
+    def bridged(self, name: str, gaps: Bools) -> "PredictionReader":
+        """What reads this column with some value that is there in its gaps (n,)."""
+        ...
+
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
         """Raise BadInput that lists the rows marked in bad (n,), if there are any."""
         ...

@@ -147,7 +147,14 @@ class Pool(Part):
         default=None, description="a column of class names, 0/1 or booleans; of numbers; of tags joined by |"
     )
     judge: Column | Columns | None = Field(
-        default=None, description="a column, or several, that guess the label, but of two classes"
+        default=None, description="a column, or several, that guess the label, but of two classes; with gaps"
+    )
+    covariates: Columns | None = Field(
+        default=None, min_length=1,
+        description="columns of numbers that say more of the items, such as a length: labels tell what",
+    )
+    spread: Column | None = Field(
+        default=None, description="a column of positive numbers: how uncertain each predicted number is"
     )
     threshold: Finite | None = Field(default=None, description="score or probability that calls it positive")
     cluster: Column | None = Field(
@@ -199,6 +206,12 @@ class Pool(Part):
             _compared(self)
         else:
             _BY_TASK[self.task](self)
+        if self.spread is not None and self.task != "number":
+            raise wrong("`spread` says how uncertain a predicted number is, and the labels are no numbers; "
+                        "leave it out")
+        if self.covariates is not None and self.task in ("binary", "one class", "scored"):
+            raise wrong("`covariates` correct what is guessed of items, and labels of two classes or of "
+                        "one are modelled along a score: make a score of them, or leave them out")
         clash = [name for name in self.segments if name in OWN_COLUMNS or name.startswith("assay.")]
         if clash:
             raise wrong(f"`segments` names {clash[0]!r}, which is a column of the frozen pool; "
@@ -226,6 +239,11 @@ class Pool(Part):
         if self.judge is None:
             return ()
         return (self.judge,) if isinstance(self.judge, str) else self.judge
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns of covariates, then that of the spread."""
+        return (*(self.covariates or ()), *([self.spread] if self.spread else []))
 
     @property
     def probability_column(self) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items, OneShard
+from assay.evalcore.outcomes.items import SILENT, Items, OneShard
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.judges import Judge
@@ -104,10 +104,10 @@ def judges_of_pool(
     spec: Spec, rows: Sequence[FrozenRow], items: Items, kind: OutcomeKind
 ) -> tuple[Judge, ...]:
     """The judges the spec names, then the pool's probabilities, or the score with the prediction that follows
-    from it; () without any."""
+    from it; () without any. A judge that says nothing of all of them is none."""
     named = () if items.judge is None else tuple(
-        Judge(name=name, codes=said, phi=kind.phi(said))
-        for name, said in zip(spec.pool.judges, items.judge.T, strict=True)
+        _named_judge(name, said, kind) for name, said in zip(spec.pool.judges, items.judge.T, strict=True)
+        if (said != SILENT).any()
     )
     if items.probability is not None:
         codes = _NAMED.get(kind.name, _most_probable)(items.probability)
@@ -118,6 +118,14 @@ def judges_of_pool(
     return (*named, Judge(
         name=spec.pool.score, codes=items.prediction[:, 0], phi=np.stack([1 - positive, positive], axis=1)
     ))
+
+
+def _named_judge(name: str, said: Floats, kind: OutcomeKind) -> Judge:
+    """With the nearest grade where it lies between two; judged by the items of which it says something."""
+    there = said != SILENT
+    nearest = np.floor(said + 0.5) if kind.parts else said
+    codes = np.where(there, nearest, 0.0)
+    return Judge(name=name, codes=codes, phi=kind.phi(codes), among=None if there.all() else there)
 
 
 def _name(spec: Spec) -> str:

@@ -46,7 +46,9 @@ class Guesses(Sampled):
         "Student's interval of the difference estimator, whose variance is drawn towards what was guessed "
         "while labels are few."
     )
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, ok_by_interval="all")
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, ok_by_interval="all", weighs_guesses=True
+    )
     modelled: ClassVar[bool] = True
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -88,7 +90,7 @@ class RecalibratedSample(Sampled):
     )
 
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, starts_warm=True, ok_by_interval="all"
+        Sampled.capabilities, starts_warm=True, ok_by_interval="all", weighs_guesses=True
     )
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`

@@ -212,7 +212,7 @@ class WholeClusters(OutcomeMethod):
         "Student's interval over the clusters that were drawn."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        OutcomeMethod.capabilities, single_draws=False, needs_clusters=True
+        OutcomeMethod.capabilities, single_draws=False, needs_clusters=True, weighs_guesses=True
     )
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.monitoring.profile import Beside, Profile, expected_of, scores_like, with_what_is_beside
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
+from assay.tasks.ledger.manifest import BESIDE, JUDGES, PROBABILITIES
 from assay.tasks.pool.kind import (
     CellRows,
     PoolToCut,
@@ -52,16 +52,18 @@ class OutcomePredictions(Predictions):
         """The prediction, the probabilities and the judges there are."""
         pool = self._spec.pool
         single = [pool.prediction, pool.probability_column]
-        return [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
+        said = [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
+        return list(dict.fromkeys([*said, *pool.beside]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """Of the prediction, the probabilities and the judges, those that there are."""
+        """Of the prediction, the probabilities, the judges and what is beside them, those that there are."""
         pool = self._spec.pool
         there = (
             ("prediction", self.type, pool.prediction is not None),
             (PROBABILITIES, pa.binary(4 * len(self._parts)), pool.probability is not None),
             (JUDGES, pa.binary(8 * len(pool.judges)), bool(pool.judges)),
+            (BESIDE, pa.binary(8 * len(pool.beside)), bool(pool.beside)),
         )
         return [(name, type) for name, type, given in there if given]
 
@@ -88,8 +90,9 @@ class OutcomePredictions(Predictions):
         if pool.probability is not None:
             found.append(packed(self.probabilities(rows, predicted), PACKED[PROBABILITIES]))
         if pool.judges:
-            told = [self.judged(rows, name).astype(np.float64) for name in pool.judges]
-            found.append(packed(np.stack(told, axis=1), PACKED[JUDGES]))
+            found.append(packed(self.judges(rows), PACKED[JUDGES]))
+        if pool.beside:
+            found.append(packed(self.beside(rows), PACKED[BESIDE]))
         return found
 
     @abstractmethod
@@ -99,6 +102,27 @@ class OutcomePredictions(Predictions):
     def judged(self, rows: PredictionReader, name: str) -> Array:
         """The codes (n,) of a column of a judge."""
         return self.predicted_codes(rows, name)
+
+    def judges(self, rows: PredictionReader) -> Floats:
+        """(n, J) the codes of all judges; SILENT where one says nothing."""
+        told = []
+        for name in self._spec.pool.judges:
+            gaps = rows.gaps(name) if self.missing_code < 0 else None    # else no value says something
+            if gaps is None or not gaps.any():
+                told.append(self.judged(rows, name).astype(np.float64))
+                continue
+            said = 0.0 if gaps.all() else self.judged(rows.bridged(name, gaps), name)
+            told.append(np.where(gaps, SILENT, said))
+        return np.stack(told, axis=1)
+
+    def beside(self, rows: PredictionReader) -> Floats:
+        """(n, X) the covariates, then the spread."""
+        pool = self._spec.pool
+        found = [rows.numbers(name) for name in pool.beside]
+        if pool.spread is not None:
+            rows.refuse(pool.spread, found[-1] <= 0, "are not above 0",
+                        "the spread of a prediction is a positive number, in any unit; correct the column")
+        return np.stack(found, axis=1)
 
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """(n, K), of the columns that the spec names."""

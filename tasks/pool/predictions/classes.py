@@ -44,6 +44,18 @@ class SeveralClassPredictions(OutcomePredictions):
     def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
         return rows.codes(name).astype(np.int16)
 
+    def judged(self, rows: PredictionReader, name: str) -> Array:
+        """Of grades a judge may say what lies between two: its code does too."""
+        kind, ordered = self._spec.labels.outcome, self._spec.labels.answers.ordered
+        grades = kind.grades if ordered and kind is not None else None
+        if grades is None:
+            return self.said(rows, name)
+        values = rows.numbers(name)
+        rows.refuse(name, (values < grades[0]) | (values > grades[-1]),
+                    f"are not between the grades {grades[0]:g} and {grades[-1]:g}",
+                    "a judge says a grade or what lies between two; correct the column, or the grades")
+        return np.asarray(np.interp(values, grades, np.arange(len(grades))))
+
     def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
         """(n, K) that sum to 1."""
         if self._columns is not None:

@@ -26,7 +26,7 @@ from assay.evalcore.outcomes.items import ItemPool, Items
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.manifest import CLUSTER, JUDGES, PROBABILITIES
+from assay.tasks.ledger.manifest import BESIDE, CLUSTER, JUDGES, PROBABILITIES
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.frozen import FrozenShard, packed_bytes
 from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
@@ -130,7 +130,7 @@ class GatheredClusters:
 
 # The items, and the cut.
 
-PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8"}   # what is kept of an item in one column
+PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8", BESIDE: "<f8"}   # what is kept of an item in one column
 
 
 def outcome_kind_of(spec: Spec) -> OutcomeKind:
@@ -195,8 +195,17 @@ class OutcomeCut:
 _TYPES = {
     "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
     "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
-    "by_class": np.float64, "slot": np.int64, "lump": np.int64, "axis": np.float64,
+    "by_class": np.float64, "slot": np.int64, "lump": np.int64, "axis": np.float64, "beside": np.bool_,
 }
+
+
+def columns_beside_guesses(table: Array | None, *, spreads: bool) -> dict[str, Floats]:
+    """The fields of `Items` of what is beside guesses; table (n, X): the spread is last, if there is one."""
+    if table is None:
+        return {}
+    covariates, deviation = (table[:, :-1], table[:, -1:]) if spreads else (table, table[:, :0])
+    named = {"covariate": covariates, "deviation": deviation}
+    return {name: column for name, column in named.items() if column.shape[1]}
 
 
 class RowsSoFar:
@@ -208,12 +217,12 @@ class RowsSoFar:
         pool = spec.pool
         self._predicts = scored or pool.prediction is not None
         self._scores: list[Array] | None = [] if scored and pool.score is not None else None
-        self._clusters = GatheredClusters(spec, clusters)
+        self._clusters, self._spreads = GatheredClusters(spec, clusters), pool.spread is not None
         self._codes: list[Array] = []
         self._rows = 0
         wide = {
             PROBABILITIES: len(outcome_kind_of(spec).parts) if scored or pool.probability is not None else 0,
-            JUDGES: len(pool.judges),
+            JUDGES: len(pool.judges), BESIDE: len(pool.beside),
         }
         self._wide = {
             name: PackedColumn(name, PACKED[name], width) for name, width in wide.items() if width
@@ -247,6 +256,7 @@ class RowsSoFar:
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
         return Items(
             prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
+            **columns_beside_guesses(wide.get(BESIDE), spreads=self._spreads),
             score=np.concatenate(self._scores)[:, None] if self._scores else None,
             cluster=self._clusters.table(),
         )

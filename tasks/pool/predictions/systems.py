@@ -17,7 +17,14 @@ import pyarrow as pa
 from assay.evalcore.measures.registry import needs_probability
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
-from assay.tasks.ledger.manifest import BY_SYSTEM, JUDGES, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
+from assay.tasks.ledger.manifest import (
+    BESIDE,
+    BY_SYSTEM,
+    JUDGES,
+    PREDICTED_NUMBERS,
+    PREDICTIONS,
+    PROBABILITIES,
+)
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.kind import CellRows, PoolToCut, PredictionCounts, PredictionReader, rows_by_part
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
@@ -26,6 +33,7 @@ from assay.tasks.pool.predictions.gathered import (
     GatheredClusters,
     OutcomeCut,
     PackedColumn,
+    columns_beside_guesses,
     cut_gathered,
     outcome_kind_of,
     packed,
@@ -61,7 +69,7 @@ class PredictionsOfSystems(OutcomePredictions):
             by_class = columns_by_class(system.probability, self._parts)
             one = [system.probability] if isinstance(system.probability, str) else []
             columns += [name for name in (system.prediction, system.score) if name] + (by_class or one)
-        return list(dict.fromkeys([*columns, *self._spec.pool.judges]))
+        return list(dict.fromkeys([*columns, *self._spec.pool.judges, *self._spec.pool.beside]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
@@ -82,9 +90,10 @@ class PredictionsOfSystems(OutcomePredictions):
                 PROBABILITIES: np.asarray(sum(given) / len(codes)),
                 BY_SYSTEM: np.concatenate(given, axis=1),
             }
-        judges = [self.judged(rows, name).astype(np.float64) for name in self._spec.pool.judges]
-        if judges:
-            tables[JUDGES] = np.stack(judges, axis=1)
+        if self._spec.pool.judges:
+            tables[JUDGES] = self.judges(rows)
+        if self._spec.pool.beside:
+            tables[BESIDE] = self.beside(rows)
         return [codes[0], *(packed(tables[name], dtype) for name, dtype, _ in self._packed())]
 
     @property
@@ -131,6 +140,8 @@ class PredictionsOfSystems(OutcomePredictions):
             yield BY_SYSTEM, "<f4", s * k
         if self._spec.pool.judges:
             yield JUDGES, PACKED[JUDGES], len(self._spec.pool.judges)
+        if self._spec.pool.beside:
+            yield BESIDE, PACKED[BESIDE], len(self._spec.pool.beside)
 
 
 class SystemsSoFar:
@@ -142,6 +153,7 @@ class SystemsSoFar:
         """codes: the column of the predictions of all systems; packed: name, type and length of what is kept
         of an item in one column; clusters: those that have the first numbers."""
         self._clusters, self._codes, self._rows = GatheredClusters(spec, clusters), codes, 0
+        self._spreads = spec.pool.spread is not None
         self._wide = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
 
     @property
@@ -162,6 +174,7 @@ class SystemsSoFar:
         return Items(
             prediction=wide[self._codes], probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
             by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
+            **columns_beside_guesses(wide.get(BESIDE), spreads=self._spreads),
         )
 
     def close(self) -> None:

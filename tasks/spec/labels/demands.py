@@ -16,7 +16,12 @@ from assay.evalcore.measures.registry import (
     outcome_measure,
 )
 from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS
-from assay.evalcore.methods.registry import of_two_classes_alone, outcome_method
+from assay.evalcore.methods.registry import (
+    OUTCOME_METHODS,
+    methods_that,
+    of_two_classes_alone,
+    outcome_method,
+)
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
@@ -59,6 +64,7 @@ def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Proble
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_limit(kind, pool, measures, spec.limit),
         *_of_method(kind, method_name, pool),
+        *_of_columns_beside(kind, pool, measures, method_name),
         *_of_audit(kind, pool, measures, method_name, spec.budget),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
@@ -140,6 +146,36 @@ def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
             )
     except (UnknownName, BadInput) as error:
         yield "method", str(error)
+
+
+def _of_columns_beside(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], name: str
+) -> Iterator[Problem]:
+    """Of covariates and a spread that the method would not look at."""
+    try:
+        chosen, asked = outcome_method(name, kind), [choice.of(kind, 1) for choice in measures]
+    except BadInput:
+        return   # said already
+    if pool.spread is not None and pool.prediction is None and not pool.compares:
+        yield "pool.spread", "says how uncertain a prediction is, and there is none; name pool.prediction too"
+    if pool.spread is not None and not chosen.capabilities.serves_several:
+        yield "pool.spread", (
+            f"cannot be used by method {name!r}, which draws alike wherever predictions are uncertain; use "
+            "another method, or leave it out"
+        )
+    if pool.covariates is None:
+        return
+    able = methods_that("weighs_guesses", OUTCOME_METHODS)
+    if not chosen.capabilities.weighs_guesses:
+        yield "pool.covariates", (
+            f"cannot be used by method {name!r}, whose estimate is made of labels alone; use "
+            f"{' or '.join(able)}, or leave them out"
+        )
+    elif isinstance(chosen, RecalibratedSample) and class_asked_of(kind, asked) is not None:
+        yield "pool.covariates", (
+            f"correct what is guessed of items, and {name!r} models labels of one class along its score; use "
+            "guesses, or leave them out"
+        )
 
 
 def _of_asking_again(kind: OutcomeKind, desk: DeskChoice) -> Iterator[Problem]:

@@ -19,6 +19,10 @@ REFUSED = {
     "several systems compared": _COMPARED,
     "judges of compared systems": _COMPARED,
     "judges": {"two classes": "under `score` or `probability`"},
+    "covariates": dict.fromkeys(("two classes", "one class of several"), "along"),
+    "a spread of predictions": dict.fromkeys(
+        ("two classes", "classes", "one class of several", "grades", "tags", "preferences"), "are no numbers"
+    ),
     "areas under curves": _NO_SCORE,
     "labels of an earlier evaluation": {
         **dict.fromkeys(("classes", "grades", "preferences"), "the measures are of no one class"),
