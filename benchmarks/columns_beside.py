@@ -19,7 +19,7 @@ from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import simulate
 
-N, BUDGETS, REPEATS, POOLS = 3_000, (50, 100, 200, 400), 50, 4
+N, BUDGETS, REPEATS, POOLS = 3_000, (50, 100, 200, 400), 100, 8
 GRADES: OutcomeKind = Classes(("1", "2", "3", "4", "5"), values=(1.0, 2.0, 3.0, 4.0, 5.0))
 
 

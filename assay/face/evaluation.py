@@ -230,6 +230,8 @@ def begin(
     probability: Column | Mapping[str, Column] | None = None,
     threshold: float | None = None,
     judge: Column | Sequence[Column] | None = None,
+    covariates: Column | Sequence[Column] | None = None,
+    spread: Column | None = None,
     cluster: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
@@ -282,7 +284,9 @@ def begin(
             several classes `{"prefix": "p_"}` or `{class: column}`.
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
-        judge: columns that guess the label, but of two classes.
+        judge: columns that guess the label, but of two classes; with gaps where they say nothing.
+        covariates: columns of numbers that say more of the items, but of one class.
+        spread: column of positive numbers: how uncertain each predicted number is.
         cluster: column that names what items come together in.
         systems: the systems to compare: `{name: column of predictions}`, or
             `{name: {"score": column, "threshold": 0.5}}`.

@@ -201,7 +201,7 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, tempfile.TemporaryDirect
 
 # Columns that are given themselves.
 
-_LISTS = ("judge", "show", "segments")    # a list there is one of columns
+_LISTS = ("judge", "covariates", "show", "segments")    # a list there is one of columns
 
 
 def with_columns(data: Any, asked: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

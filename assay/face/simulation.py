@@ -32,7 +32,9 @@ from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import asks_for_curves
 from assay.tasks.sources.reader import column_names, open_source
 
-_ROLES = ("label", "prediction", "score", "probability", "judge", "systems", "cluster")
+_ROLES = (
+    "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
+)
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 
 
@@ -47,6 +49,8 @@ def replay(
     probability: Column | Mapping[str, Column] | None = None,
     threshold: float | None = None,
     judge: Column | Sequence[Column] | None = None,
+    covariates: Column | Sequence[Column] | None = None,
+    spread: Column | None = None,
     cluster: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     methods: str | Sequence[str] = "auto",
@@ -72,7 +76,9 @@ def replay(
         score: column of scores; `score` if there is such a column.
         probability: column of probabilities, as for `evaluate`; `probability` if there is such a column.
         threshold: makes predictions of the score, or of the probability.
-        judge: columns that guess the label, but of two classes.
+        judge: columns that guess the label, but of two classes; with gaps where they say nothing.
+        covariates: columns of numbers that say more of the items, but of one class.
+        spread: column of positive numbers: how uncertain each predicted number is.
         cluster: column that names what items come together in.
         systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
             baseline.
@@ -101,12 +107,12 @@ def replay(
     """
     given = {
         "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
-        "systems": systems, "cluster": cluster,
+        "covariates": covariates, "spread": spread, "systems": systems, "cluster": cluster,
     }
     named = str(data) if isinstance(data, str | Path) else "the frame"
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
-    check_frame_columns(source, {name: columns[name] for name in ("judge", "systems")})
+    check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems")})
     pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
     pool.set_predictions(threshold)
     if score is not None and not pool.two_classes:
@@ -183,6 +189,10 @@ class _Labelled:
         """The pool of two classes; as_any: as one of any outcome, with its clusters."""
         if self._given["judge"] is not None:
             raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
+        for name in ("covariates", "spread"):
+            if self._given[name] is not None:
+                raise BadInput(f"{name}: is for guesses, and two classes are modelled along a score; leave "
+                               "it out")
         if "prediction" not in self._columns:
             raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
         cluster = None if self._given["cluster"] is None else "cluster"
@@ -203,16 +213,25 @@ class _Labelled:
         spoken = {"label": self._columns["label"]}
         spoken |= {f"prediction {at}": one for at, one in enumerate(predicted)}
         spoken |= {f"judge {at}": one for at, one in enumerate(judges)}
+        # between two grades a judge says what is none of them
+        plain = [f"judge {at}" for at in range(len(judges))] if self._what.reader == "grades" else []
         columns = {
-            name: self._what.column(name, one.combine_chunks()) for name, one in spoken.items()
+            name: one.combine_chunks() if name in plain else self._what.column(name, one.combine_chunks())
+            for name, one in spoken.items()
         }
         probability = self._probability(columns)
+        beside = listed(self._given["covariates"] or ())
+        columns |= {f"covariate {at}": self._named_column("covariates", n) for at, n in enumerate(beside)}
+        if self._given["spread"] is not None:
+            columns["spread"] = self._named_column("spread", self._given["spread"])
         if "cluster" in self._columns and self._given["cluster"] is not None:
             columns["cluster"] = self._columns["cluster"]
         asked = OutcomeColumns(
             outcome=self._what.reader, probability=probability, kind=self._what.kind,
             predictions=tuple(name for name in columns if name.startswith("prediction ")),
             judges=tuple(name for name in columns if name.startswith("judge ")),
+            covariates=tuple(name for name in columns if name.startswith("covariate ")),
+            spread="spread" if "spread" in columns else None,
             cluster="cluster" if "cluster" in columns else None,
         )
         found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))

@@ -67,6 +67,10 @@ _FLAGS = {
                    "columns, such as `p_`.")
 @click.option("--judge", "judges", default="", metavar="COLUMN[,COLUMN]",
               help="With --outcome: columns that guess the label.")
+@click.option("--covariates", default="", metavar="COLUMN[,COLUMN]",
+              help="With --outcome: columns of numbers that say more of the items.")
+@click.option("--spread", default=None, metavar="COLUMN",
+              help="With --outcome number: how uncertain each predicted number is.")
 @click.option("--system", "named_systems", multiple=True, metavar="NAME=COLUMN",
               help="With --outcome: the predictions of a system; the first is the baseline. Repeat it.")
 @click.option("--cluster", default=None, metavar="COLUMN",
@@ -77,7 +81,7 @@ def replay_command(
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
     item_id: str, prediction: str | None, label: str, score: str | None, probability: str | None, judges: str,
-    named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
+    covariates: str, spread: str | None, named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
@@ -99,7 +103,9 @@ def replay_command(
         "--features": features, "--systems": systems, "--annotators": annotators > 1, "--audit": audit,
         "--divergence": divergence,
     }
-    of_others = {"--judge": judges, "--system": named_systems}
+    of_others = {
+        "--judge": judges, "--covariates": covariates, "--spread": spread, "--system": named_systems,
+    }
     if outcome is not None:
         _refuse_idle({
             **of_two, "--positive": positive, "--score": score, "--id": item_id != "item_id",
@@ -118,7 +124,8 @@ def replay_command(
     columns = _Columns(
         called={role: column for role, column in given.items() if column is not None},
         positive=positive, features=_listed(features), further=_listed(systems),
-        judges=_listed(judges), systems=dict(_named(text) for text in named_systems), cluster=cluster,
+        judges=_listed(judges), covariates=_listed(covariates), spread=spread,
+        systems=dict(_named(text) for text in named_systems), cluster=cluster,
     )
     named = _listed(measures)
     request = ReplayRequest(
@@ -159,6 +166,8 @@ class _Columns:
     features: Sequence[str]
     further: Sequence[str]        # predictions of further systems, of two classes
     judges: Sequence[str]
+    covariates: Sequence[str]
+    spread: str | None
     systems: Mapping[str, str]    # name -> column of predictions, of any outcome
     cluster: str | None
 
@@ -176,6 +185,7 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
             outcome=outcome, label=called.get("label", "label"),
             predictions=tuple(columns.systems.values()) or predicted,
             probability=called.get("probability"), judges=tuple(columns.judges), cluster=columns.cluster,
+            covariates=tuple(columns.covariates), spread=columns.spread,
         ))
     renamed = {role: column for role, column in called.items() if column != role}
     found = read_labelled_pool(
@@ -196,6 +206,9 @@ _IDLE = {   # what an option is for, where it would change nothing
     "--prediction": "is of one system, and --system names several: leave one of them out",
     "--judge": "guesses labels of any other kind, which --outcome names; of two classes, the guess is "
                "--score or --probability",
+    "--covariates": "correct what is guessed of labels that --outcome names; two classes are modelled along "
+                    "a score",
+    "--spread": "says how uncertain a predicted number is, of labels that --outcome number names",
     "--system": "names systems for --outcome; further ones of two classes are --systems, with the method "
                 "recycle",
 }

@@ -25,14 +25,15 @@ import pyarrow as pa
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.types import Floats, Texts
+from assay.evalcore.types import Bools, Floats, Texts
 from assay.tasks.replay.labelled_pool import numbers, one_array, probability_column, words
 from assay.tasks.sources.files.listing import is_local
 from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.values import as_text, without_value
 from assay.tasks.spec.labels.classes import MOST_CLASSES, TIE
 
 
@@ -46,6 +47,8 @@ class OutcomeColumns:
     predictions: tuple[str, ...] | None = None
     probability: str | None = None      # a column, or the start of several
     judges: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = ()
+    spread: str | None = None           # how uncertain each predicted number is
     cluster: str | None = None          # what items come together in
     kind: OutcomeKind | None = None     # where the names are known; else those that occur
 
@@ -72,11 +75,24 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     predicted = columns.predictions
     if predicted is None:
         predicted = ("prediction",) if "prediction" in present else ()
-    beside = [] if columns.cluster is None else [columns.cluster]
+    if columns.spread is not None and columns.outcome != "number":
+        raise BadArgument("spread", "says how uncertain a predicted number is, and the labels are no numbers")
+    beside = [name for name in (*columns.covariates, columns.spread, columns.cluster) if name is not None]
     spoken = [columns.label, *predicted, *columns.judges]
     found = _read(path, present, [*spoken, *probabilities, *beside])
+    gaps = {} if columns.outcome == "tags" else {name: _gaps(found[name]) for name in columns.judges}
+    for name in columns.judges:
+        if name not in (columns.label, *predicted) and name in gaps and not gaps[name].all():
+            found[name] = found[name].take(pa.array(np.where(
+                gaps[name], np.argmin(gaps[name]), np.arange(len(gaps[name]))
+            )))
     named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
-    kind = columns.kind or reader.kind(path, {name: found[name] for name in spoken}, named)
+    silent = [name for name in columns.judges if name in gaps and gaps[name].all()]
+    spoken = [name for name in spoken if name not in silent]
+    named_by = {name: found[name] for name in spoken}
+    if columns.outcome == "grades":
+        named_by = _without_between(path, named_by, columns.judges)
+    kind = columns.kind or reader.kind(path, named_by, named)
     codes = {name: reader.codes(path, name, found[name], kind) for name in spoken}
     n = len(codes[columns.label])
     if not n:
@@ -87,9 +103,16 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         values = {c: probability_column(path, c, found[c]) for c in probabilities}
         table = _confidence(values[probabilities[0]], prediction, kind) if single and kind.parts else \
             _table(values, prefix or "", kind)
-    judge = np.stack([codes[c] for c in columns.judges], axis=1) if columns.judges else None
+    judge = np.stack([
+        np.where(gaps[c], SILENT, codes.get(c, 0.0)) if c in gaps else codes[c] for c in columns.judges
+    ], axis=1) if columns.judges else None
     cluster = None if columns.cluster is None else _clusters(path, columns.cluster, found[columns.cluster])
-    items = Items(prediction=prediction, probability=table, judge=judge, cluster=cluster)
+    covariates = [numbers(path, c, found[c]) for c in columns.covariates]
+    items = Items(
+        prediction=prediction, probability=table, judge=judge, cluster=cluster,
+        covariate=np.stack(covariates, axis=1) if covariates else None,
+        deviation=None if columns.spread is None else _spread(path, columns.spread, found[columns.spread]),
+    )
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label])
 
 
@@ -110,6 +133,33 @@ def of_two_classes(path: str, pool: LabelledPool, cluster: str | None = None) ->
     )
     kind = Classes(("negative", "positive"), positive="positive")
     return OutcomePool(kind=kind, items=items, codes=pool.label.astype(np.float64))
+
+
+def _without_between(
+    path: str, spoken: Mapping[str, pa.Array], judges: Sequence[str]
+) -> dict[str, pa.Array]:
+    """Columns of grades, without what judges say between the lowest and the highest of the others."""
+    own = [numbers(path, name, column) for name, column in spoken.items() if name not in judges]
+    low, high = min(one.min() for one in own), max(one.max() for one in own)
+    said = {name: numbers(path, name, column) for name, column in spoken.items()}
+    return {
+        name: spoken[name] if name not in judges else pa.array(one[(one < low) | (one > high)])
+        for name, one in said.items()
+    }
+
+
+def _gaps(column: pa.Array) -> Bools:
+    """(N,) where nothing is said."""
+    return np.asarray(without_value(as_text(column)).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _spread(path: str, name: str, column: pa.Array) -> Floats:
+    """(N, 1) positive numbers."""
+    found = numbers(path, name, column)
+    if (found <= 0).any():
+        raise BadInput(f"{path}, column {name!r}: row {int(np.argmax(found <= 0)) + 1}: "
+                       f"{found[np.argmax(found <= 0)]:g} is not above 0, as a spread is")
+    return found[:, None]
 
 
 def _clusters(path: str, name: str, column: pa.Array) -> Floats:
@@ -238,8 +288,9 @@ def _named(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
 
 
 def _graded(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
-    """The place of each grade among all."""
-    return np.searchsorted(np.array(kind.grades), numbers(path, name, column)).astype(np.float64)
+    """The place of each grade among all; between two of them for what lies between."""
+    grades = np.array(kind.grades)
+    return np.asarray(np.interp(numbers(path, name, column), grades, np.arange(len(grades))))
 
 
 READERS: Mapping[str, Reader] = {

@@ -2,12 +2,16 @@
 grades: from the spec to the report.
 """
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from doubles import outcomes
 
+import assay
 from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
@@ -141,6 +145,50 @@ def test_what_cannot_be_is_refused_with_what_can(tmp_path, kind, changes, why):
         begin_evaluation(MemoryStore(), Spec.from_json(pool_of(kind, tmp_path, two_numbers, **changes)))
 
 
+def frame_of(n=300):
+    rng = np.random.default_rng(4)
+    length = rng.normal(size=n)
+    grade = np.clip(np.round(3 + rng.normal(size=n) - 0.8 * length), 1, 5).astype(int)
+    judge = np.where(rng.random(n) < 0.2, np.nan, np.clip(np.round(2 * (grade + 0.8 * length)) / 2, 1, 5))
+    return pd.DataFrame({
+        "label": grade, "judge": judge, "length": length, "prediction": np.clip(grade + 0.5 * length, 1, 5),
+        "doubt": np.abs(length) + 0.1,
+    })
+
+
+def test_a_replay_takes_them_all(tmp_path, capsys):
+    frame_of().drop(columns="prediction").to_csv(tmp_path / "graded.csv", index=False)
+    frame_of().drop(columns="judge").to_csv(tmp_path / "numbers.csv", index=False)
+
+    def error(pool, *options):
+        asked = ["replay", str(tmp_path / pool), "--budgets", "60", "--repeats", "40", "--json", *options]
+        assert run_command_line(asked) == 0
+        [found] = json.loads(capsys.readouterr().out)["methods"]
+        return found["budgets"][0]["mse"]
+
+    graded = ("graded.csv", "--outcome", "grades", "--measure", "mean", "--judge", "judge")
+    assert error(*graded, "--covariates", "length") < error(*graded)
+    numbers = ("numbers.csv", "--outcome", "number", "--measure", "bias")
+    assert error(*numbers, "--covariates", "length") < 0.5 * error(*numbers)
+    error(*numbers, "--spread", "doubt")
+    assert run_command_line(["replay", str(tmp_path / "graded.csv"), "--spread", "doubt"]) == 2
+
+
+def test_python_takes_them_too():
+    frame = frame_of()
+    beside = {"judge": "judge", "covariates": ["length"]}
+    graded = frame.drop(columns="prediction")
+    found = assay.replay(
+        graded, outcome={"grades": [1, 2, 3, 4, 5]}, measures="mean", budgets=[60], repeats=4, **beside
+    )
+    assert found.to_dict()["n"] == len(frame)
+    result = assay.evaluate(
+        graded, outcome={"grades": [1, 2, 3, 4, 5]}, measures=["mean"], budget=40,
+        oracle=lambda row: row["label"], show=["length"], **beside,
+    )
+    assert result.estimates
+
+
 @pytest.mark.parametrize("labels", [{"positive": "a", "negative": "b"}, {"classes": ["a", "b", "c"]}])
 def test_one_class_is_modelled_along_its_score(tmp_path, labels):
     data = {
@@ -148,5 +196,5 @@ def test_one_class_is_modelled_along_its_score(tmp_path, labels):
         "labels": labels,
         "measure": {"name": "f1", "class": "a"} if "classes" in labels else "f1",
     }
-    with pytest.raises(BadInput, match="covariates`? correct what is guessed of items"):
+    with pytest.raises(BadInput, match=r"covariates`? correct what is guessed of items"):
         Spec.from_json(data)
