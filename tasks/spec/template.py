@@ -29,6 +29,8 @@ pool:
   # show_as: {photo: image}      # text (default), image (a URL), html or markdown
   segments: []                   # columns that split the pool, such as [region]
   # judge: [gpt, rules]          # columns that guess the label, with more than two classes, grades or numbers
+  # covariates: [length]         # columns of numbers that errors may follow, with the same
+  # spread: deviation            # with numbers: how uncertain each prediction is
   # cluster: prompt              # what items come together in; intervals are then over clusters
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
