@@ -152,6 +152,11 @@ def _of_columns_beside(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], name: str
 ) -> Iterator[Problem]:
     """Of covariates and a spread that the method would not look at."""
+    if not pool.beside:
+        return
+    from assay.evalcore.methods.any_outcome.recalibrated import RecalibratedSample
+    from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
+
     try:
         chosen, asked = outcome_method(name, kind), [choice.of(kind, 1) for choice in measures]
     except BadInput:
