@@ -49,7 +49,7 @@ class SeveralClassPredictions(OutcomePredictions):
         kind, ordered = self._spec.labels.outcome, self._spec.labels.answers.ordered
         grades = kind.grades if ordered and kind is not None else None
         if grades is None:
-            return self.said(rows, name)
+            return self.predicted_codes(rows, name)
         values = rows.numbers(name)
         rows.refuse(name, (values < grades[0]) | (values > grades[-1]),
                     f"are not between the grades {grades[0]:g} and {grades[-1]:g}",
