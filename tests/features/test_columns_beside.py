@@ -8,19 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import outcomes
+from doubles.stream import after
+from doubles.stream_of_kinds import stream_of
 
 import assay
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.monitor.tick import tick
+from assay.flows.monitor.versions import register
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
 from assay.tasks.testing import MemoryStore
 
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
@@ -129,6 +135,29 @@ def test_other_judges_may_have_gaps_too(tmp_path):
         folder = tmp_path / kind
         folder.mkdir()
         run(pool_of(kind, folder, gaps, measure=[measure], pool_judge="judge"))
+
+
+@pytest.mark.parametrize("kind", ["grades", "number"])
+def test_items_that_nobody_can_decide_leave_with_their_covariates(tmp_path, kind):
+    data = pool_of(kind, tmp_path, two_numbers, pool_covariates=["length"], measure=["mean"])
+    labels = pd.read_csv(tmp_path / "labels.csv", dtype=str)
+    labels["label"] = labels["label"].where(np.arange(len(labels)) % 5 > 0)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    data |= {"budget": {"labels": outcomes.N}, "batch_size": 80}
+    store, spec = MemoryStore(), Spec.from_json(data)
+    begin_evaluation(store, spec)
+    standing = drive(store, spec.name, patience=AT_ONCE)
+    assert (standing.undecided, verify(store, spec.name).differences) == (outcomes.N // 5, ())
+    assert standing.estimates[0].value == pytest.approx(labels["label"].astype(float).mean())
+
+
+def test_a_monitor_has_them_in_every_window(tmp_path):
+    data = stream_of("number", tmp_path, 2, threshold={"max": 9.0})
+    data["pool"] |= {"covariates": ["judge"], "judge": "judge"}
+    spec, store = MonitorSpec.from_data(data, origin="monitor.yaml"), MemoryStore()
+    register(store, spec)
+    assert not tick(store, spec.name, now=after(2)).failed
+    assert verify_monitor(store, spec.name).differences == ()
 
 
 @pytest.mark.parametrize(("kind", "changes", "why"), [
