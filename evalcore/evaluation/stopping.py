@@ -84,14 +84,17 @@ def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
     """Why to stop after these looks, or None to go on.
 
     A pool that is labelled out stops before anything else is asked about; then a target that is met counts
-    before a budget that is spent.
+    before a budget that is spent.  A difference of two systems that is exact meets any target at once.
     """
     if not looks:
         return None
-    if looks[-1].exhausted:
+    last = looks[-1]
+    if last.exhausted:
         return "pool"
     recent = looks[-LOOKS_IN_A_ROW:]
-    if len(recent) == LOOKS_IN_A_ROW and all(_meets(rule, look) for look in recent):
+    aimed = rule.half_width is not None or rule.variance is not None
+    known = aimed and last.estimate.versus is not None and last.estimate.interval == "exact"
+    if known or (len(recent) == LOOKS_IN_A_ROW and all(_meets(rule, look) for look in recent)):
         return "half_width" if rule.half_width is not None else "variance"
     return "budget" if looks[-1].labels >= rule.budget else None
 

@@ -46,6 +46,7 @@ from assay.tasks.spec.goals import MethodName
 from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
+_EXACT = 1e-9        # the half-width of an interval that has closed
 OutcomesThen = Literal["arrived", "complete"]
 _Text = Annotated[str, Field(min_length=1)]
 SizedBy = Literal["decide", "fixed"]
@@ -354,6 +355,9 @@ class MonitorSpec(Spec):
             data["desk"][field] = window.fill(data["desk"][field])
         if self.alerts is not None:
             data["alerts"]["report_url"] = next(iter(window_links(self.alerts, self.name, window.name)), None)
+        if self.pool.compares and not self.target.given:
+            # exact once all items on which they differ are labelled: then nobody is asked further
+            data["target"] = {**data.get("target", {}), "half_width": _EXACT}
         known = data.pop("outcomes", None)
         if known is not None and outcomes is not None:
             known.pop("complete_after_days", None)

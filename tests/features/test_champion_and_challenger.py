@@ -1,5 +1,6 @@
 """A monitor of two systems: the difference of their accuracy, from the stream to the alert."""
 
+import csv
 import json
 
 import pytest
@@ -11,12 +12,15 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.alerts.listing import outbox_rows
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.report.history.table import history_parquet
 
 NAME = "accuracy of v2 minus v1"
@@ -45,6 +49,29 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
     for page in (tmp_path / "pages" / "history.html", tmp_path / "pages" / "windows" / "2026-11-04.html"):
         assert "Accuracy of v2 minus v1" in page.read_text(encoding="utf-8")
     assert NAME.encode() in history_parquet(history)
+
+
+def test_the_difference_is_exact_once_every_item_on_which_they_differ_is_labelled(tmp_path):
+    write_systems(tmp_path, 2)
+    store = MemoryStore()
+    register(store, a_monitor_of_systems(tmp_path, batch_size=20))
+    tick(store, "models", now=after(2))
+    for row in read_monitor_history(store, "models").rows:
+        with (tmp_path / f"labels-{row.window}.csv").open(newline="") as opened:
+            truth = {one["item_id"]: one["label"] for one in csv.DictReader(opened)}
+        with (tmp_path / f"predictions-{row.window}.csv").open(newline="") as opened:
+            said = list(csv.DictReader(opened))
+        right = {v: sum(one[v] == truth[one["item_id"]] for one in said) for v in ("v1", "v2")}
+        differ = sum(one["v1"] != one["v2"] for one in said)
+        assert differ < row.bought < 100, "then nobody is asked further"
+        measured = row.overall.measured
+        assert measured.exact
+        assert measured.value == measured.lower == measured.upper
+        assert measured.value == pytest.approx((right["v2"] - right["v1"]) / 300)
+        estimate, *values = current_standing(open_evaluation(store, f"models-{row.window}")).known.estimates
+        assert (estimate.value, estimate.interval) == (measured.value, "exact")
+        assert not any(one.interval == "exact" for one in values), "of each system alone it is not known"
+    assert verify_monitor(store, "models").verified
 
 
 def test_a_drop_is_told_of_the_difference(tmp_path):

@@ -124,10 +124,54 @@ class Sampled(OutcomeMethod):
             error, unknown=error.unknown | alike & unbounded,
             out=None if pull is None else interval.further(pull, unbounded),
         )
-        found = reported(state.stack, risk, known, error, exact, confidence, hidden)
+        found = with_known_differences(
+            state, reported(state.stack, risk, known, error, exact, confidence, hidden)
+        )
         if pull is None:
             return found
         return replace(
             found, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
             unseen=hidden.largest_share(confidence),
         )
+
+
+# The difference of two systems once every item on which they can differ is labelled.
+#
+# Of an item that both systems call the same no outcome changes the difference of two means of one loss.  So
+# the difference is known then, and exact, whatever is not known of either system.
+
+def with_known_differences(state: SampleState, found: OutcomeEstimates) -> OutcomeEstimates:
+    """The estimates, differences that are known being exact; as they are where items come in clusters."""
+    stack, cells = state.stack, state.cells
+    if state.clustered or state.table is None or not any(m.versus is not None for m in stack.measures):
+        return found
+    settled = np.zeros(found.value.shape, np.bool_) if found.settled is None else found.settled.copy()
+    value, sizes = found.value.copy(), cells.known_sizes.tolist()
+    decided = cells.size - state.excluded                                     # (R, C)
+    for q, (m, _) in enumerate(stack.parts):
+        measure = stack.measures[m]
+        if measure.versus is None or measure.margin is None:
+            continue
+        columns = stack.columns(measure, sizes)
+        slope = np.zeros(stack.size + len(cells.known))
+        margin = measure.margin(0.0, np.zeros(int((columns >= stack.size).sum())), True)
+        slope[columns] = np.concatenate([margin.slope, margin.told])
+        if slope[stack.size :].any():
+            continue
+        most = stack.largest_pull(cells.said, slope, sizes, together=True)
+        least = -stack.largest_pull(cells.said, -slope, sizes, together=True)
+        open_ = most - least > _SAME                                             # (C,)
+        known = (state.left * open_).sum(axis=1) == 0
+        pull = (state.table.loss[state.item] @ slope[: stack.size]) * open_[state.cell]
+        total = pull.sum(axis=1) + (decided * np.where(open_, 0.0, most)).sum(axis=1)
+        value[:, q] = np.where(known, total / np.maximum(decided.sum(axis=1), 1), value[:, q])
+        settled[:, q] |= known
+    if not settled.any():
+        return found
+    return replace(
+        found, value=value, settled=settled, lower=np.where(settled, value, found.lower),
+        upper=np.where(settled, value, found.upper), variance=np.where(settled, 0.0, found.variance),
+    )
+
+
+_SAME = 1e-12   # what an item may add to a difference, and is nothing
