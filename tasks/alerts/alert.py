@@ -130,6 +130,8 @@ def window_alert(
     if len(news.breached) > 1:
         others = wording.plural(len(news.breached), "window")
         lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
+    if worst := words.worst_segment(news):
+        lines.append(worst)
     lines += ["", _LIMIT_MOVED if news.moved_limit is not None else _TO_DO[kind]]
     evaluation = news.verdict.rests_on.evaluation
     lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")

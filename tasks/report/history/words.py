@@ -245,6 +245,19 @@ def what_moved(news: PlaceNews) -> str:
     return said
 
 
+def worst_segment(news: PlaceNews) -> str:
+    """`Worst of 4 segments: carrier=HA 0.410 (0.330 to 0.520), each interval by itself.`, of a breach of the
+    whole pool; nothing with fewer than two segments."""
+    limit = limit_in_question(news.place)
+    known = [one for one in news.verdict.segments if one.measured.value is not None]
+    if news.place.verdict != "breach" or news.place.segment is not None or limit is None or len(known) < 2:
+        return ""
+    sign = 1.0 if limit.side == "below" else -1.0
+    worst = min(known, key=lambda one: sign * (one.measured.value or 0.0))
+    said = f"{worst.segment} {value_in_words(worst.measured)}"
+    return f"Worst of {len(known)} segments: {said}, each interval by itself."
+
+
 def how_sure(news: PlaceNews) -> str:
     """The interval, what it rests on, and whether it alone would say the same."""
     m = news.place.measured

@@ -14,7 +14,7 @@ from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.report.history.words import alert_headline, news_of_place
+from assay.tasks.report.history.words import alert_headline, news_of_place, worst_segment
 from assay.tasks.spec.monitor import MonitorSpec
 
 
@@ -128,6 +128,19 @@ def test_a_breach_that_deepens_is_told_as_worse(tmp_path):
     said = [alert_headline(news_of_place(one, one.overall, days)) for one in days]
     assert [line.startswith("F1 worse, still in breach") for line in said] == [False, False, True]
     assert said[2].endswith("since 2026-11-10")
+
+
+def test_a_breach_of_the_whole_names_the_worst_of_its_segments():
+    day = window_verdict("2026-11-10", 0.70, 0.65, 0.75, "breach")
+    (north,) = day.segments
+    south = replace(north, segment="region=south", measured=replace(
+        north.measured, value=0.41, lower=0.33, upper=0.52))
+    assert worst_segment(news_of_place(day, day.overall, [day])) == ""
+    day = replace(day, segments=(north, south))
+    assert worst_segment(news_of_place(day, day.overall, [day])) == (
+        "Worst of 2 segments: region=south 0.410 (0.330 to 0.520), each interval by itself."
+    )
+    assert worst_segment(news_of_place(day, south, [day])) == ""
 
 
 def test_an_alert_links_to_the_page_of_its_window(tmp_path):
