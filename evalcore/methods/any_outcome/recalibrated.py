@@ -19,6 +19,12 @@ from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
+from assay.evalcore.methods.any_outcome.several_classes import (
+    ROWS,
+    SeveralClasses,
+    SeveralState,
+    classes_named,
+)
 from assay.evalcore.methods.any_outcome.state import (
     Axis,
     OutcomeCells,
@@ -105,6 +111,8 @@ class RecalibratedSample(Sampled):
         """
         if along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
+        if classes_named(pool.stack, pool.none):
+            return self._several.cells(pool)
         set_ = [name for name in ("anytime", "guard", "spread") if getattr(self, name)]
         if set_:
             raise BadInput(
@@ -126,12 +134,15 @@ class RecalibratedSample(Sampled):
     def pseudo_labels(
         self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
     ) -> Floats:
-        """(C, 2) by whether items are of the class that the score is of."""
+        """(C, 2) by whether items are of the class that the score is of; of M classes (C, 2M)."""
         if cells.axis is None:
             raise BadInput("the pool was not cut along a score, and takes no earlier labels; freeze it anew")
-        axis = Axis.from_array(cells.axis)
-        label = (code == axis.part).astype(np.int64)
-        return evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight)
+        found = []
+        for array in np.split(cells.axis, len(cells.axis) // ROWS):
+            axis = Axis.from_array(array)
+            label = (code == axis.part).astype(np.int64)
+            found.append(evidence_along(axis, *place_on_score(kind, items, axis.part), label, weight))
+        return np.concatenate(found, axis=1)
 
     def share(self, state: SampleState) -> Floats:
         """Of one item of each cell."""
@@ -181,8 +192,16 @@ class RecalibratedSample(Sampled):
     def _scored(self) -> ScoreModel:
         return ScoreModel(self.one_at_a_time, anytime=self.anytime, guard=self.guard, spread=self.spread)
 
+    @property
+    def _several(self) -> SeveralClasses:
+        return SeveralClasses(self.one_at_a_time, anytime=self.anytime, guard=self.guard, spread=self.spread)
+
     def _on(self, cells: OutcomeCells) -> Sampled:
-        return Guesses() if cells.axis is None else self._scored
+        if cells.axis is None:
+            return Guesses()
+        return self._scored if len(cells.axis) == ROWS else self._several
 
     def _for(self, state: SampleState) -> Sampled:
+        if isinstance(state, SeveralState):
+            return self._several
         return self._scored if isinstance(state, ScoreState) else Guesses(self.one_at_a_time)

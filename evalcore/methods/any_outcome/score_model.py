@@ -112,13 +112,13 @@ class ScoreModel(Sampled):
         """Along the score."""
         return score_cells(pool)
 
-    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ScoreState:
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> SampleState:
         """The prior mixture."""
         return self.start_from(cells, measures, repeats, None)
 
     def start_from(
         self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
-    ) -> ScoreState:
+    ) -> SampleState:
         """The same after pseudo-labels (C, 2) of items of another class and of this one."""
         axis, loss = _axis_of(cells, measures.size)
         shape = replace(pool_shape(Cells(
@@ -150,13 +150,13 @@ class ScoreModel(Sampled):
 
     def observe(
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
-    ) -> ScoreState:
+    ) -> SampleState:
         """Add the round to the sums, and fit the model."""
         before = cast(ScoreState, state)
         after = before.plus(heard)
         new = after.labelled - before.labelled
         sums = before.sums.add(
-            before.labelled, _as_drawn(design, new.sum(axis=2), heard.asked),
+            before.labelled, as_drawn(design, new.sum(axis=2), heard.asked),
             RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
             np.zeros_like(before.excluded),
         )
@@ -268,7 +268,7 @@ def _axis_of(cells: OutcomeCells, n_losses: int) -> tuple[Axis, Floats]:
     return Axis.from_array(cells.axis), steady(loss.reshape(cells.n_cells, 2, n_losses))
 
 
-def _as_drawn(design: Design, answered: Ints, asked: Ints | None) -> Design:
+def as_drawn(design: Design, answered: Ints, asked: Ints | None) -> Design:
     """The design of a round, whose answers stand for the items that gave none.
 
     answered (R, C): items with a label; asked (R, .): the cells of all items asked, None where all answered.

@@ -1,0 +1,340 @@
+"""`recalibrated` where a few classes are named: a score model for each of them against all others.
+
+All models share one sample.  Each plans a round for itself (`evalcore.recalibration.planning`), a round has
+the mean of what they plan, and every label is read by each: it is of its class, or it is not.  So F1 of a
+rare class among common ones has the interval of one class against the rest, with a part of the labels.
+
+Cells have to lie along several scores at once.  An item belongs to the class for which it ranks highest, by
+its rank over the number that is predicted or expected, and is cut along the score of that class.  Items that
+are predicted differently are apart, and so are those that rank in the tail of another class (LEVELS): without
+that a class of which one item was predicted was taken to have no more.  On the score of another class a cell
+lies where the mean probability of its items is.  The order in which classes are listed does not matter.
+
+For averages over many classes this is the wrong way: every model begins with the belief that the system is
+roughly right, so they err alike, and a mean keeps what they have in common (docs/measured/ideas.md).
+Averages, and more than MOST classes, stay with `guesses`.
+
+    M   classes that are named
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import scipy
+
+from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.registry import names
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.interval import nothing_yet
+from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
+from assay.evalcore.methods.any_outcome.sampled import Sampled
+from assay.evalcore.methods.any_outcome.score_cells import place_on_score
+from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState, as_drawn
+from assay.evalcore.methods.any_outcome.state import (
+    Axis,
+    OutcomeCells,
+    OutcomeEstimates,
+    RoundOutcomes,
+    SampleState,
+    no_rows_yet,
+)
+from assay.evalcore.methods.two_classes.recalibrated import refitted
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.partition import decision_boundary, label_model_edges
+from assay.evalcore.pool.strata import assign, log_density
+from assay.evalcore.recalibration.planning import spread_labels
+from assay.evalcore.reproducible import steady
+from assay.evalcore.types import Bools, Floats, Ints
+
+MOST = 8         # classes; of more, every one has too few labels of its own
+STRATA = 64      # along the score of one class, and as many fewer as there are classes
+LEAST_STRATA = 16
+LEVELS = np.log([1.0, 4.0, 16.0])   # of the rank on the scores of the other classes
+ROWS = 7         # of an `Axis` as an array
+
+
+def classes_named(stack: Stack, none: Items) -> tuple[int, ...]:
+    """The codes of the classes that are asked for, by name; empty where this is no such question.
+
+    none: no item, with the columns that the items have.  Every measure is of the confusion table of one named
+    class, of one system that gives probabilities; items come in no clusters.
+    """
+    kind, measures = stack.kind, stack.measures
+    parts = {part for one in measures for part in one.parts}
+    fits = (
+        kind.one_of_parts and kind.name == "classes" and kind.grades is None and 1 < len(parts) <= MOST
+        and None not in parts and none.systems == 1
+        and none.probability is not None and none.cluster is None and none.judge is None
+        and all(one.versus is None and _of_two(one) for one in measures)
+    )
+    return tuple(kind.parts.index(part) for part in sorted(map(str, parts))) if fits else ()
+
+
+def _of_two(one: OutcomeMeasure) -> bool:
+    """Whether there is the same measure of a positive class."""
+    return one.name.partition("(")[0] in names()
+
+
+def cells_along_several(pool: MeasuredPool) -> OutcomeCells:
+    """The cells of a pool, in some passes over it.  Raises BadInput as `profile`."""
+    found = profile(pool)
+    parts = classes_named(pool.stack, pool.none)
+    strata = max(STRATA // len(parts), LEAST_STRATA)
+    said, likely = np.sum(list(pool.measured(_Predicted(parts))), axis=0)
+    scales, orders = [], []
+    for part, positives, expected in zip(parts, said.astype(int).tolist(), likely.tolist(), strict=True):
+        ordered = pool.ordered(_Along(part))
+        edges = label_model_edges(ordered, positives, strata)
+        least = np.concatenate([[0], ordered.below(edges)])        # (S,) items below each stratum
+        rank = steady(np.log((len(pool) - least) / max(positives, expected, 1.0)))
+        scales.append(_Scale(part, edges, rank))
+        orders.append((ordered, positives))
+    by = _Codes(tuple(scales))
+    codes = np.unique(np.concatenate(list(pool.measured(by))))
+    made = summed(pool, found, _Placed(by, found, codes), len(codes), _Probabilities(parts))
+    mean = made.further / made.cells.size[:, None]
+    axes = []
+    for at, (part, (ordered, positives)) in enumerate(zip(parts, orders, strict=True)):
+        score = np.asarray(scipy.special.logit(np.clip(mean[:, at], 1e-12, 1 - 1e-12)))
+        axes.append(Axis(
+            part=part, stratum=np.arange(len(codes)),
+            prediction=(codes % (len(parts) + 1) == at + 1).astype(np.int64),
+            score=score - decision_boundary(ordered, positives), probability=mean[:, at],
+            density=log_density(ordered, np.minimum(ordered.below(score), len(ordered) - 1)),
+            votes=np.zeros(len(codes)),
+        ).to_array())
+    return replace(made.cells, axis=np.concatenate(axes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Along:
+    """(n,) the log-odds of the probability of a class."""
+
+    part: int
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        return place_on_score(stack.kind, items, self.part)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    parts: tuple[int, ...]
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(2, M) of how many items each class is predicted, and how many the probabilities expect."""
+        probability = np.asarray(items.probability)
+        share = probability / probability.sum(axis=1, keepdims=True)
+        return np.array([
+            [float((items.prediction[:, 0] == part).sum()) for part in self.parts],
+            [float(share[:, part].sum()) for part in self.parts],
+        ])
+
+
+@dataclass(frozen=True, slots=True)
+class _Probabilities:
+    parts: tuple[int, ...]
+
+    def __call__(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, M) sums of the probability of each class."""
+        total = np.zeros((n_cells, len(self.parts)))
+        for where, piece in items.chunks():
+            p = [scipy.special.expit(place_on_score(stack.kind, piece, part)[0]) for part in self.parts]
+            np.add.at(total, cell[where], np.stack(p, axis=1))
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scale:
+    """The strata of one class."""
+
+    part: int
+    edges: Floats
+    rank: Floats     # (S,) log of the rank of the lowest item of each, over the number of the class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Codes:
+    """A number (n,) for every class that items belong to, stratum of it, and what is predicted."""
+
+    scales: tuple[_Scale, ...]
+
+    def __call__(self, stack: Stack, items: Items) -> Ints:
+        said, levels, mine = (np.zeros(len(items), np.int64) for _ in range(3))
+        best: Floats = np.full(len(items), np.inf)
+        most = max(len(one.rank) for one in self.scales)
+        for at, one in enumerate(self.scales):
+            stratum = assign(one.edges, _Along(one.part)(stack, items)).astype(np.int64)
+            nearer = one.rank[stratum] < best
+            best = np.where(nearer, one.rank[stratum], best)
+            mine[nearer] = at * most + stratum[nearer]
+            said[items.prediction[:, 0] == one.part] = at + 1
+            levels = np.asarray(levels * (len(LEVELS) + 1) + np.searchsorted(LEVELS, one.rank)[stratum])
+        mine = mine * (len(LEVELS) + 1) ** len(self.scales) + levels
+        return np.asarray(mine * (len(self.scales) + 1) + said)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """The cell of each item, and whether it is relevant."""
+
+    by: _Codes
+    found: By
+    known: Ints      # (C,) codes, rising
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        return np.searchsorted(self.known, self.by(stack, items)), self.found(stack, items).relevant
+
+
+# The models side by side: each is the state of a question about its class, of the cells in the order of its
+# score.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeveralState(SampleState):
+    """The sample, and what each class makes of it."""
+
+    classes: tuple[ScoreState, ...]
+    order: tuple[Ints, ...]        # (C,) the cells as each class has them
+    numbers: tuple[Ints, ...]      # which of the Q numbers are of each
+    plans: tuple[bool, ...]        # whether a measure of it drives the sampling
+
+    def outcome_of(self, codes: Floats) -> Ints:
+        """1 to M of the classes, 0 of any other."""
+        found = np.zeros(codes.shape, np.int64)
+        for at, one in enumerate(self.classes):
+            found[codes == one.axis.part] = at + 1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralClasses(ScoreModel):
+    """The method for a few named classes."""
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Along all scores at once."""
+        return cells_along_several(pool)
+
+    def start_from(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
+    ) -> SeveralState:
+        """After pseudo-labels (C, 2M) of items of another class and of this one, class by class."""
+        classes, orders, numbers, plans = [], [], [], []
+        for at, (order, mine) in enumerate(cells_by_class(cells)):
+            part = measures.kind.parts[int(mine.axis[0, 0])]     # type: ignore[index]
+            of = [(m, j) for m, one in enumerate(measures.measures) for j, name in enumerate(one.parts)
+                  if name == part]
+            told = None if evidence is None else evidence[order, 2 * at : 2 * at + 2]
+            drive = tuple(measures.drive[m] for m, _ in of) if measures.drive else ()
+            alone = Stack(
+                kind=measures.kind, drive=drive if any(drive) else (),
+                measures=tuple(replace(measures.measures[m], parts=(part,)) for m, _ in of),
+            )
+            classes.append(cast(ScoreState, ScoreModel.start_from(self, mine, alone, repeats, told)))
+            orders.append(order)
+            numbers.append(np.array([measures.parts.index(one) for one in of], np.int64))
+            plans.append(not drive or any(drive))
+        return SeveralState(
+            **no_rows_yet(measures, cells, repeats, len(classes) + 1), classes=tuple(classes),
+            order=tuple(orders), numbers=tuple(numbers), plans=tuple(plans),
+        )
+
+    def propose(self, state: SampleState, size: Ints) -> Design:
+        """The mean of what each class plans for itself."""
+        mine, left, wanted = cast(SeveralState, state), state.left, state.wanted
+        expected, first = np.zeros(left.shape), np.zeros(left.shape)
+        for one, order, plans in zip(mine.classes, mine.order, mine.plans, strict=True):
+            if plans:
+                plan = ScoreModel.propose(self, one, np.minimum(size, one.wanted.sum(axis=1)))
+                expected[:, order] += plan.unlabelled * one.left
+                if plan.model is not None and not first.any():
+                    first[:, order] = plan.model
+        weight = np.divide(expected, wanted, out=np.zeros_like(expected), where=wanted > 0)
+        return Design(
+            left=left, unlabelled=spread_labels(weight, wanted.astype(np.float64), size.astype(np.float64)),
+            census=np.zeros(len(left), np.bool_), model=first,
+        )
+
+    def observe(
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+    ) -> SeveralState:
+        """Every class reads the labels."""
+        before = cast(SeveralState, state)
+        after = before.plus(heard)
+        new = after.labelled - before.labelled
+        drawn = as_drawn(design, new.sum(axis=2), heard.asked)
+        after = after.without(heard, excluded)
+        return replace(after, classes=tuple(
+            _after(one, order, after, new[..., at + 1], drawn)
+            for at, (one, order) in enumerate(zip(before.classes, before.order, strict=True))
+        ))
+
+    def expects(self, state: SampleState) -> Floats:
+        """By the guesses as the labels weigh them."""
+        return Sampled.expects(self, state)
+
+    def estimate(
+        self, state: SampleState, confidence: float, rng: np.random.Generator | None = None
+    ) -> OutcomeEstimates:
+        """Class by class."""
+        mine, exact = cast(SeveralState, state), np.asarray(~state.wanted.any(axis=1))
+        if not state.n:
+            return nothing_yet(state.stack, exact)
+        found = [ScoreModel.estimate(self, one, confidence, rng) for one in mine.classes]
+        back = np.argsort(np.concatenate(mine.numbers))
+
+        def joined(arrays: Sequence[Floats]) -> Floats:
+            """(R, Q)."""
+            return np.concatenate(arrays, axis=1)[:, back]
+
+        def ends(level: Floats) -> tuple[Floats, Floats]:
+            """At these confidences (R, Q)."""
+            several = [one.ends(level[:, mine.numbers[at]]) for at, one in enumerate(found) if one.ends]
+            return joined([low for low, _ in several]), joined([high for _, high in several])
+
+        settled = [one.settled for one in found if one.settled is not None]
+        notes = [note for one in found for note in one.notes or ()]
+        return OutcomeEstimates(
+            value=joined([one.value for one in found]), lower=joined([one.lower for one in found]),
+            upper=joined([one.upper for one in found]), variance=joined([one.variance for one in found]),
+            exact=exact, settled=np.concatenate(settled, axis=1)[:, back],
+            ends=ends, interval=found[0].interval, notes=[notes[q] for q in back],
+        )
+
+
+def cells_by_class(cells: OutcomeCells) -> list[tuple[Ints, OutcomeCells]]:
+    """The cells in the order of the score of each class, and that order (C,).
+
+    Raises BadInput for cells of another method.
+    """
+    if cells.axis is None:
+        raise BadInput("the pool was not cut along scores; freeze it anew")
+    found = []
+    for axis in np.split(cells.axis, len(cells.axis) // ROWS):
+        order = np.argsort(steady(Axis.from_array(axis).score), kind="stable")
+        rows = {name: getattr(cells, name)[order] for name in _BY_CELL}
+        found.append((order, replace(cells, axis=axis[:, order], by_class=np.zeros((3, 0)), **rows)))
+    return found
+
+
+_BY_CELL = ("size", "guess", "spread", "relevant", "told", "said")
+
+
+def _after(one: ScoreState, order: Ints, after: SeveralState, positive: Ints, drawn: Design) -> ScoreState:
+    """A class after a round; positive (R, C): its new labels; drawn: the design, of the cells in common."""
+    whole = after.labelled.sum(axis=2)[:, order]
+    new = np.stack([whole - one.by_cell - positive[:, order], positive[:, order]], axis=-1)
+    design = replace(
+        drawn, left=drawn.left[:, order], unlabelled=drawn.unlabelled[:, order], model=None,
+        stands_for=None if drawn.stands_for is None else drawn.stands_for[:, order],
+    )
+    sums = one.sums.add(
+        one.labelled, design, RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
+        np.zeros_like(one.excluded),
+    )
+    read = replace(one, sums=sums, rounds=one.rounds + 1, labelled=one.labelled + new, item=after.item)
+    return replace(
+        read, fit=refitted(read), excluded=after.excluded[:, order], excluded_known=after.excluded_known
+    )
