@@ -9,6 +9,11 @@ is known exactly.
     g(R)     (..., q)         the measure: q numbers, one for each of its `parts`
     J(R)     (..., q, d)      its gradient by the part that depends on the outcome
 
+Of two classes a loss is a table by prediction and label (`two_classes.Measure`), and stays one beside this:
+its methods count labels by cell and never see an item, so that a replay of a thousand repeats is arithmetic
+on counts, and their numbers are held to the last bit.  Written as a function of items it would be computed
+item by item, to be added up by cell again.  `registry.named` finds the table of a measure that has both.
+
 A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 """
 
