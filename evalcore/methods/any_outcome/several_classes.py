@@ -61,7 +61,7 @@ def classes_named(stack: Stack, none: Items) -> tuple[int, ...]:
     """The codes of the classes that are asked for, by name; empty where this is no such question.
 
     none: no item, with the columns that the items have.  Every measure is of the confusion table of one named
-    class, of one system that gives probabilities; items come in no clusters.
+    class, of one system that gives probabilities; items come in no clusters, without judges and covariates.
     """
     kind, measures = stack.kind, stack.measures
     parts = {part for one in measures for part in one.parts}
@@ -69,6 +69,7 @@ def classes_named(stack: Stack, none: Items) -> tuple[int, ...]:
         kind.one_of_parts and kind.name == "classes" and kind.grades is None and 1 < len(parts) <= MOST
         and None not in parts and none.systems == 1
         and none.probability is not None and none.cluster is None and none.judge is None
+        and none.covariate is None
         and all(one.versus is None and _of_two(one) for one in measures)
     )
     return tuple(kind.parts.index(part) for part in sorted(map(str, parts))) if fits else ()
