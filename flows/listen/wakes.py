@@ -1,9 +1,10 @@
 """Wakes: hints that an evaluation may have something to do become calls of `advance`.
 
 Hints that arrive together cause one call, a moment after the first of them. An evaluation is never advanced
-twice at the same time, and not again within `gap` seconds. A hint that arrives while it is being advanced
-causes another call afterwards. So the last hint of a burst is always followed by a look at the desk, and a
-busy desk is read at most every `gap` seconds.
+twice at the same time. A hint that arrives while it is being advanced causes another call afterwards. So the
+last hint of a burst is always followed by a look at the desk. Between two looks is a gap of twice the time
+that the first took, and at most `gap` seconds: a desk is read a third of the time at most, and people who
+have given their last answer wait no longer for the next batch than that takes.
 """
 
 import logging
@@ -12,6 +13,8 @@ import time
 from collections.abc import Callable
 
 from assay.evalcore.errors import AssayError
+
+GAPS = 2.0   # the gap after a look, in times that it took
 
 _log = logging.getLogger("assay.listen")
 
@@ -22,7 +25,7 @@ class Wakes:
     advance   called with the name; what it raises is logged, for the next hint or sweep tries again
     most      names that may wait at the same time
     delay     seconds between a hint and the look at the desk
-    gap       seconds between two looks at the same desk
+    gap       seconds between two looks at the same desk, at most
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class Wakes:
         self._changed = threading.Condition()
         self._due: dict[str, float] = {}         # name -> when
         self._running: set[str] = set()
-        self._last: dict[str, float] = {}        # name -> when it was advanced
+        self._rests: dict[str, float] = {}       # name -> until when it is not advanced again
         self._stopping = False
         self._threads = [
             threading.Thread(target=self._work, name=f"wake-{i}", daemon=True) for i in range(workers)
@@ -47,7 +50,7 @@ class Wakes:
             if len(self._due) >= self._most:
                 return False
             now = self._clock()
-            self._due[name] = max(now + self._delay, self._last.get(name, now - self._gap) + self._gap)
+            self._due[name] = max(now + self._delay, self._rests.get(name, now))
             self._changed.notify()
             return True
 
@@ -72,6 +75,7 @@ class Wakes:
 
     def _work(self) -> None:
         while (name := self._next()) is not None:
+            began = self._clock()
             try:
                 self._advance(name)
             except AssayError as error:
@@ -81,9 +85,10 @@ class Wakes:
             with self._changed:
                 self._running.discard(name)
                 now = self._clock()
-                self._last = {n: at for n, at in self._last.items() if now - at < self._gap} | {name: now}
+                until = now + min(self._gap, GAPS * (now - began))
+                self._rests = {n: at for n, at in self._rests.items() if at > now} | {name: until}
                 if name in self._due:
-                    self._due[name] = max(self._due[name], now + self._gap)
+                    self._due[name] = max(self._due[name], until)
                 self._changed.notify_all()
 
     def _next(self) -> str | None:

@@ -5,6 +5,8 @@ import time
 from contextlib import contextmanager
 from itertools import pairwise
 
+import pytest
+
 from assay.evalcore.errors import AssayError
 from assay.flows.listen.wakes import Wakes
 
@@ -12,10 +14,10 @@ WAIT = 150.0   # seconds; for what takes milliseconds on an idle machine
 
 
 class Advance:
-    """Notes who was advanced and when; can be made to wait, and to fail."""
+    """Notes who was advanced and when; can be made to wait, to take time, and to fail."""
 
-    def __init__(self):
-        self.calls, self.at_once, self.most_at_once = [], {}, 0
+    def __init__(self, takes=0.0):
+        self.calls, self.at_once, self.most_at_once, self.takes = [], {}, 0, takes
         self.gate = threading.Event()
         self.gate.set()
         self.fails = []
@@ -27,6 +29,7 @@ class Advance:
             self.at_once[name] = self.at_once.get(name, 0) + 1
             self.most_at_once = max(self.most_at_once, self.at_once[name])
         self.gate.wait(WAIT)
+        time.sleep(self.takes)
         with self._lock:
             self.at_once[name] -= 1
             if self.fails:
@@ -82,9 +85,11 @@ def test_a_slow_evaluation_holds_no_other_up():
         advance.gate.set()
 
 
-def test_two_looks_at_a_desk_are_some_time_apart_and_the_last_hint_is_followed_by_one():
-    advance = Advance()
-    with running(advance, gap=0.3) as wakes:
+@pytest.mark.parametrize(("gap", "apart"), [(60.0, 0.3), (0.15, 0.25)])
+def test_a_desk_is_read_a_third_of_the_time_at_most_and_the_last_hint_is_followed_by_a_look(gap, apart):
+    # a look takes 0.1 s, and the gap after it twice that, or what is asked for where that is less
+    advance = Advance(takes=0.1)
+    with running(advance, gap=gap) as wakes:
         first = time.monotonic()
         for _ in range(30):
             wakes.hint("a")
@@ -92,8 +97,8 @@ def test_two_looks_at_a_desk_are_some_time_apart_and_the_last_hint_is_followed_b
         last = time.monotonic()
         until(lambda: wakes.waiting == 0)
     moments = [at for _, at in advance.calls]
-    assert all(b - a >= 0.3 for a, b in pairwise(moments))
-    assert 2 <= len(moments) <= (last - first) / 0.3 + 2   # one at once, one at the end, and those between
+    assert all(b - a >= apart for a, b in pairwise(moments))
+    assert 2 <= len(moments) <= (last - first) / apart + 2   # one at once, one at the end, and those between
     assert moments[-1] >= last - 0.02
 
 
