@@ -239,7 +239,7 @@ class Stage:
         assert advance(memory, name, desk).state == "finished"
         for one in read_extensions(Ledger(store, name)):
             asked = read_fold(Ledger(memory, name), open_evaluation(memory, name).statistics).asked
-            buy_further(memory, name, one.number, one.labels - asked)
+            buy_further(memory, name, one.number, one.labels - asked, now=lambda at=one.at: at)
             assert advance(memory, name, desk).state == "finished"
         return record_of(memory, name)
 
