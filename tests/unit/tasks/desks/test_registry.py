@@ -17,9 +17,11 @@ from assay.tasks.spec.template import spec_template
 every_kind = pytest.mark.parametrize("name", list(DESK_KINDS))
 
 
-def test_every_folder_of_a_kind_is_listed_under_its_own_name():
-    folders = {path.parent.name for path in Path(desks.__file__).parent.glob("*/kind.py")}
-    assert folders == {name.replace("-", "_") for name in DESK_KINDS}
+def test_every_file_or_folder_of_a_kind_is_listed_under_its_own_name():
+    here = Path(desks.__file__).parent
+    folders = {path.parent.name for path in here.glob("*/kind.py")}
+    files = {path.stem for path in here.glob("*.py")} - {"__init__", "blind", "desk", "kind", "registry"}
+    assert folders | files == {name.replace("-", "_") for name in DESK_KINDS}
 
 
 @every_kind
