@@ -298,7 +298,8 @@ def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
     store, done, rows = _watched(a_monitor(tmp_path), 3)
     assert not done.failed
     assert list(done.left_out) == ["2026-11-02"]
-    assert done.left_out["2026-11-02"].startswith(f"missing: no file {tmp_path / 'predictions-2026-11-02.csv'}")
+    path = tmp_path / "predictions-2026-11-02.csv"
+    assert done.left_out["2026-11-02"].startswith(f"missing: no file {path}")
     assert [(row.window, row.state == "missing") for row in rows] == [
         ("2026-11-01", False), ("2026-11-02", True), ("2026-11-03", False)
     ]
