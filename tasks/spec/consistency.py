@@ -8,6 +8,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.methods.registry import (
     METHODS,
     OUTCOME_METHODS,
@@ -317,12 +318,13 @@ def why_cold(
     from assay.evalcore.methods.any_outcome.score_cells import class_asked_of
 
     along_a_score = isinstance(chosen, RecalibratedSample)
-    if along_a_score and class_asked_of(kind, asked) is None:
+    if along_a_score and class_asked_of(kind, asked) is None and not _along_several(kind, pool, asked):
         others = [name for name in _that_start_warm(kind) if name != chosen.name]
         return (
-            "teaches 'recalibrated' how labels of one class follow its score, and the measures are of no one "
-            "class: other guesses it weighs by its own draws, of which labels of another pool are none. Name "
-            "the class, as in {name: f1, class: ...}, or leave it out"
+            "teaches 'recalibrated' how labels of one class follow its score, or of a few that have a "
+            "probability each, and these measures are of no such classes: other guesses it weighs by its own "
+            "draws, of which labels of another pool are none. Name the class, as in {name: f1, class: ...}, "
+            "or leave it out"
             + (f"; or use {' or '.join(others)}" if others else "")
         )
     if pool.compares:
@@ -333,6 +335,15 @@ def why_cold(
     if len(kind.parts) > MOST_INHERITED:
         return f"takes labels of at most {MOST_INHERITED} classes; leave it out"
     return None
+
+
+def _along_several(kind: OutcomeKind, pool: Pool, asked: Sequence[OutcomeMeasure]) -> bool:
+    """Whether each of the classes that measures name has a score model of its own."""
+    from assay.evalcore.methods.any_outcome.several_classes import named_classes
+
+    along = pool.prediction is not None and pool.probability is not None
+    beside = pool.cluster is not None or pool.judges or pool.covariates is not None
+    return along and not beside and bool(named_classes(kind, asked))
 
 
 def that_draw_alone(kind: OutcomeKind, method_name: str) -> list[str]:

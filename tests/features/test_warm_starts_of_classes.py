@@ -25,6 +25,7 @@ from assay.tasks.testing import MemoryStore
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 WARM = [name for name, one in OUTCOME_METHODS.items() if one.capabilities.starts_warm]
 OWLS = [{"name": "f1", "class": "owl"}]
+CATS_AND_OWLS = [*OWLS, {"name": "recall", "class": "cat"}]
 BEFORE = {"evaluation": "before", "discount": 0.5}
 
 
@@ -56,6 +57,19 @@ def test_labels_of_an_earlier_evaluation_are_pseudo_labels(tmp_path, method, col
     assert evidence.sum() == 40 * 0.5
     of_owls = evidence[:, 1].sum() if method == "recalibrated" else evidence[:, NAMES.index("owl")].sum()
     assert 0 < of_owls < evidence.sum()
+
+
+def test_each_of_a_few_named_classes_starts_from_all_labels(tmp_path):
+    write_pool(tmp_path)
+    store = MemoryStore()
+    run(store, spec_of_classes(tmp_path, name="before", method="passive", seed=1))
+    warm, evidence = run(store, spec_of_classes(tmp_path, measure=CATS_AND_OWLS, warm_start=BEFORE))
+    assert warm.known_before > 0
+    cats, owls = np.split(evidence.sum(axis=0), 2)
+    assert cats.sum() == owls.sum() == 40 * 0.5
+    assert cats[1] > owls[1] > 0
+    told = {(row.measure, row.class_name) for row in warm.estimates if row.lower <= row.value <= row.upper}
+    assert told == {("f1", "owl"), ("recall", "cat")}
 
 
 @pytest.mark.parametrize("measure", [["macro_f1", "accuracy"], ["accuracy"], ["confusion_matrix"]])
@@ -103,9 +117,13 @@ def test_labels_given_elsewhere_steer_a_tree(tmp_path):
         Spec.from_json(spec_of_classes(tmp_path, measure=OWLS, warm_start=given))
 
 
-def test_windows_of_a_monitor_start_from_the_one_before(tmp_path):
+@pytest.mark.parametrize("measure", [
+    [{"name": "recall", "class": "owl"}],
+    [{"name": "recall", "class": "owl"}, {"name": "precision", "class": "cat"}],
+])
+def test_windows_of_a_monitor_start_from_the_one_before(tmp_path, measure):
     write_classes(tmp_path, 3)
-    spec, store = a_monitor_of_classes(tmp_path, measure=[{"name": "recall", "class": "owl"}]), MemoryStore()
+    spec, store = a_monitor_of_classes(tmp_path, measure=measure), MemoryStore()
     register(store, spec)
     assert not tick(store, spec.name, now=after(3)).failed
     assert [row.overall.source for row in read_monitor_history(store, spec.name).rows] == ["draws"] * 3

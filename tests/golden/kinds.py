@@ -191,6 +191,10 @@ def cases_of_kinds(folder: Path) -> dict[str, Case]:
         "classes/predictions alone": partial(
             _classes, folder / "hard", pool_probability=None, measure=["accuracy", "macro_f1", "mcc"],
         ),
+        "classes/two of them named": partial(
+            _classes, folder / "named", measure=[{"name": "f1", "class": "owl"},
+                                                 {"name": "recall", "class": "cat"}],
+        ),
         "classes/clusters": partial(_classes, folder / "clustered", pool_cluster="text"),
         "classes/whole-clusters": partial(
             _classes, folder / "whole", method="whole-clusters", pool_cluster="text", measure=["accuracy"],

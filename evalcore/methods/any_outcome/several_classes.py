@@ -43,6 +43,7 @@ from assay.evalcore.methods.any_outcome.state import (
     no_rows_yet,
 )
 from assay.evalcore.methods.two_classes.recalibrated import refitted
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
 from assay.evalcore.pool.strata import assign, log_density
@@ -57,22 +58,31 @@ LEVELS = np.log([1.0, 4.0, 16.0])   # of the rank on the scores of the other cla
 ROWS = 7         # of an `Axis` as an array
 
 
-def classes_named(stack: Stack, none: Items) -> tuple[int, ...]:
-    """The codes of the classes that are asked for, by name; empty where this is no such question.
+def named_classes(kind: OutcomeKind, measures: Sequence[OutcomeMeasure]) -> tuple[int, ...]:
+    """The codes of the classes that measures ask for by name; empty where they are of one, of all alike, or
+    of more than MOST.
 
-    none: no item, with the columns that the items have.  Every measure is of the confusion table of one named
-    class, of one system that gives probabilities; items come in no clusters, without judges and covariates.
+    Every measure is of the confusion table of one named class, of one system.
     """
-    kind, measures = stack.kind, stack.measures
     parts = {part for one in measures for part in one.parts}
     fits = (
         kind.one_of_parts and kind.name == "classes" and kind.grades is None and 1 < len(parts) <= MOST
-        and None not in parts and none.systems == 1
-        and none.probability is not None and none.cluster is None and none.judge is None
-        and none.covariate is None
-        and all(one.versus is None and _of_two(one) for one in measures)
+        and None not in parts and all(one.versus is None and _of_two(one) for one in measures)
     )
     return tuple(kind.parts.index(part) for part in sorted(map(str, parts))) if fits else ()
+
+
+def classes_named(stack: Stack, none: Items) -> tuple[int, ...]:
+    """`named_classes` of a pool that can be cut along their scores; empty where it cannot.
+
+    none: no item, with the columns that the items have: a prediction of one system and probabilities, and
+    neither clusters, judges nor covariates.
+    """
+    can = (
+        none.systems == 1 and none.probability is not None and none.cluster is None and none.judge is None
+        and none.covariate is None
+    )
+    return named_classes(stack.kind, stack.measures) if can else ()
 
 
 def _of_two(one: OutcomeMeasure) -> bool:

@@ -25,7 +25,7 @@ REFUSED = {
     ),
     "areas under curves": _NO_SCORE,
     "labels of an earlier evaluation": {
-        **dict.fromkeys(("classes", "grades", "preferences"), "the measures are of no one class"),
+        **dict.fromkeys(("classes", "grades", "preferences"), "these measures are of no such classes"),
         **dict.fromkeys(("tags", "numbers"), "a model of classes"),
     },
     "an audit": _NO_ONE_CLASS,

@@ -34,6 +34,8 @@ TREE = "dirichlet-tree"
 
 POOLS = {   # what is said of the pool -> of the spec
     "classes": ({"probability": {"prefix": "p_"}}, {"classes": NAMES}, ["accuracy", "macro_f1"]),
+    "named classes": ({"probability": {"prefix": "p_"}}, {"classes": NAMES},
+                      [{"name": "f1", "class": "c"}, {"name": "recall", "class": "a"}]),
     "predictions": ({}, {"classes": NAMES}, "balanced_accuracy"),
     "grades": ({"prediction": "grade", "probability": {"prefix": "g_"}, "judge": "judge"},
                {"grades": [0, 1, 2]}, "mean"),
