@@ -14,7 +14,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError
@@ -23,7 +23,7 @@ from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
 from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
 from assay.flows.record.standing import Moment, moments, read_reissues, standing_of, verdict_on
-from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
+from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, owned_alert, verdict_alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index, raise_alert
@@ -31,7 +31,7 @@ from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import RoundEstimate
-from assay.tasks.ledger.life import Ending, find_spec
+from assay.tasks.ledger.life import Ending, Ownership, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
@@ -119,6 +119,7 @@ def raise_verdicts(
             ),
             links=report_links(alerts, opened.name),
         )
+        alert = owned_alert(alert, opened.spec.ownership)
         if raise_alert(opened.ledger, alert, now):
             new.append(alert)
     return new
@@ -157,7 +158,7 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
         return
     said = str(error)
     what = f"failure-{layout.digest(said.encode())[:12]}"
-    raise_alert(Ledger(store, name), Alert(
+    raise_alert(Ledger(store, name), owned_alert(Alert(
         key=f"{what}-{now:%Y%m%d}",
         kind="failure",
         severity=alerts.severity.of("failure"),
@@ -165,7 +166,7 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
         body=f"{said}\nNothing is lost. Every sweep tries again, and succeeds once the cause is removed.",
         links=report_links(alerts, name),
         group=what,
-    ), now)
+    ), _ownership(Ledger(store, name))), now)
 
 
 @retried
@@ -176,6 +177,13 @@ def alert_choices(ledger: Ledger) -> Alerts:
     spec = amended[-1].spec if amended else None if recorded is None else recorded.spec
     said = None if spec is None else spec.get("alerts")
     return Alerts.model_validate(said) if said is not None else _DEFAULTS
+
+
+@retried
+def _ownership(ledger: Ledger) -> Ownership:
+    recorded = find_spec(ledger)
+    said = {} if recorded is None else recorded.spec
+    return Ownership(**{one.name: said.get(one.name) for one in fields(Ownership)})
 
 
 def _reading(moment: Moment) -> MeasureReading:

@@ -229,7 +229,10 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
         click.echo(f"  alerts are muted until {muted.until:%Y-%m-%d %H:%M} UTC: {muted.reason}")
     bought = wording.plural(told.bought, "label", "labels")
     windows = wording.plural(len(told.rows), "window", "windows")
-    click.echo(f"  {bought} bought for {windows}")
+    cost = wording.cost_in_words(told.bought, told.ownership)
+    click.echo(f"  {bought} bought for {windows}" + (f", {cost}" if cost else ""))
+    if whose := told.ownership.in_words:
+        click.echo(f"  owner: {whose}")
 
 
 def _line(run: Sequence[HistoryRow], wide: int) -> str:

@@ -62,7 +62,11 @@ def print_standing(
     spent = sentences.labels(standing.labels, standing.budget, standing.known_before, named=True)
     could_not = wording.plural(standing.undecided, "item", "items")
     undecided = f"; people could not decide {could_not}" if standing.undecided else ""
-    click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
+    cost = wording.cost_in_words(standing.labels - standing.known_before, standing.ownership)
+    cost = f", {cost}" if cost else ""
+    click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{cost}{undecided}")
+    if whose := standing.ownership.in_words:
+        click.echo(f"  owner: {whose}")
     for line in sentences.extended(standing.extensions, standing.confidence_asked):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in price_lines(rows, standing.positive) if note else []:

@@ -69,6 +69,7 @@ def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = 
         verdicts=tuple(verdicts),
         amendments=tuple(read_amendments(ledger)),
         mutes=tuple(read_mutes(ledger)),
+        ownership=spec.ownership,
     )
 
 

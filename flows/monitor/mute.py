@@ -12,7 +12,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.monitor.run import MonitorRun, read_run
 from assay.flows.monitor.telling import alert_of
 from assay.flows.monitor.versions import open_monitor
-from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.alert import Alert, owned_alert
 from assay.tasks.alerts.outbox import MutedAlert, raise_alert, read_muted, summary_alert
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
@@ -60,10 +60,11 @@ def _sum_up(run: MonitorRun, ended: Mute, muted: Sequence[MutedAlert]) -> None:
     standing = _still_in_breach(run, {one.alert.key for one in muted})
     choices = run.alerts
     for alert in standing:
-        raise_alert(run.ledger, alert, run.now)
+        raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
     if "muted" in choices.tell:
         severity = choices.severity.of("muted")
-        raise_alert(run.ledger, summary_alert(run.spec.name, ended, muted, standing, severity), run.now)
+        summary = summary_alert(run.spec.name, ended, muted, standing, severity)
+        raise_alert(run.ledger, owned_alert(summary, run.spec.ownership), run.now)
 
 
 def _still_in_breach(run: MonitorRun, muted: set[str]) -> list[Alert]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from assay.flows.monitor.run import Found, MonitorRun
 from assay.flows.monitor.shares import left_this_month, month_of
-from assay.tasks.alerts.alert import StandingState, daily_alert, ended_alert, spent_alert
+from assay.tasks.alerts.alert import Alert, StandingState, daily_alert, ended_alert, owned_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.effects import effect
 from assay.tasks.ledger import layout
@@ -67,19 +67,18 @@ def tell_states(run: MonitorRun) -> None:
         ]
         severity = alerts.severity.of(kind)
         if told:
-            raise_alert(
-                run.ledger, daily_alert(run.spec.name, kind, severity, told, begun_today, run.now), run.now
-            )
+            _raise(run, daily_alert(run.spec.name, kind, severity, told, begun_today, run.now))
         elif "recovery" in alerts.tell and (ended := _last_end(run, state)) is not None:
             since, end = ended
-            raise_alert(run.ledger, ended_alert(
-                run.spec.name, kind, severity, end.window, end.number, since, end.at
-            ), run.now)
+            _raise(run, ended_alert(run.spec.name, kind, severity, end.window, end.number, since, end.at))
     if "spent" in alerts.tell and run.openings and left_this_month(run) < 1:
         severity = alerts.severity.of("spent")
-        raise_alert(run.ledger, spent_alert(
-            run.spec.name, month_of(run), run.spec.monitor.monthly_labels, severity, run.now
-        ), run.now)
+        labels = run.spec.monitor.monthly_labels
+        _raise(run, spent_alert(run.spec.name, month_of(run), labels, severity, run.now))
+
+
+def _raise(run: MonitorRun, alert: Alert) -> None:
+    raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
 
 
 def _last_end(run: MonitorRun, state: str) -> tuple[datetime, WindowState] | None:

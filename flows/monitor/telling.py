@@ -10,7 +10,7 @@ from datetime import datetime
 
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.types import JsonObject
-from assay.tasks.alerts.alert import Alert, window_alert
+from assay.tasks.alerts.alert import Alert, owned_alert, window_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import Ledger
@@ -34,7 +34,7 @@ def tell(
         news = news_of_place(verdict, place, verdicts, signals, reasons)
         kind = _kind(news)
         if kind is not None and kind in _choices(spec).tell:
-            raise_alert(ledger, alert_of(spec, news, kind), now)
+            raise_alert(ledger, owned_alert(alert_of(spec, news, kind), spec.ownership), now)
 
 
 def news_of(verdict: WindowVerdict) -> JsonObject:

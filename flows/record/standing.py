@@ -201,6 +201,7 @@ def standing_of(
         extensions=extension_rows(opened),
         confidence_asked=opened.spec.target.confidence,
         known_before=_known_before(opened, known.round if known else 0),
+        ownership=opened.spec.ownership,
     )
 
 

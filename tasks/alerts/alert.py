@@ -9,11 +9,12 @@ outwards, so a message never looks surer than its evidence and never contradicts
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.life import Ownership
 from assay.tasks.report import wording
 from assay.tasks.report.history import words
 from assay.tasks.report.history.words import PlaceNews
@@ -65,6 +66,12 @@ _LIMIT_MOVED = (
     "What to do: see that this is what you want. Nothing was mended: the breach is closed because its limit "
     "was changed, and by the limit of before this window would not be ok."
 )
+
+
+def owned_alert(alert: Alert, ownership: Ownership) -> Alert:
+    """The alert with a last line that says whose it is, where the spec does."""
+    whose = ownership.in_words
+    return replace(alert, body=f"{alert.body}\nOwner: {whose}.") if whose else alert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NotRequired
 from uuid import uuid4
+
+from typing_extensions import TypedDict
 
 from assay.evalcore.errors import DISTRIBUTION
 from assay.evalcore.evaluation.stopping import StopReason, Verdict
@@ -37,6 +39,43 @@ class ChosenMethod:
 
     method: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """Whose it is, and what a label costs, as the spec says; None where it does not."""
+
+    owner: str | None = None
+    team: str | None = None
+    price_per_label: float | None = None     # in whatever the team counts in
+
+    @property
+    def in_words(self) -> str:
+        """`ada@example.com, team search`; nothing where the spec says neither."""
+        return ", ".join(filter(None, [self.owner, f"team {self.team}" if self.team else None]))
+
+
+NOBODYS = Ownership()   # of a spec that says nothing of it
+
+
+class OwnershipJson(TypedDict):
+    """Whose it is; each key only where the spec gives it."""
+
+    owner: NotRequired[str]
+    team: NotRequired[str]
+    price_per_label: NotRequired[float]
+
+
+def ownership_json(ownership: Ownership) -> OwnershipJson:
+    """What the spec gives of it."""
+    told: OwnershipJson = {}
+    if ownership.owner is not None:
+        told["owner"] = ownership.owner
+    if ownership.team is not None:
+        told["team"] = ownership.team
+    if ownership.price_per_label is not None:
+        told["price_per_label"] = ownership.price_per_label
+    return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

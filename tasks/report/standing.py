@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Literal, NotRequired
+from typing import Any, ClassVar, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -13,7 +13,7 @@ from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
 from assay.tasks.ledger.closed_round import RoundEstimate
-from assay.tasks.ledger.life import Ending
+from assay.tasks.ledger.life import NOBODYS, Ending, Ownership, OwnershipJson, ownership_json
 from assay.tasks.report.price import OutlookJson, outlook_json
 
 StateName = Literal["waiting", "open", "finished"]
@@ -88,7 +88,7 @@ class RevisedJson(TypedDict):
     moved: list[Moved]               # one for each estimate of the whole pool
 
 
-class EvaluationJson(TypedDict):
+class EvaluationJson(OwnershipJson):
     """An evaluation, finished or not."""
 
     evaluation: str                  # its name
@@ -141,6 +141,7 @@ class Standing:
     extensions: tuple[ExtensionRow, ...] = ()   # more labels that it was given after it had finished
     confidence_asked: float = 0.95     # that of the intervals unless it was extended
     known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
+    ownership: Ownership = NOBODYS
 
     @property
     def stopped_by(self) -> str | None:
@@ -170,6 +171,8 @@ class Standing:
             "revision": self.revision,
             "estimates": printed(self.estimates),
         }
+        owned: Any = ownership_json(self.ownership)
+        told.update(owned)
         if self.known_before:
             told["labels_known_before"] = self.known_before
         if self.outcomes is not None:

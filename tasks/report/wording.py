@@ -16,6 +16,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.tasks.ledger.life import Ownership
 
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
@@ -180,3 +181,9 @@ def moment(text: str) -> str:
 def shown_text(value: Any) -> Any:
     """For `finalize` of a page's templates: marks that turn around the text after them are spelled out."""
     return value.translate(_TURNS) if type(value) is str else value
+
+
+def cost_in_words(bought: int, ownership: Ownership) -> str:
+    """`37.50 at 0.25 a label`; nothing without a price."""
+    price = ownership.price_per_label
+    return "" if price is None else f"{bought * price:,.2f} at {price:g} a label"

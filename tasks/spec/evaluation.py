@@ -33,6 +33,7 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
+from assay.tasks.ledger.life import Ownership
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.settings import RUNNERS, FreezeRunner
 from assay.tasks.spec.alerts import Alerts
@@ -77,6 +78,13 @@ def _some_text(text: str) -> str:
     return text
 
 
+def _name_of_somebody(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise wrong("is not a name in one line")
+    return text.strip()
+
+
+Somebody = Annotated[str, Field(max_length=100), AfterValidator(_name_of_somebody)]
 Question = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
 Guidelines = Annotated[str, Field(max_length=20_000), AfterValidator(_some_text)]
 
@@ -190,6 +198,12 @@ class Spec(Part):
         default=None, description="what everybody skipped: asked once more (the default), or set aside"
     )
     seed: int = Field(default=0, ge=0, description="with the name, fixes every random choice")
+    owner: Somebody | None = Field(default=None, description="who answers for it: a name or an address")
+    team: Somebody | None = Field(default=None, description="the team that owns it")
+    price_per_label: float | None = Field(
+        default=None, ge=0, le=1e6, allow_inf_nan=False,
+        description="what a label costs, in one currency for all; status and pages say what was spent",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -282,6 +296,11 @@ class Spec(Part):
         kind, first = self.labels.outcome, self.measure[0]
         measure = first.of_two_classes(self.labels.one_class) if kind is None else first.of(kind, 1)
         return measure.is_error
+
+    @property
+    def ownership(self) -> Ownership:
+        """Whose it is, and what a label costs."""
+        return Ownership(owner=self.owner, team=self.team, price_per_label=self.price_per_label)
 
     @property
     def rule(self) -> RuleName:

@@ -81,6 +81,10 @@ store: ./assay-ledger            # the record of the evaluation; or s3://bucket/
 #   cooldown_hours: 24
 #   report_url: https://reports.example.com/{evaluation}.html     # what an alert links to
 
+# owner: ada@example.com         # who answers for it; status, alerts and pages say so
+# team: search
+# price_per_label: 0.25          # what was spent is said beside the labels
+
 seed: 7                          # with the name, fixes every random choice
 """
 
@@ -166,6 +170,10 @@ monitor:
   # sizing: fixed                # a window without a signal always gets quiet_labels
   # signal_rate: 0.01            # chance that an ordinary window raises a signal
   # signal_windows: 5            # earlier windows without which none is raised
+
+# owner: ada@example.com         # who answers for it; status, alerts and pages say so
+# team: search
+# price_per_label: 0.25          # what was spent is said beside the labels
 
 seed: 7                          # fixes every random choice
 """

@@ -13,6 +13,7 @@ from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.verdicts import PlaceVerdict, WatchedLimit
 from assay.evalcore.printed import printed
+from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
 from assay.tasks.ledger.monitors import Amendment, Mute, Opening, WindowState, WindowVerdict
 
 
@@ -99,7 +100,7 @@ class WindowJson(PlaceJson):
     segments: list[SegmentJson]
 
 
-class HistoryJson(TypedDict):
+class HistoryJson(OwnershipJson):
     """All windows of a monitor, in order of time; also the file history.json."""
 
     monitor: str
@@ -204,6 +205,7 @@ class MonitorHistory:
     mutes: tuple[Mute, ...] = ()
     verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
     judges: tuple[JudgeChange, ...] = ()       # how judges changed in the newest judged window
+    ownership: Ownership = NOBODYS
 
     @property
     def bought(self) -> int:
@@ -235,7 +237,8 @@ class MonitorHistory:
                 for one in self.mutes
             ],
             "judges": printed(self.judges),
-            "windows": [_row_json(row) for row in self.rows],
+            "windows": [window_json(row) for row in self.rows],
+            **ownership_json(self.ownership),
         }
 
 
@@ -264,7 +267,8 @@ def held_against(place: PlaceVerdict) -> list[tuple[WatchedLimit, float]]:
     return list(zip(place.limits, place.evidence, strict=True))
 
 
-def _row_json(row: HistoryRow) -> WindowJson:
+def window_json(row: HistoryRow) -> WindowJson:
+    """A window, as a history has it."""
     verdict = row.verdict
     return {
         "window": row.window,
