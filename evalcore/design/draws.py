@@ -116,10 +116,14 @@ def independent(design: CountedDesign, size: Ints, rng: np.random.Generator) -> 
 
     Ordinals number the draws of a cell, not its items: the same item may stand behind several.
     """
-    mass = design.left * design.unlabelled
+    return without_replacement(multinomial(design.left * design.unlabelled, size, rng))
+
+
+def multinomial(mass: Floats, size: Ints, rng: np.random.Generator) -> Ints:
+    """Of `size` (R,) independent draws, how many (R, C) fall on each cell; mass (R, C): of a cell."""
     share = mass / mass.sum(axis=1, keepdims=True)
     counts = [rng.multinomial(n, p) for n, p in zip(size, share, strict=True)]
-    return without_replacement(np.array(counts, np.int64))
+    return np.array(counts, np.int64)
 
 
 def simulate_anew(draws: Draws, rate: Floats, rng: np.random.Generator) -> RoundLabels:

@@ -244,15 +244,16 @@ def _shape(question: Question, state: State, labels: float) -> Floats:
     inner, cells = state.inner, question.cells
     items = np.maximum((cells.size - inner.excluded[0]) * cells.relevant, 0).astype(np.float64)
     meant = question.method.meant(inner, round(labels))[0]
-    left = np.maximum(items - meant, 0.0)
+    left = items if question.method.asks_anew else np.maximum(items - meant, 0.0)
     each = np.divide(left * (left + meant), meant, out=np.zeros_like(left), where=meant > 0)
     spent = spent_on_fit(question.measures, cells)
     return np.asarray(each @ cells.spread / items.sum() ** 2 * labels / max(labels - spent, labels / 2))
 
 
 def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_size: int) -> Forecast:
-    pool = question.cells.n_items - state.undecided
-    horizon = min(max(budget, state.labels), question.cells.n_items, MOST)
+    anew = question.method.asks_anew     # then no number of answers is all there are
+    pool = MOST if anew else question.cells.n_items - state.undecided
+    horizon = min(max(budget, state.labels), MOST if anew else question.cells.n_items, MOST)
     least = float(min(max(state.labels, MIN_LABELS), horizon))
     labels = np.asarray(np.unique(np.round(np.geomspace(least, horizon, _LOOKS))), np.float64)
     half, variance = half_widths(question, state, labels)

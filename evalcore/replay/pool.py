@@ -27,7 +27,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition, build_partition
-from assay.evalcore.types import Array, Floats, Ints
+from assay.evalcore.types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -287,10 +287,11 @@ class ItemizedPool(Prepared):
     def respondents(
         self, method: OutcomeMethod, repeats: int, rng: np.random.Generator, answers: np.random.Generator
     ) -> Respondents:
-        cell = self.cut.cell
+        cell, start = self.cut.cell, np.concatenate([[0], np.cumsum(self.cut.cells.size)])
+        if method.asks_anew:
+            return _ItemsAnew(np.argsort(cell, kind="stable"), start, again=method.repeats_in_a_round)
         return _Shuffled(
-            item=np.stack([np.argsort(cell + rng.random(len(cell))) for _ in range(repeats)]),
-            start=np.concatenate([[0], np.cumsum(self.cut.cells.size)]),
+            item=np.stack([np.argsort(cell + rng.random(len(cell))) for _ in range(repeats)]), start=start,
         )
 
 
@@ -305,6 +306,36 @@ class _Shuffled:
         cell = draws.cell
         at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + draws.ordinal
         return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell)
+
+
+@dataclass(slots=True)
+class _ItemsAnew:
+    """Any items of the cells that were drawn, whatever was asked before."""
+
+    item: Ints       # (N,) sorted by cell
+    start: Ints      # (C + 1,) where each cell begins
+    again: bool      # a round may draw an item several times
+
+    def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
+        first, size = self.start[draws.cell], np.diff(self.start)[draws.cell]
+
+        def some() -> Ints:
+            """(R, T) an item of each draw's cell, all alike."""
+            return np.asarray(first + (rng.random(size.shape) * size).astype(np.int64))
+
+        at = some()
+        while not self.again and (twice := _twice(at)).any():     # one that was drawn already is drawn anew
+            at = np.where(twice, some(), at)
+        return RoundOutcomes(item=self.item[at], cell=draws.cell)
+
+
+def _twice(at: Ints) -> Bools:
+    """Whether (R, T) an entry has been in its row before."""
+    found = np.zeros(at.shape, np.bool_)
+    for row, seen in zip(at, found, strict=True):
+        seen[:] = True
+        seen[np.unique(row, return_index=True)[1]] = False
+    return found
 
 
 def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, people: int = 1) -> Prepared:

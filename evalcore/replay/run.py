@@ -130,7 +130,7 @@ def run_block(
     systems, for each measure of each further one.  Raises BadArgument for budgets that do not rise or exceed
     N, and for empty batches.
     """
-    check_budgets(plan.budgets, plan.batch_size, ready.n_items)
+    check_budgets(plan.budgets, plan.batch_size, None if method.asks_anew else ready.n_items)
     seed, confidence = plan.seed, plan.confidence
     purpose = f"replay/{method.name}"
     rng = stream(seed, purpose, block, "draws")
@@ -169,11 +169,14 @@ def _label(
     return state
 
 
-def check_budgets(budgets: Sequence[int], batch_size: int, n_items: int) -> None:
-    """Raise BadArgument for budgets that do not rise or exceed the pool's items, and for empty batches."""
+def check_budgets(budgets: Sequence[int], batch_size: int, n_items: int | None) -> None:
+    """Raise BadArgument for budgets that do not rise or exceed the pool's items, and for empty batches.
+
+    n_items: of the pool; None where items are asked anew, and budgets count answers.
+    """
     if not budgets or budgets[0] < 1 or any(b <= a for a, b in pairwise(budgets)):
         raise BadArgument("budgets", f"must be rising positive numbers, got {list(budgets)}")
-    if budgets[-1] > n_items:
+    if n_items is not None and budgets[-1] > n_items:
         raise BadArgument("budgets", f"{budgets[-1]} labels are more than the pool's {n_items} items")
     if batch_size < 1:
         raise BadArgument("batch_size", f"must be at least 1, got {batch_size}")

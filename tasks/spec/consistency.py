@@ -14,6 +14,7 @@ from assay.evalcore.methods.registry import (
     OUTCOME_METHODS,
     is_auto,
     method,
+    method_for,
     methods_that,
     outcome_method,
 )
@@ -49,7 +50,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
-        found = contradictions_of_outcome(spec, labels.outcome)
+        found = [*contradictions_of_outcome(spec, labels.outcome), *_of_answers_as_draws(spec)]
         if spec.warm_start is not None:
             why = why_cold(labels.outcome, pool, measures, method_name)
             alone = () if why else that_draw_alone(labels.outcome, method_name)
@@ -61,8 +62,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
         found = [*problems_of_probability(labels.answers.choices, pool), *_of_measures(labels, measures)]
         found += _of_method(spec.name, pool, method_name, spec.warm_start, spec.budget)
         found += [("desk." + key, text) for key, text in desk.unlike(labels.answers)]
-        if method(method_name).asks_anew:
-            found += _of_asking_anew(method_name, desk, spec.warm_start, spec.outcomes)
+        found += _of_answers_as_draws(spec)
         if drive is not None and not method(method_name).capabilities.serves_several:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
@@ -201,10 +201,6 @@ def _of_method(
 ) -> list[tuple[str, str]]:
     chosen = method(method_name)
     found = _of_audit(method_name, pool, budget)
-    if chosen.repeats_in_a_round:
-        found.append(("method", f"is {method_name!r}, which may ask about an item several times in a round; "
-                                "only a replay does: use requery=rounds, which asks about an item again in "
-                                "later rounds"))
     if warm_start is not None:
         why = None if chosen.capabilities.starts_warm else (
             f"cannot be used by method {method_name!r}: its label model takes no earlier labels; use "
@@ -230,19 +226,30 @@ def _of_method(
     return found
 
 
-def _of_asking_anew(
-    method_name: str, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None
-) -> list[tuple[str, str]]:
+def _of_answers_as_draws(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of what would answer an item once and for all, where it is asked anew."""
-    why = f"and method {method_name!r}, which takes every answer for another draw: "
+    name, desk, kind = spec.method, spec.desk, spec.labels.outcome
+    try:
+        chosen = method_for(name, kind)
+    except BadInput:
+        return   # said already
+    if not chosen.asks_anew:
+        return
+    if chosen.repeats_in_a_round:
+        yield "method", (
+            f"is {name!r}, which may ask about an item several times in a round; only a replay does: use "
+            "requery=rounds, which asks about an item again in later rounds"
+        )
+    why = f"and method {name!r}, which takes every answer for another draw: "
     given = (
         ("desk.annotators_per_item", desk.annotators_per_item > 1, "one person answers a draw; leave it out"),
         ("desk.ask_again", desk.ask_again is not None and desk.ask_again.when != "never",
          "an answer that surprises is a draw too; leave it out"),
-        ("warm_start", warm_start is not None, "labels bought before would answer every draw; leave it out"),
-        ("outcomes", outcomes is not None, "known outcomes would answer every draw; leave it out"),
+        ("warm_start", spec.warm_start is not None,
+         "labels bought before would answer every draw; leave it out"),
+        ("outcomes", spec.outcomes is not None, "known outcomes would answer every draw; leave it out"),
     )
-    return [(key, f"{why}{remedy}") for key, there, remedy in given if there]
+    yield from ((key, f"{why}{remedy}") for key, there, remedy in given if there)
 
 
 def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ def spec_of_classes(folder: Path, /, **changes: Any) -> dict[str, Any]:
     })
 
 
-def pool_and_spec(folder: Path, /, **changes: Any) -> dict[str, Any]:
-    """The pool, written, and a spec for it."""
-    write_pool(folder)
+def pool_and_spec(folder: Path, /, n: int = 240, **changes: Any) -> dict[str, Any]:
+    """The pool of n items, written, and a spec for it."""
+    write_pool(folder, n)
     return spec_of_classes(folder, **changes)

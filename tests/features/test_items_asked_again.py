@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from doubles.classes import pool_and_spec
 from doubles.small_pool import small_spec, spec_json, write_small_pool
 
 from assay.evalcore.errors import BadInput
@@ -74,6 +75,29 @@ def test_an_export_has_a_row_for_each_answer_and_its_weights_make_the_estimate(t
     assert 1 - (weight * wrong).sum() / 60 == pytest.approx(value), "accuracy is 1 less the mean error"
 
 
+def test_of_several_classes_too(tmp_path):
+    spec = Spec.from_json(pool_and_spec(
+        tmp_path, n=40, method=ROUNDS, budget={"labels": 60}, measure=["macro_f1", "accuracy"],
+        desk=desk(tmp_path), target={"half_width": 0.01}, pool_segments=["predicted"],
+    ))
+    store = MemoryStore()
+    begin_evaluation(store, spec)
+    standing = drive(store, spec.name, patience=AT_ONCE)
+    assert (standing.state, standing.stopped_by, standing.labels) == ("finished", "budget", 60)
+    assert all(row.lower < row.value < row.upper for row in standing.estimates if row.segment is None)
+    assert sum(row.segment is not None for row in standing.estimates) == 2 * 4
+    found = verify(store, spec.name)
+    assert (found.differences, found.rounds, found.labels) == ((), 3, 60)
+    heard = {}
+    for number in range(1, 4):
+        rows = read_labels(Ledger(store, spec.name), number)
+        assert len({one.item_id for one in rows}) == len(rows) == 20
+        for one in rows:
+            heard.setdefault(one.item_id, set()).add(one.label)
+    assert len(heard) <= 40
+    assert any(len(said) > 1 for said in heard.values())
+
+
 @pytest.mark.parametrize(("changes", "why"), [
     ({"method": "dirichlet-tree-stochastic:requery=true"}, r"several times in a round.*requery=rounds"),
     ({"desk": {"annotators_per_item": 2}}, "takes every answer for another draw: one person answers"),
@@ -86,6 +110,16 @@ def test_what_would_answer_an_item_once_and_for_all_is_refused(tmp_path, changes
     data["desk"] = desk(tmp_path, **changes.get("desk", {}))
     with pytest.raises(BadInput, match=why):
         Spec.from_json(data, origin="the test's spec")
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"method": "dirichlet-tree-stochastic:requery=true"}, r"several times in a round.*requery=rounds"),
+    ({"outcomes": {"source": "known.csv"}}, "known outcomes would answer every draw"),
+    ({"labels": {"tags": ["cat", "dog"]}, "measure": "micro_f1"}, "is for classes and preference, not for"),
+])
+def test_so_it_is_of_several_classes(tmp_path, changes, why):
+    with pytest.raises(BadInput, match=why):
+        Spec.from_json(pool_and_spec(tmp_path, **{"method": ROUNDS} | changes))
 
 
 def test_other_methods_keep_to_the_pool(tmp_path):

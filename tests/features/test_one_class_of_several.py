@@ -30,7 +30,7 @@ from assay.tasks.testing import MemoryStore
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 ALONE = sorted(filter(of_two_classes_alone, METHODS))
 # settings that the form for any outcome lacks
-SET = ["bernoulli:draws=independent", "dirichlet-tree-stochastic:requery=rounds"]
+SET = ["bernoulli:draws=independent", "dirichlet-tree-stochastic:reuse=0.1"]
 OWLS = [{"name": name, "class": "owl"} for name in ("f1", "recall")]
 
 
@@ -147,7 +147,7 @@ def test_from_the_command_line(tmp_path, capsys):
         assert "'accuracy' is of all classes, and the labels" in capsys.readouterr().err
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"measure": ["macro_f1"], "method": SET[1]}, "requery=rounds', which counts a positive"),
+    ({"measure": ["macro_f1"], "method": SET[1]}, "reuse=0.1', which counts a positive"),
     ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class"),
     ({"measure": ["f1"]}, "all measures have to be of that class"),
     ({"measure": [{"name": "f1", "class": name} for name in ("owl", "cat")]}, "all measures have to be of"),

@@ -25,12 +25,17 @@ it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the p
 
 The paper's formula puts the last proposal in place of each draw's own.
 
+**Items asked anew** (appendix H).  Where every answer is another draw from p(y|x), no item is known: R̂_t is
+(1/N) Σ_round ℓ/π alone, M_t is 1, and the 1 - π_i of the variance goes, because an item that is certain to be
+asked may still be answered otherwise.
+
     R   repeats;  C   cells;  K   classes;  n   labels;  T   rounds
     D'  components of a loss: those that depend on the outcome, then those that the pool tells
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import scipy
@@ -39,7 +44,7 @@ from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.label_models import DirichletTree, Leaves
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import lumped
 from assay.evalcore.methods.any_outcome.interval import slopes_of_known
-from assay.evalcore.methods.any_outcome.state import OutcomeCells, SampleState
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, SampleState
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
@@ -61,6 +66,17 @@ class ClassTreeState(SampleState):
     drawn: Ints           # (T,) labels of each round
     open_share: Floats    # (R, T) the share of the round's proposal that fell on unlabelled items
     items: Floats         # (R, T) relevant items, without those undecided before the round
+    anew: bool = False    # every answer is a draw of its own, and no item is done with
+
+    @property
+    def bought(self) -> Ints:
+        """Labels (R,) that were paid for: items, or where they are asked anew answers."""
+        return np.full(len(self.labelled), self.n, np.int64)
+
+    def plus(self, heard: RoundOutcomes) -> Self:
+        """With the labels of a round; answers to items asked anew label none of them."""
+        after = SampleState.plus(self, heard)
+        return replace(after, labelled=self.labelled) if self.anew else after
 
     def outcome_of(self, codes: Floats) -> Ints:
         """The class."""
@@ -136,8 +152,8 @@ def expected_tree_risk(state: ClassTreeState, chances: Floats | None = None) -> 
     """R̂ (R, D') by the label model, or if the unlabelled items have these chances (R, C, K)."""
     p = state.chances if chances is None else chances
     expected = (state.wanted[..., None] * p).reshape(len(p), -1) @ state.by_class
-    items = np.maximum(state.relevant_items, 1.0)[:, None]
-    return pool_risk(state, (expected + state.losses.sum(axis=1)) / items)
+    known = 0.0 if state.anew else state.losses.sum(axis=1)
+    return pool_risk(state, (expected + known) / np.maximum(state.relevant_items, 1.0)[:, None])
 
 
 def gradient(state: ClassTreeState, risk: Floats) -> Floats:
@@ -201,7 +217,7 @@ def tree_proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool
         labelled = own
     else:   # a label tells of its leaf, and another one may come
         opened = np.sqrt(expected_reach(chances, squared, least)[0])
-        labelled = np.take_along_axis(opened, state.cell, axis=1)
+        labelled = np.take_along_axis(opened, state.cell, axis=1) * (not state.anew)
     return Proposal(open=opened * state.cells.relevant, labelled=labelled)
 
 
@@ -224,6 +240,7 @@ def weighed(state: ClassTreeState) -> Weighed:
     total = a.sum(axis=1, keepdims=True)
     round_share = a / (total * state.items)
     later = np.cumsum(round_share[:, ::-1], axis=1)[:, ::-1] - round_share         # Σ over later rounds
+    later = later * (not state.anew)
     items = state.relevant_items[:, None]
     single = round_share[:, which] / state.chance * items
     done = np.asarray(~state.wanted.any(axis=1))
@@ -241,12 +258,19 @@ def terms(state: ClassTreeState, found: Weighed, slopes: Floats) -> Floats:
     pull = np.einsum("rnd,rqd->rnq", state.losses, slopes)
     first = (np.cumsum(state.drawn) - state.drawn)[which]
     before = np.concatenate([np.zeros_like(pull[:, :1]), np.cumsum(pull, axis=1)], axis=1)[:, first]
+    before = before * (not state.anew)
     drawn = state.drawn[which][None, :, None]
     x = (before + drawn * pull / state.chance[..., None]) / state.items[:, which][..., None]
     centre = np.einsum("rd,rqd->rq", found.mean, slopes)[:, None]
-    left = np.sqrt(np.maximum(1 - state.chance, 0.0))
+    left = np.sqrt(by_chance(state))
     part = state.relevant_items / np.maximum(state.relevant_items + state.idle_items, 1.0)
     return np.asarray((found.alpha * left * part[:, None])[..., None] * (x - centre))
+
+
+def by_chance(state: ClassTreeState) -> Floats:
+    """(R, n) the part of what each label adds that was left to chance: 1 - π, and all where items are asked
+    anew."""
+    return np.ones_like(state.chance) if state.anew else np.maximum(1 - state.chance, 0.0)
 
 
 def predicted(state: ClassTreeState, found: Weighed, share: Floats, slopes: Floats) -> Floats:

@@ -15,10 +15,11 @@ to know better than probabilities that nobody checked.
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 
+from assay.evalcore.design.draws import Draws, multinomial
 from assay.evalcore.design.inclusion import waterfill
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
@@ -29,6 +30,7 @@ from assay.evalcore.methods.any_outcome.dirichlet_importance import (
     ClassTreeState,
     Proposal,
     Weighed,
+    by_chance,
     expected_tree_risk,
     gradient,
     leaves_of,
@@ -135,6 +137,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             drawn=np.zeros(0, np.int64),
             open_share=np.zeros((repeats, 0)),
             items=np.zeros((repeats, 0)),
+            anew=self.asks_anew,
         )
 
     def even(self, state: ClassTreeState) -> float:
@@ -187,7 +190,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         tree = cast(ClassTreeState, state)
         found = weighed(tree)
         return ItemWeights(
-            weight=found.stands[0], factor=found.single[0] ** 2 * np.maximum(1 - tree.chance[0], 0.0),
+            weight=found.stands[0], factor=found.single[0] ** 2 * by_chance(tree)[0],
             group=np.full(state.n, -1, np.int64),
         )
 
@@ -299,13 +302,58 @@ class ClassTreeStochastic(TreeOfClasses):
     Proposition 2 in its stochastic form, with ε_t = ε_0/(t + 1) (Proposition 5), for labelled and unlabelled
     items alike.  An item is asked once, and its label counts as the truth in the estimate: several people's
     answers are joined before.
+
+    With `requery` every answer is another draw from p(y|x), of which there are K: the posterior of equation
+    14, the proposal and the weights are those of K classes as they are, and no item is ever done with.
+    `true` draws independently, as printed, which a replay can; `rounds` asks about different items in a
+    round, and about any of them again in the next, as with two classes.
     """
+
+    # ask about an item whenever it is drawn (for replays), or whenever it is drawn in another round
+    requery: Literal["false", "true", "rounds"] = "false"
 
     name: ClassVar[str] = "dirichlet-tree-stochastic"
     says: ClassVar[str] = (
         "Adaptive importance sampling with the Dirichlet-tree model of labels that may vary: labels count by "
         "their weights, and tell of their leaf alone."
     )
+
+    @property
+    def asks_anew(self) -> bool:
+        """Where the setting says so."""
+        return self.requery != "false"
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        """As the appendix draws."""
+        return self.requery == "true"
+
+    def propose(self, state: SampleState, size: Ints) -> Design:
+        """As of any round; of independent draws the number of times that an item is meant to be drawn."""
+        if not self.repeats_in_a_round:
+            return TreeOfClasses.propose(self, state, size)
+        share, left = self.share(state), state.left
+        total = np.maximum((share * state.wanted).sum(axis=1, keepdims=True), 1e-300)
+        return Design(
+            left=left, unlabelled=size[:, None] * share / total, census=np.zeros(len(left), np.bool_)
+        )
+
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
+        """Different items, or independent draws."""
+        if not self.repeats_in_a_round:
+            return TreeOfClasses.numbers_drawn(self, design, rng)
+        meant = design.left * design.unlabelled
+        size = np.round(meant.sum(axis=1)).astype(np.int64)
+        return multinomial(meant, size, rng)
+
+    def next_round(
+        self, state: SampleState, size: Ints, rng: np.random.Generator
+    ) -> tuple[Design, Draws]:
+        """Never the last one, where items are asked anew."""
+        if not self.asks_anew:
+            return TreeOfClasses.next_round(self, state, size, rng)
+        design = self.propose(state, size)
+        return design, self.draw(state, design, size, rng)
 
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The stochastic form."""

@@ -45,10 +45,7 @@ REFUSED = {
     "simulated people who miss what is there": dict.fromkeys(
         ("classes", "one class of several", "grades", "numbers", "preferences"), "errors about one class"
     ),
-    "items asked anew": {
-        **dict.fromkeys(("classes", "grades", "preferences"), "takes one against the rest"),
-        **dict.fromkeys(("tags", "numbers"), "these labels are neither"),
-    },
+    "items asked anew": dict.fromkeys(("tags", "numbers"), "is for classes and preference"),
 }
 
 
