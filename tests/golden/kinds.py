@@ -118,7 +118,7 @@ def _replay_of_curve(folder: Path) -> dict[str, Any]:
     predictions.rename(folder / "pool.csv")
     return _replayed(
         folder, outcome={"positive": "match", "negative": "no match"}, measures=CURVE,
-        prediction="prediction", score="score",
+        prediction="prediction", score="score", repeats=4,
     )
 
 
@@ -133,11 +133,11 @@ def _replay_of_systems(folder: Path) -> dict[str, Any]:
     )
 
 
-def _replayed(folder: Path, **asked: Any) -> dict[str, Any]:
-    """20 repeats of 30 and 60 labels, by three methods, as `assay.replay` gives them."""
+def _replayed(folder: Path, *, repeats: int = 20, **asked: Any) -> dict[str, Any]:
+    """Repeats of 30 and 60 labels, by three methods, as `assay.replay` gives them."""
     frame = pd.read_csv(folder / "pool.csv").merge(pd.read_csv(folder / "labels.csv"), on="item_id")
     found = assay.replay(
-        frame, label="label", methods=["auto", "passive", "static-is"], budgets=(30, 60), repeats=20, seed=5,
+        frame, label="label", methods=["auto", "passive", "static-is"], budgets=(30, 60), repeats=repeats, seed=5,
         **asked,
     ).to_frame()
     return {"rows": json.loads(found.to_json(orient="records", double_precision=15))}

@@ -14,7 +14,7 @@ from assay.evalcore.methods.registry import outcome_method
 from benchmarks.guaranteed import FAMILIES, cell
 from benchmarks.rare_errors import FAMILIES as OUTCOMES
 
-RUNS = 100
+RUNS = 50
 LEAST = binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 CELLS = [

@@ -18,6 +18,7 @@ from assay.evalcore.replay.run import simulate, summarise
 
 Z = norm.isf(1e-6)
 F1 = measure("f1")
+REPEATS = 80
 
 
 def rows(pool_name, method_name, budgets, repeats):
@@ -39,12 +40,12 @@ PROTOTYPE = {
 @pytest.mark.parametrize("pool_name", ["abt-buy", "restaurant"])
 def test_the_variant_is_no_worse_than_its_prototype(pool_name):
     prototype = PROTOTYPE[pool_name]
-    for row in rows(pool_name, "acis-pooled", list(prototype), 150):
+    for row in rows(pool_name, "acis-pooled", list(prototype), REPEATS):
         # the figure on record is rounded to two digits
         assert row.mse <= prototype[row.labels] * 1.01 + Z * row.mse_se, f"at {row.labels} labels"
         assert row.labels_mean == row.labels
         if pool_name == "restaurant":  # where every positive ranks above the cut
-            assert row.coverage > 0.95 - Z * np.sqrt(0.95 * 0.05 / 150)
+            assert row.coverage > 0.95 - Z * np.sqrt(0.95 * 0.05 / REPEATS)
 
 
 @pytest.mark.statistical
@@ -52,7 +53,7 @@ def test_the_variant_needs_its_calibration():
     # the scores of this pool, taken for log-odds, expect 3,509 positives: there are 45
     budgets = [200, 500, 1000]
     names = ("acis-pooled", "acis-pooled:calibrated=false")
-    got, raw = (rows("restaurant", name, budgets, 150) for name in names)
+    got, raw = (rows("restaurant", name, budgets, REPEATS) for name in names)
     for with_, without in zip(got, raw, strict=True):
         error = np.hypot(with_.mse_se, without.mse_se)
         assert without.mse - with_.mse > norm.isf(0.001) * error, f"at {with_.labels} labels"
@@ -62,7 +63,7 @@ def test_the_variant_needs_its_calibration():
 @pytest.mark.statistical
 def test_the_variant_needs_the_top_of_the_ranking():
     budgets = [100, 300]
-    got, whole = (rows("abt-buy", name, budgets, 100) for name in ("acis-pooled", "acis-pooled:top_k=false"))
+    got, whole = (rows("abt-buy", name, budgets, REPEATS) for name in ("acis-pooled", "acis-pooled:top_k=false"))
     for with_, without in zip(got, whole, strict=True):
         assert without.mse > 5 * with_.mse
 

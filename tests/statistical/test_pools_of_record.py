@@ -32,7 +32,7 @@ def rows(pool_name, method_name, repeats):
     [("abt-buy", 0.5946, [7.8e-2, 2.0e-2, 4.6e-3]), ("restaurant", 0.8989, [6.2e-3, None, 1.7e-4])],
 )
 def test_the_dirichlet_tree_is_no_worse_than_the_authors_code(pool_name, true_f1, authors_code):
-    truth, got = rows(pool_name, "dirichlet-tree", 100)
+    truth, got = rows(pool_name, "dirichlet-tree", 60)
     assert truth == pytest.approx(true_f1, abs=5e-5)
     for row, known in zip(got, authors_code, strict=True):
         if known is not None:
@@ -46,7 +46,7 @@ def test_random_sampling_is_undefined_as_often_as_the_hypergeometric_says():
     # F1 of a random sample is undefined when it holds no item that is positive or predicted positive
     pool = real_pool("abt-buy")
     matter = int(((pool.prediction == 1) | (pool.label == 1)).sum())
-    n_items, repeats = len(pool.label), 1000
+    n_items, repeats = len(pool.label), 500
     _, got = rows("abt-buy", "passive", repeats)
     for row in got:
         chance = np.prod(1 - matter / (n_items - np.arange(row.labels)))

@@ -68,7 +68,7 @@ def test_common_errors_cost_next_to_nothing(method):
 def test_evaluations_that_stop_by_the_rule_are_honest(family, measure, method, target):
     """Over all evaluations: those that stop on the target, and those that go on to the budget."""
     covers, looks = [], np.arange(MIN_LABELS, 601, 25)
-    for number in range(6):
+    for number in range(4):
         pool = FAMILIES[family].draw(stream(number, f"stop/{family}"), 3_000, 0.01)
         stack = stack_of(pool, measure)
         trace, *_ = simulate(outcome_method(method), pool, stack, looks.tolist(), repeats=50, seed=number)

@@ -45,7 +45,7 @@ def test_precisions_are_unbiased_with_no_more_error_than_a_sample_of_one_s_own(o
              for p, n in zip((0.55, 0.7, 0.95), overlaps.size, strict=True)]
     true_positives = np.array([t.sum() for t in truth])
     exact = [true_positives[m].sum() / overlaps.size[m].sum() for m in overlaps.member.T]
-    n, runs = 150, 1500
+    n, runs = 150, 1000
     found, covered = np.zeros((runs, 2)), np.zeros((runs, 2))
     for run in range(runs):
         plan = plan_recycled(overlaps, [n, n], option, rng)
@@ -82,12 +82,12 @@ def test_the_precision_error_is_the_paper_s():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("mixing", "n_parent"), [("sample", 300), ("sample", 150), ("sample", 600), ("shuffle", 300)]
+    ("mixing", "n_parent"), [("sample", 300), ("sample", 150), ("shuffle", 300)]
 )
 def test_an_interval_for_independent_draws_covers_with_the_variance_factor_alone(mixing, n_parent):
     # Lemma 1 calls the draws of "sample" independent.  Half of their variance is of what they are taken from.
     rng = np.random.default_rng(14)
-    shared, n, runs = 850, 300, 4000
+    shared, n, runs = 850, 300, 2500
     parent, child = np.arange(1000), np.arange(150, 1150)     # PIR = CIR = 0.85
     label = rng.random(1150) < 0.7
     truth, own = label[child].mean(), []

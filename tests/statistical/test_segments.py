@@ -63,14 +63,14 @@ def truth_of(pool, m, s):
 def test_segment_estimates_centre_on_the_truth_of_their_segment():
     pool = synthetic_pool(2000, seed=6)
     measures = [measure("accuracy"), measure("f1")]
-    drawn = [draws_of(pool, run(pool, seed, 6)) for seed in range(40)]
+    drawn = [draws_of(pool, run(pool, seed, 6)) for seed in range(25)]
     values = np.array([
         [e.value for e in segment_estimates(measures, draws, 0.95, [False] * 2)] for draws in drawn
     ])                                                                           # (runs, measures, segments)
     for i, m in enumerate(measures):
         for s in (0, 1):
             v = values[:, i, s]
-            # 40 independent runs; 0.01 for the O(1/n) bias of a ratio at 300 labels
+            # 25 independent runs; 0.01 for the O(1/n) bias of a ratio at 300 labels
             assert abs(v.mean() - truth_of(pool, m, s)) < Z * v.std(ddof=1) / np.sqrt(len(v)) + 0.01
 
 
@@ -79,7 +79,7 @@ def test_known_items_a_proposal_never_repeats_do_not_bias_a_segment():
     # for accuracy alone a correct item has loss 0 and is never drawn again: the weights of the later draws
     # add up to less than the segment, and normalising by their sum would make it look worse than it is
     pool = synthetic_pool(400, seed=6)
-    runs = [draws_of(pool, run(pool, seed, 6, measures=["accuracy"])) for seed in range(60)]
+    runs = [draws_of(pool, run(pool, seed, 6, measures=["accuracy"])) for seed in range(40)]
     values = np.array([
         [e.value for e in segment_estimates([measure("accuracy")], draws, 0.95, [False])] for draws in runs
     ])[:, 0]                                                                     # (runs, segments)
@@ -252,7 +252,7 @@ def in_segments(seed, how, *, better, labels=300):
 @pytest.mark.statistical
 @pytest.mark.parametrize("how", ["recalibrated", "passive"])
 def test_intervals_of_differences_in_segments_cover(how):
-    found = [in_segments(seed, how, better=0.7) for seed in range(60)]
+    found = [in_segments(seed, how, better=0.7) for seed in range(40)]
     pairs = [(row, truth) for rows, truths in found for row, truth in zip(rows, truths, strict=True)]
     told = [(row, truth) for row, truth in pairs if row.value is not None]
     assert len(told) > 60
@@ -292,7 +292,7 @@ def clustered_in_segments(seed, how, *, clusters, size, correlation, labels):
 @pytest.mark.parametrize("how", ["recalibrated", "whole-clusters"])
 def test_intervals_of_segments_over_clusters_cover_the_population(how):
     told = [
-        row for seed in range(60)
+        row for seed in range(40)
         for row in clustered_in_segments(seed, how, clusters=60, size=10, correlation=0.3, labels=200)
         if row.value is not None
     ]

@@ -42,7 +42,7 @@ ASKED = [("f1", "owl"), ("f1", "yak"), ("precision", "owl"), ("recall", "dog")]
 
 
 def test_each_class_has_an_honest_and_narrow_interval():
-    pool, repeats = _pool(2000), 24
+    pool, repeats = _pool(1000), 12
     stack = _stack(pool, [("f1", "owl"), ("f1", "yak"), ("f1", "dog")])
     mine, others = (simulate(outcome_method(by), pool, stack, (150,), repeats=repeats)
                     for by in ("recalibrated", "guesses"))
