@@ -137,7 +137,12 @@ def _replayed(folder: Path, *, repeats: int = 20, **asked: Any) -> dict[str, Any
     """Repeats of 30 and 60 labels, by three methods, as `assay.replay` gives them."""
     frame = pd.read_csv(folder / "pool.csv").merge(pd.read_csv(folder / "labels.csv"), on="item_id")
     found = assay.replay(
-        frame, label="label", methods=["auto", "passive", "static-is"], budgets=(30, 60), repeats=repeats, seed=5,
+        frame,
+        label="label",
+        methods=["auto", "passive", "static-is"],
+        budgets=(30, 60),
+        repeats=repeats,
+        seed=5,
         **asked,
     ).to_frame()
     return {"rows": json.loads(found.to_json(orient="records", double_precision=15))}

@@ -63,7 +63,8 @@ def test_the_variant_needs_its_calibration():
 @pytest.mark.statistical
 def test_the_variant_needs_the_top_of_the_ranking():
     budgets = [100, 300]
-    got, whole = (rows("abt-buy", name, budgets, REPEATS) for name in ("acis-pooled", "acis-pooled:top_k=false"))
+    names = ("acis-pooled", "acis-pooled:top_k=false")
+    got, whole = (rows("abt-buy", name, budgets, REPEATS) for name in names)
     for with_, without in zip(got, whole, strict=True):
         assert without.mse > 5 * with_.mse
 
