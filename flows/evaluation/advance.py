@@ -184,7 +184,7 @@ def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:
     begun = not_begun(opened.statistics)
     known = None if newest is None else known_from(Ledger(store, evaluation), newest, begun)
     if newest is not None:
-        retried(store.look_around)(layout.round_folder(evaluation, newest.round + 1))
+        retried(store.list_once)(layout.round_folder(evaluation, newest.round + 1))
     folded = read_fold(opened.ledger, opened.statistics, known.fold if known else begun)
     if newest is None or folded.state.round > newest.round:
         opened = opened.extended(retried(read_extensions)(opened.ledger))   # before any of these rounds
@@ -223,8 +223,8 @@ class _Run:
         look = True
         newest = self.entries.newest
         while True:
-            look_around = retried(self.store.look_around)
-            look_around(layout.round_folder(self.opened.name, folded.state.round + 1))
+            list_once = retried(self.store.list_once)
+            list_once(layout.round_folder(self.opened.name, folded.state.round + 1))
             if folded.estimate_due:
                 folded = estimate_round(self.opened, folded, self.people.now(), self.on_round)
             # a checkpoint is written after all of this, and a revision brings its alerts itself
@@ -243,8 +243,8 @@ class _Run:
             folded = replace(folded, open_round=planned)
             asked = self._ask(folded, planned)
             if not asked.is_open:   # others may have decided to close it early while the desk was read
-                self.store.look_away()
-                look_around(layout.round_folder(self.opened.name, planned.number))
+                self.store.forget_listings()
+                list_once(layout.round_folder(self.opened.name, planned.number))
             labels = close(self.people, asked, requested=planned.number == self.to_close)
             if labels is None:
                 self._keep(folded)
@@ -258,11 +258,11 @@ class _Run:
         if not folded.state.round:
             return None
         if look and (self.look_again or folded.state.nonresponse.unanswered):
-            self.store.look_away()
+            self.store.forget_listings()
             return look_at_closed_rounds(
                 self.people, folded, finished=False, only_gaps=not self.look_again
             )
-        retried(self.store.look_around)(layout.revisions(self.opened.name))
+        retried(self.store.list_once)(layout.revisions(self.opened.name))
         return catch_up(self.opened, folded, finished=False)
 
     def _keep(self, folded: Fold) -> None:

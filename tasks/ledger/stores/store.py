@@ -242,12 +242,12 @@ class Remembering:
         self.known: dict[str, bytes] = dict(known or {})
         self._listed: dict[str, set[str]] = {}    # prefix -> the keys that were below it
 
-    def look_around(self, prefix: str) -> None:
+    def list_once(self, prefix: str) -> None:
         """List the keys below a prefix, unless that was done: everything that asks for them goes by it."""
         if prefix not in self._listed:
             self._listed[prefix] = set(self.inner.keys(prefix))
 
-    def look_away(self) -> None:
+    def forget_listings(self) -> None:
         """From now on everything is listed anew."""
         self._listed.clear()
 

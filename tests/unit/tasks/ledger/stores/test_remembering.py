@@ -45,7 +45,7 @@ def test_what_may_be_removed_is_never_remembered(inner):
 
 def test_after_looking_around_what_is_missing_needs_no_call_until_looking_away(inner):
     store = Remembering(inner)
-    store.look_around("e/rounds/0001/")
+    store.list_once("e/rounds/0001/")
     store.put("e/rounds/0001/mine", b"m")
     inner.put("e/rounds/0001/theirs", b"t")
     inner.calls = 0
@@ -55,6 +55,6 @@ def test_after_looking_around_what_is_missing_needs_no_call_until_looking_away(i
     with pytest.raises(KeyMissing):
         store.get("e/rounds/0001/theirs")
     assert inner.calls == 0
-    store.look_away()
+    store.forget_listings()
     assert store.get("e/rounds/0001/theirs") == b"t"
     assert "e/rounds/0001/theirs" in list(store.keys("e/rounds/"))
