@@ -291,7 +291,7 @@ Everything is up, on this machine only. Data and credentials: {env['ASSAY_LOCAL'
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """One subcommand."""
+    """Run one subcommand; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     preparing = commands.add_parser("prepare")

@@ -41,7 +41,7 @@ _MOST = 1024                            # workers
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Who is asked for."""
+    """Who does the work over shards, as a spec or the environment asks."""
 
     word: str
     in_prefect: bool = False

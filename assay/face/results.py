@@ -93,7 +93,7 @@ class Estimates:
 
     @property
     def value(self) -> float | None:
-        """The first measure's."""
+        """The value of the first measure."""
         return self.estimates[0].value if self.estimates else None
 
     @property

@@ -156,7 +156,7 @@ class MeasureEstimate:
 
     @property
     def ends(self) -> Ends:
-        """In brief."""
+        """Value and interval alone."""
         return Ends(value=self.value, lower=self.lower, upper=self.upper)
 
     @property

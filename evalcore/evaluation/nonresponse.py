@@ -145,7 +145,7 @@ class Nonresponse:
     collapsed: int = 0     # of all cells asked, those that were collapsed with others
 
     def plus(self, found: Response) -> "Nonresponse":
-        """With one more round."""
+        """The record with one more round."""
         return Nonresponse(
             rounds=self.rounds + 1,
             unanswered=self.unanswered + int((found.asked - found.answered).sum()),

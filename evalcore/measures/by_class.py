@@ -182,7 +182,7 @@ def _fowlkes_mallows(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, F
 
 
 def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
-    """y."""
+    """The share of labels, and its slopes."""
     return y, np.zeros_like(y), np.ones_like(y)
 
 

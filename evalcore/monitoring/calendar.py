@@ -43,7 +43,7 @@ class Window:
 
     @property
     def name(self) -> str:
-        """As people write it."""
+        """As people write it: 2026, 2026-11, 2026-W47, 2026-11-16."""
         s = self.start
         match self.kind:
             case "year":

@@ -110,7 +110,7 @@ class CellSums:
 
     @staticmethod
     def none(n_keys: int) -> "CellSums":
-        """Of no items."""
+        """Sums of no items."""
         return CellSums(
             size=np.zeros(n_keys, np.int64), score=np.zeros(n_keys), probability=np.zeros(n_keys)
         )

@@ -221,7 +221,7 @@ def rough_modes(n_cells: int, modes: int) -> tuple[Floats, Floats]:
 
 
 def _floor(shape: PoolShape) -> float:
-    """φ, a rate."""
+    """The least rate of a cell, by how rare positives are in the pool."""
     part = shape.positives / shape.n_items
     return FLOOR * part * part / (part + RARE)
 

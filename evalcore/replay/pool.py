@@ -190,7 +190,7 @@ class Prepared(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountedPool(Prepared):
-    """Of two classes."""
+    """A pool of two classes with known labels, counted by cell."""
 
     cells: Cells
     by_label: Ints       # (C, 2) items of each cell
@@ -271,7 +271,7 @@ class _Anew:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemizedPool(Prepared):
-    """Of any outcome."""
+    """A pool of any outcome with known labels, item by item."""
 
     stack: Stack
     cut: Cut

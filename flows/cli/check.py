@@ -57,7 +57,7 @@ class ComparedPool:
 
     @property
     def text(self) -> str:
-        """In one line."""
+        """The verdict in one line."""
         if self.not_compared is None:
             return f"pool: {self.pool.text}; {self.source} holds it"
         return f"pool: {self.pool.text}; not compared with what is there now: {self.not_compared}"

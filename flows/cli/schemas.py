@@ -24,7 +24,7 @@ from assay.tasks.spec.reference import holds, spec_schema
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of JSON."""
+    """One of the JSON objects that commands print or write."""
 
     says: str                        # what has it, in a sentence
     make: Callable[[], JsonObject]   # its JSON Schema, without name

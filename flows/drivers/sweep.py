@@ -43,7 +43,7 @@ class Sweep:
     not_begun: list[str] = field(default_factory=list)     # in the index, but never frozen
 
     def summary(self) -> str:
-        """In one line."""
+        """What the sweep did, in one line."""
         counts = {
             "finished": len(self.finished), "waiting": len(self.waiting), "failed": len(self.failed),
             "not begun": len(self.not_begun),

@@ -62,7 +62,7 @@ class Tick:
     left_out: dict[str, str] = field(default_factory=dict)    # window -> why it is not judged: missing, ...
 
     def summary(self) -> str:
-        """In one line."""
+        """What the run did, in one line."""
         said = [
             f"{plural(len(self.opened), 'evaluation')} opened" if self.opened else "",
             plural(len(self.verdicts), "verdict") if self.verdicts else "",

@@ -62,7 +62,7 @@ class Annotating:
 
     @property
     def gold(self) -> Mapping[str, GoldItem]:
-        """Gold items by id."""
+        """The gold items by id."""
         if self._gold is None:
             self._gold = load_gold(self._ledger, self._opened.manifest.gold)
         return self._gold

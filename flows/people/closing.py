@@ -38,7 +38,7 @@ class People:
 
     @property
     def ledger(self) -> Ledger:
-        """The evaluation's."""
+        """The ledger of the evaluation."""
         return self.opened.ledger
 
     @property
@@ -145,7 +145,7 @@ class AskedRound:
 
     @property
     def answers(self) -> list[Annotation]:
-        """To both askings."""
+        """The answers to both askings."""
         return [*self.first.answers, *(self.second.answers if self.second else ())]
 
     @property

@@ -30,7 +30,7 @@ _log = logging.getLogger("assay.status")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What is kept of one."""
+    """What is kept of a finished evaluation, so that its ledger need not be read again."""
 
     standing: Standing
     closed: datetime | None      # its last round

@@ -384,7 +384,7 @@ class Opened:
 
     @property
     def name(self) -> str:
-        """The evaluation's."""
+        """The name of the evaluation."""
         return self.ledger.name
 
     @property

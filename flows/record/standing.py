@@ -93,7 +93,7 @@ class Moment:
 
     @property
     def when(self) -> str:
-        """In words."""
+        """The round, and the revision if there is one, in words."""
         return f"round {self.known.round}" + (f", revision {self.revision}" if self.revision else "")
 
     @property

@@ -221,7 +221,7 @@ def report_data(
 
 
 def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
-    """What the ledger knows."""
+    """The report as far as the ledger alone tells."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, limit = opened.spec, opened.spec.limit
     weighted, more = _weighted(opened), more_labels(opened, standing)

@@ -46,7 +46,7 @@ class Checking:
 
     @property
     def ledger(self) -> Ledger:
-        """The evaluation's."""
+        """The ledger of the evaluation."""
         return self.opened.ledger
 
     def look_at(self, key: str) -> bool:

@@ -69,7 +69,7 @@ class Verification:
 
     @property
     def verified(self) -> bool:
-        """Nothing differs."""
+        """Whether nothing differs."""
         return not self.differences
 
     @property

@@ -47,7 +47,7 @@ class TaskRunner:
 
 
 class Workers(ABC):
-    """Whoever does the work."""
+    """Whoever does the work over shards: threads, processes, a cluster."""
 
     other_processes: ClassVar[bool] = True
 

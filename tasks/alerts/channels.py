@@ -77,7 +77,7 @@ class NoChannel:
         self.name, self.min_severity, self.problem = name, min_severity, problem
 
     def send(self, alert: Alert, owner: str) -> None:
-        """Raises NotDelivered."""
+        """Send one message. Raises NotDelivered."""
         raise NotDelivered(self.problem)
 
 

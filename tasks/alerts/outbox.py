@@ -91,7 +91,7 @@ class Muted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """An alert of the index."""
+    """An alert that not every channel was told of, from the index."""
 
     owner: str
     key: str

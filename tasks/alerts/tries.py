@@ -23,7 +23,7 @@ Status = Literal["sent", "held", "failed", "expired"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One attempt."""
+    """One attempt to deliver an alert."""
 
     number: int       # 1 for the first
     at: datetime

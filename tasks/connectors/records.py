@@ -47,7 +47,7 @@ class Notes:
         self.left_out[what] += 1
 
     def tell(self, sentence: str) -> None:
-        """Say something once."""
+        """Note a sentence for the person who imports, once."""
         if sentence not in self.told:
             self.told.append(sentence)
 

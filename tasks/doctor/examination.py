@@ -34,12 +34,12 @@ class Finding:
 
 
 def ok(about: str, says: str) -> Finding:
-    """As it should be."""
+    """A finding that all is as it should be."""
     return Finding(level="ok", about=about, says=says)
 
 
 def warning(about: str, says: str, remedy: str) -> Finding:
-    """Usable, with a loss."""
+    """A finding that leaves the data usable, with a loss."""
     return Finding(level="warning", about=about, says=says, remedy=remedy)
 
 

@@ -45,7 +45,7 @@ class Defect:
 
 @dataclass(slots=True, kw_only=True)
 class Scan:
-    """What was seen."""
+    """What was seen in the rows of a file."""
 
     rows: int = 0                    # that were read
     total: int = 0                   # of the source: more than `rows` where a sample was read

@@ -67,7 +67,7 @@ class FreezeCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumbersSummary:
-    """All of it."""
+    """What the numbers of a file say: scores, calibration, measures, the cost of a freeze."""
 
     scores: ScoreSummary
     calibration: Calibration | None  # None without labels

@@ -274,7 +274,7 @@ def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """One attempt."""
+    """One attempt to post the items of a round."""
 
     attempt: int               # 1 for the first
     at: datetime

@@ -42,7 +42,7 @@ class CheckpointLost(AssayError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Checkpoint:
-    """What one says."""
+    """What a checkpoint of an evaluation says."""
 
     round: int                        # closed
     records: Mapping[str, bytes]      # key -> what is under it
@@ -277,7 +277,7 @@ class Kept:
 
     @property
     def records(self) -> dict[str, bytes]:
-        """All records, by key."""
+        """All records that the checkpoint holds, by key."""
         return {key: blob for some in (*self.runs.values(), self.rest) for key, blob in some.items()}
 
 

@@ -104,7 +104,7 @@ def _same(stored: Any, computed: Any) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Integrity:
-    """What was found."""
+    """What a look at all keys of a ledger found."""
 
     ledger: Ledger
     keys: frozenset[str]                 # all there are

@@ -259,7 +259,7 @@ def write_extension(ledger: Ledger, extension: Extension) -> Extension:
 
 
 def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:
-    """All of them, in order."""
+    """All extensions of an evaluation, in order."""
     found: list[Extension] = []
     while (one := find_record(ledger, layout.extension(ledger.name, len(found) + 1), Extension)) is not None:
         found.append(one)

@@ -34,7 +34,7 @@ class ShownFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenPart:
-    """One frozen file."""
+    """One file of the frozen pool."""
 
     file: str            # digest of its bytes, which names its key
     rows: int

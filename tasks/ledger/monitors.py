@@ -235,7 +235,7 @@ def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:
 
 
 def read_amendments(ledger: Ledger) -> list[Amendment]:
-    """All of them, in order."""
+    """All amendments of a monitor, in order."""
     return read_records(ledger, layout.monitor_versions(ledger.name), layout.monitor_version, Amendment)
 
 
@@ -303,7 +303,7 @@ def create_mute(ledger: Ledger, mute: Mute) -> Mute:
 
 
 def read_mutes(ledger: Ledger) -> list[Mute]:
-    """All of them, in order."""
+    """All mutes of a monitor, in order."""
     return read_records(ledger, layout.mutes(ledger.name), layout.mute, Mute)
 
 

@@ -39,11 +39,11 @@ Finder = Callable[[pa.Table], Ints]     # the stratum (n,) of each row of some
 
 
 class Placing(Protocol):
-    """A rule."""
+    """How rows are placed into strata: by score, features or predictions."""
 
     @property
     def n_strata(self) -> int:
-        """Strata there may be."""
+        """The most strata there can be; some may hold no row."""
         ...
 
     @property
@@ -120,7 +120,7 @@ class _Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _CountShard:
-    """The work on a shard."""
+    """What a worker does with one shard: count its rows by cell."""
 
     evaluation: str
     store: Travelling

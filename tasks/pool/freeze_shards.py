@@ -66,7 +66,7 @@ class Receipt:
 
     @property
     def rows(self) -> int:
-        """In its parts."""
+        """Rows of the shard's parts."""
         return sum(part.rows for part in self.parts)
 
 
@@ -375,7 +375,7 @@ class FrozenRows:
 
     @property
     def rows(self) -> int:
-        """Of the pool."""
+        """Rows of the pool."""
         return sum(self.rows_of_file)
 
     @property

@@ -130,7 +130,7 @@ class _Part:
         self.groups: int = file.num_record_batches
 
     def whole(self) -> pa.Table:
-        """All rows."""
+        """All rows of the part."""
         return self._table(self._file.read_all(), 0)
 
     def some(self, groups: Sequence[int]) -> pa.Table:

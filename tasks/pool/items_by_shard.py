@@ -34,15 +34,15 @@ class Gathering(Protocol):
         ...
 
     def add(self, table: pa.Table) -> None:
-        """Take some rows."""
+        """Take the next rows of the pool."""
         ...
 
     def items(self) -> Items:
-        """All of them."""
+        """The items of all rows that were taken."""
         ...
 
     def close(self) -> None:
-        """Free them."""
+        """Free the memory and files of the rows that were taken."""
         ...
 
 

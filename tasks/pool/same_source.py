@@ -38,7 +38,7 @@ class FrozenPool:
 
     @staticmethod
     def of(ledger: Ledger, spec: Spec, manifest: Manifest) -> "FrozenPool":
-        """Read the date."""
+        """The frozen pool of an evaluation; its date is read from the ledger."""
         begun = read_begun(ledger)
         return FrozenPool(
             evaluation=spec.name, source=spec.pool.source, items=manifest.rows, digest=manifest.digest,

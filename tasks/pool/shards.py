@@ -68,7 +68,7 @@ _FILES_AT_ONCE = 64       # whose rows one worker counts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """A run of whole parts."""
+    """A run of whole parts of the frozen pool, which one worker reads."""
 
     number: int
     first_part: int

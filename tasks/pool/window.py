@@ -224,7 +224,7 @@ class WindowTraffic:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Predictions in the window."""
         return self.profile.rows
 
 

@@ -54,7 +54,7 @@ class _Runner:
         self._ready: dict[str, Prepared] = {}
 
     def run(self, block: Block) -> BlockRun:
-        """Run a block."""
+        """Simulate one method for the repeats of a block."""
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         request, simulation = self._simulation.request, self._simulation

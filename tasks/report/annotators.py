@@ -24,7 +24,7 @@ _BY_TRUTH, _WHATEVER_THE_TRUTH = ("False positives", "Misses"), ("Wrong answers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonLine:
-    """One person."""
+    """A person who labelled, as the page prints them."""
 
     name: str
     answers: str

@@ -237,7 +237,7 @@ def comparison_section(data: ReportData) -> ComparisonSection | None:
 
 
 def comparison_line(row: MeasureEstimate, c: Comparison) -> ComparisonLine:
-    """One line of the table."""
+    """One difference, as the table prints it."""
     more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),
@@ -389,7 +389,7 @@ def _forest_name(row: MeasureEstimate) -> str:
 
 
 def _forest_in_words(differences: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
-    """The figure in words."""
+    """The forest plot in words."""
     told = "; ".join(
         f"{row.of} {wording.in_short(row.value, row.lower, row.upper)}" for row, _ in differences
     )

@@ -140,7 +140,7 @@ def _history_of(data: ReportData, of: MeasureEstimate) -> list[MeasureEstimate]:
 
 
 def _told(data: ReportData, rows: Sequence[MeasureEstimate]) -> str:
-    """The figure in words."""
+    """The figure of estimates against labels in words."""
     told = [f"Estimate and interval against labels: {'; '.join(_title(row) for row in rows)}."]
     for row in rows:
         known = [r for r in _history_of(data, row) if r.value is not None]
@@ -183,7 +183,7 @@ class JointSection:
 
 
 def joint_section(joint: JointRegion) -> JointSection:
-    """The region in words."""
+    """The joint region of the measures in words and numbers."""
     measures = [named(name) for name in joint.measures]
     names = [measure.title for measure in measures]
     shape, reach = joint.shape, joint.reach

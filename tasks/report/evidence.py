@@ -108,7 +108,7 @@ def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int
 
 
 def evidence_zip(evidence: EvidencePack) -> bytes:
-    """The archive."""
+    """The evidence pack as a zip archive."""
     facts = {**evidence.facts, "exposure": exposure_counts(evidence.exposures)}
     files = {
         "README.txt": _README.format(evaluation=evidence.evaluation).encode(),

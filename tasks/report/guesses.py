@@ -99,7 +99,7 @@ _WHY: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorLine:
-    """One item."""
+    """A labelled item that was predicted wrongly, as the page prints it."""
 
     item: str
     text: str           # what people saw of it; empty where that is not known
@@ -180,7 +180,7 @@ def _why(one: LabelledItem) -> str:
 
 
 def _number(x: float | None) -> str:
-    """Three figures."""
+    """The number with three significant figures."""
     return "–" if x is None else f"{x:.3g}".replace("-", "−")
 
 

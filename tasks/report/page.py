@@ -120,7 +120,7 @@ def _wide(row: MeasureEstimate) -> tuple[float | None, float | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateLine:
-    """One estimate."""
+    """One estimate, as the page prints it."""
 
     name: str
     meaning: str

@@ -201,7 +201,7 @@ def outlook_json(ahead: Outlook) -> OutlookJson:
 
 
 def outlook_lines(ahead: Outlook) -> list[str]:
-    """For a terminal."""
+    """The forecast in lines for a terminal."""
     told = [found for found in (ahead.target, ahead.verdict) if found is not None]
     lines = [f"forecast: {forecast_in_words(found, ahead.budget)}" for found in told]
     return lines + ([f"audit: {audit_in_words(ahead.audit)}"] if ahead.audit else [])

@@ -78,7 +78,7 @@ _STYLE: Any = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A figure."""
+    """A figure of a page, drawn twice."""
 
     source: str      # of an <img>: a data URI
     narrow: str      # the same drawn for a phone

@@ -119,7 +119,7 @@ def _reach(rows: Sequence[MeasureEstimate]) -> Floats:
 
 
 def _curves_in_words(names: Sequence[str], points: Sequence[Sequence[MeasureEstimate]]) -> str:
-    """The figure in words."""
+    """The figure of curves in words."""
     told = "; ".join(
         f"at {_threshold(point[0])} " + " and ".join(
             f"{name} {wording.value_and_interval(row.value, row.lower, row.upper)}"

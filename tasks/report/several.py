@@ -42,7 +42,7 @@ class EvaluationLine:
 
 
 def at_a_glance(several: Sequence[ReportData]) -> list[EvaluationLine]:
-    """A line for each."""
+    """The table at the top of the page: a line for each evaluation."""
     return [_line(data, part_of(i)) for i, data in enumerate(several)]
 
 

@@ -51,7 +51,7 @@ _WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Of one file."""
+    """How a CSV file is written."""
 
     delimiter: str = ","
     encoding: str = "utf-8"      # as Python calls it

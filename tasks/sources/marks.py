@@ -18,7 +18,7 @@ _QUOTE, _LINE_FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Where a row begins."""
+    """A place in a text file where a row begins."""
 
     row: int      # from 0, a header not counted
     byte: int
@@ -53,7 +53,7 @@ class CsvMarks:
         self._marks: list[Mark] = []
 
     def see(self, block: bytes) -> None:
-        """The next bytes."""
+        """Look at the next bytes of the file."""
         if self._bytes == 0 and block.startswith(b"\xef\xbb\xbf"):
             block, self._bytes, self._start = block[3:], 3, 3
         if not self._certain or not block:

@@ -93,7 +93,7 @@ class AlertSeverity(Part):
 
 
 class Alerts(Part):
-    """Who is told of what."""
+    """Who is told of what: the section `alerts` of a spec."""
 
     channels: Annotated[tuple[ChannelChoice, ...], Strict(False)] = Field(
         default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"

@@ -242,7 +242,7 @@ class Target(Part):
 
     @property
     def given(self) -> bool:
-        """Whether there is one."""
+        """Whether the spec has a target."""
         return self.half_width is not None or self.variance is not None
 
 
@@ -253,7 +253,7 @@ def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject
 
 
 class Budget(Part):
-    """What may be spent."""
+    """What may be spent: the section `budget` of a spec."""
 
     labels: int = Field(ge=1, description="the most items that people may be asked to label")
     audit: int | None = Field(

@@ -292,7 +292,7 @@ class MonitorSpec(Spec):
 
     @property
     def first(self) -> Window:
-        """The first window."""
+        """The first window of the monitor."""
         return self.window(self.monitor.first)
 
     @property

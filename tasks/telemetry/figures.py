@@ -25,7 +25,7 @@ class MetricFamily:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One number."""
+    """One number of a metric family, with its labels."""
 
     family: MetricFamily
     labels: dict[str, str]

@@ -128,7 +128,7 @@ class GuaranteedNeyman(Guarantee, NeymanSample):
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """All items are alike."""
+    """One group for all items."""
 
     found: By
 

@@ -63,7 +63,7 @@ class Tally(Keys):
         ])
 
     def at(self, which: Array) -> "Tally":
-        """These pairs alone."""
+        """The tally of these pairs alone."""
         return Tally(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 

@@ -199,7 +199,7 @@ class _Line:
 
     @property
     def two(self) -> bool:
-        """Two lumps: no groups."""
+        """Whether there are two lumps, and so no groups."""
         return int(self.lump.max()) == 1
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
@@ -318,7 +318,7 @@ class _Key:
 
     @property
     def each(self) -> int:
-        """Keys of a leaf."""
+        """How many keys a leaf has."""
         return 2 * len(self.line.place)
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:

@@ -209,7 +209,7 @@ def _log_odds(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Between:
-    """What clusters add."""
+    """What differences between clusters add to the error."""
 
     variance: Floats     # (R, Q) B
     df: Floats           # (R, 1) its degrees of freedom

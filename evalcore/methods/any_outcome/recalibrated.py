@@ -86,7 +86,7 @@ class Guesses(Sampled):
 
 @dataclass(frozen=True, slots=True)
 class RecalibratedSample(Sampled):
-    """One of the two."""
+    """`recalibrated` of any outcome: a score model of one class or a few, else guesses."""
 
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with scores or judges recalibrated by them."

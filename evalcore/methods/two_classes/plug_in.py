@@ -182,7 +182,7 @@ class GaussianMixture(PlugIn):
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
-        """Those of `topk`."""
+        """The edges of `topk`, unless it has a domain of its own."""
         return PlugIn.edges(self, scores, positives) if self.top_domain else _TOP.edges(scores, positives)
 
     def rates(self, state: PlugInState) -> Floats:
@@ -201,7 +201,7 @@ class GaussianMixture(PlugIn):
         return rates
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:
-        """Those of `topk`."""
+        """The chances of `topk`, unless it has a domain of its own."""
         return PlugIn.chances(self, state, size) if self.top_domain else _TOP.chances(state, size)
 
     def draw(self, state: PlugInState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:

@@ -112,7 +112,7 @@ def next_batch(
 
 @dataclass(frozen=True, slots=True)
 class Recalibrated(CountingMethod):
-    """Recalibrated search."""
+    """The method `recalibrated` of two classes: search and Neyman allocation by a recalibrated score."""
 
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(

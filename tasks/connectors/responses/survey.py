@@ -73,7 +73,7 @@ class Survey:
         return _short((*question_of(response), response.system, response.run)) in self.copies
 
     def add(self, response: SystemResponse) -> None:
-        """Count one."""
+        """Count a response."""
         self.rows += 1
         self.tasks[response.task] = None
         self.systems[response.system] = None
@@ -150,7 +150,7 @@ class Spool:
         self._file.close()
 
     def add(self, response: SystemResponse) -> None:
-        """Keep a response."""
+        """Write a response to the end of the spool."""
         # half a surrogate pair is legal JSON and no text: "\\ud800" becomes a question mark
         line = json.dumps(asdict(response), ensure_ascii=False).encode("utf-8", "replace")
         self._file.write(line + b"\n")

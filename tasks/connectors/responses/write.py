@@ -60,11 +60,11 @@ class Rows(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """Its columns."""
+        """The columns of the pool."""
         ...
 
     def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
-        """All of them, in order."""
+        """The rows of the pool, in order."""
         ...
 
     def draft(self) -> Draft:

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A file as it was read."""
+    """A file of answers as it was read."""
 
     path: Path
     blob: bytes

@@ -238,7 +238,7 @@ class RowsSoFar:
         return said or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
-        """Take some rows."""
+        """Take the next rows of the pool."""
         self._rows += table.num_rows
         if self._predicts:
             self._codes.append(numbers_of(table.column("prediction")).copy())    # not the part
@@ -249,7 +249,7 @@ class RowsSoFar:
             self._scores.append(numbers_of(table.column("score")).copy())
 
     def items(self) -> Items:
-        """All of them."""
+        """The items of all rows that were taken."""
         prediction: Array = np.zeros((self._rows, 0))
         if self._codes:
             prediction = np.concatenate(self._codes).astype(np.float64)[:, None]
@@ -262,7 +262,7 @@ class RowsSoFar:
         )
 
     def close(self) -> None:
-        """Free them."""
+        """Free the memory and files of the rows that were taken."""
         self._codes.clear()
         self._scores = None
         for column in self._wide.values():

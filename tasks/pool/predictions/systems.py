@@ -162,14 +162,14 @@ class SystemsSoFar:
         return [*self._wide, *self._clusters.columns]
 
     def add(self, table: pa.Table) -> None:
-        """Take some rows."""
+        """Take the next rows of the pool."""
         self._rows += table.num_rows
         self._clusters.add(table)
         for column in self._wide.values():
             column.add(table)
 
     def items(self) -> Items:
-        """All of them."""
+        """The items of all rows that were taken."""
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
         return Items(
             prediction=wide[self._codes], probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
@@ -178,6 +178,6 @@ class SystemsSoFar:
         )
 
     def close(self) -> None:
-        """Free them."""
+        """Free the memory and files of the rows that were taken."""
         for column in self._wide.values():
             column.close()

@@ -93,7 +93,7 @@ class TwoClassPredictions(Predictions):
         return codes | {positive: 1, negative: 0}
 
     def other_code(self, value: str) -> int:
-        """TRUE means true."""
+        """The code of a value such as TRUE, which means what true means; -1 of any other."""
         folded = value.casefold()
         return self.codes.get(folded, -1) if folded in (*_ONE, *_ZERO) else -1
 

@@ -114,7 +114,7 @@ class LimitLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalLine:
-    """One signal."""
+    """A signal of a window, as the page prints it."""
 
     name: str
     value: str

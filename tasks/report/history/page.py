@@ -71,7 +71,7 @@ class ChangeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLine:
-    """One segment in breach."""
+    """A segment in breach, as the page prints it."""
 
     window: str
     segment: str | None
@@ -129,7 +129,7 @@ def page_of(window: str) -> str:
 
 
 def place_cells(place: PlaceVerdict | None) -> PlaceCells:
-    """As it is printed."""
+    """The cells of a table for the whole or a segment, as they are printed."""
     return PlaceCells(
         value=place_value(place),
         interval=place_interval(place),

@@ -10,7 +10,7 @@ from assay.tasks.schema import Part
 
 
 class LabelsForm(Part):
-    """What people answer."""
+    """What people answer: the section `labels` of a spec."""
 
     task: ClassVar[str]                   # what `pool.task` says of it
     shares: ClassVar[bool] = True         # measures have no unit: none spans more than from -1 to 1
