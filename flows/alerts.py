@@ -128,7 +128,7 @@ def raise_verdicts(
 def verdict_changes(
     opened: Opened, looks: Sequence[RoundEstimate], *, finished: bool
 ) -> Iterator[VerdictChange]:
-    """The changes of the verdict that people are told of, in order; see raise_verdicts."""
+    """The changes of the verdict that people are told of, in order; finished: whether no round follows."""
     alerts = opened.spec.alerts or _DEFAULTS
     stopped = finished or bool(opened.extensions)
     if opened.spec.limit is None or not looks or not (stopped or alerts.each_round):

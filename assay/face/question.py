@@ -169,7 +169,7 @@ def _names_in(argument: str, given: Any) -> Iterator[str]:
 
 
 def labels_of(outcome: Any) -> JsonObject:
-    """What people answer, as a spec has it under `labels`; see the head of this file.
+    """What people answer, as a spec has it under `labels`.
 
     >>> labels_of(["spam", "ham"])
     {'positive': 'spam', 'negative': 'ham'}

@@ -145,8 +145,8 @@ def labels_to_decide(
     value, lower, upper   an estimate and its interval, from `labels` labels
     edges                 of what is allowed; those within the interval count
     pool                  items in the pool
-    widening              times that the interval will be wider than this one would be: see
-                          `evalcore.evaluation.stopping`
+    widening              times that the interval will be wider than this one would be, after one more
+                          extension (`widening`)
 
     By the square-root law: n labels gave an interval that reaches h from the estimate on the edge's side, the
     edge is d away, and n (h/d)² labels give d.  Intervals of rare events are lopsided, so the side matters.

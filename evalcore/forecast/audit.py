@@ -148,7 +148,7 @@ class _Drawn:
     log_found: Floats    # (S, C) log r
     log_clear: Floats    # (S, C) log(1 − r)
     hidden: Floats       # (S,) share of the audited items that hide a positive
-    luck: int            # what the finite pools are drawn from, the same for every size of audit
+    seed: int            # what the finite pools are drawn from, the same for every size of audit
 
 
 def _drawn(question: Question, state: State) -> _Drawn:
@@ -170,7 +170,7 @@ def _drawn(question: Question, state: State) -> _Drawn:
         log_found=np.log(rate),
         log_clear=np.log1p(-rate),
         hidden=((wide.rate[0] - none.rate[0]) / shown).max(axis=1),
-        luck=int(rng.integers(2**63)),
+        seed=int(rng.integers(2**63)),
     )
 
 
@@ -196,7 +196,7 @@ def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
     more = size * drawn.audited / float(drawn.audited.sum())                  # (1, C)
     found = more * drawn.expected
     known = by_prediction(drawn.k + found, drawn.predicted)
-    rng = stream(drawn.luck, "audit")
+    rng = stream(drawn.seed, "audit")
     groups = np.stack([1 - drawn.predicted, drawn.predicted])
     positives = known[:, None] + finite_counts(drawn.wide, drawn.left - more, groups, rng)
     missed, hits = positives[..., 0], positives[..., 1]

@@ -26,7 +26,7 @@ from assay.evalcore.types import Floats
 # what lies between two is interpolated, so a forecast costs seconds; the batch size moves it little.
 #
 # Worlds are played AT_ONCE at a time, until the forecast would hardly change with more of them
-# (`luck`) or as many were played as the method allows.  What is left of that error is part of
+# (`simulation_error`) or as many were played as the method allows.  What is left of that error is part of
 # the forecast.
 #
 # A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more than
@@ -66,7 +66,7 @@ def forecast(
         took = np.sort(np.concatenate([took, more], axis=1), axis=1)
         if played is not None:
             played(took.shape[1], at_most)
-        if worlds is None and all(luck(one).small for one in took):
+        if worlds is None and all(simulation_error(one).small for one in took):
             break
     return [
         _summary(goal, one, horizon, state.labels) for goal, one in zip(goals, took, strict=True)
@@ -103,7 +103,7 @@ def _took(
 
 def _summary(goal: Goal, ordered: Floats, horizon: int, now: int) -> Forecast:
     """The forecast of a goal from what each world took, in order (K,)."""
-    tail, by_luck = (1 - RANGE) / 2, luck(ordered)
+    tail, error = (1 - RANGE) / 2, simulation_error(ordered)
     return Forecast(
         goal=goal,
         labels=_quantile(ordered, 0.5),
@@ -113,9 +113,9 @@ def _summary(goal: Goal, ordered: Floats, horizon: int, now: int) -> Forecast:
         share=float(np.isfinite(ordered).mean()),
         labels_now=now,
         worlds=len(ordered),
-        least=_whole(by_luck.lower),
-        most=_whole(by_luck.upper),
-        share_error=by_luck.share,
+        least=_whole(error.lower),
+        most=_whole(error.upper),
+        share_error=error.share,
     )
 
 
@@ -157,8 +157,8 @@ NARROW = 0.10    # error at which enough worlds were played: of the labels, or o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Luck:
-    """What endlessly many worlds may say where K of them said something."""
+class SimulationError:
+    """Where the forecast from endlessly many worlds may lie, given that of K."""
 
     lower: float         # the median of the labels they take; infinite: more than the horizon
     upper: float
@@ -172,7 +172,7 @@ class Luck:
         return bool(self.upper - self.lower <= NARROW * (self.upper + self.lower) < np.inf)
 
 
-def luck(ordered: Floats) -> Luck:
+def simulation_error(ordered: Floats) -> SimulationError:
     """From what each world took, in order (K,), infinite where that is more than the horizon.
 
     The median lies between two of the ordered numbers, by the binomial distribution of how many lie below it
@@ -183,7 +183,9 @@ def luck(ordered: Floats) -> Luck:
     z = float(scipy.special.ndtri(0.5 + CONFIDENCE / 2))
     met = float(np.isfinite(ordered).mean())
     share = z * np.sqrt(met * (1 - met) / worlds + z**2 / (4 * worlds**2)) / (1 + z**2 / worlds)
-    return Luck(lower=float(ordered[rank - 1]), upper=float(ordered[worlds - rank]), share=float(share))
+    return SimulationError(
+        lower=float(ordered[rank - 1]), upper=float(ordered[worlds - rank]), share=float(share)
+    )
 
 
 # How many labels an evaluation of any kind of outcome is likely to take.
@@ -269,7 +271,7 @@ def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_s
         ordered[int(np.ceil(at * WORLDS)) - 1] for at in ((1 - RANGE) / 2, 0.5, (1 + RANGE) / 2)
     )
     return Forecast(
-        goal=goal, labels=_rounded(middle), low=_rounded(low), high=_rounded(high), horizon=horizon,
+        goal=goal, labels=_whole(middle), low=_whole(low), high=_whole(high), horizon=horizon,
         share=float(np.isfinite(ordered).mean()), labels_now=state.labels, worlds=WORLDS,
     )
 
@@ -290,10 +292,6 @@ def _met(
     low, high = goal.threshold or (None, None)
     ends = [np.abs(value - end) for end in (low, high) if end is not None]
     return np.asarray(widest <= np.min(ends, axis=0))
-
-
-def _rounded(labels: float) -> int | None:
-    return round(labels) if np.isfinite(labels) else None
 
 
 # What an evaluation waits for, how many labels that is likely to take, and the price of an audit.

@@ -25,7 +25,8 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
 
     def told(risk: Floats) -> Floats:
         one, other = _split(risk, d1, d2, measure)
-        return measure.told_apart(one[..., d1:]) - measure.told_apart(other[..., d2:])  # type: ignore[misc]
+        by_known = measure.difference_from_known
+        return by_known(one[..., d1:]) - by_known(other[..., d2:])  # type: ignore[misc]
 
     def none(risk: Floats) -> Floats:
         return np.zeros((*risk.shape[:-1], len(measure.parts), d1 + d2))
@@ -36,8 +37,8 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
 
     span = measure.bounds[1] - measure.bounds[0]
     return replace(
-        measure, value=told if measure.told_apart else value,
-        gradient=none if measure.told_apart else gradient,
+        measure, value=told if measure.difference_from_known else value,
+        gradient=none if measure.difference_from_known else gradient,
         losses=(*measure.losses, *baseline.losses),
         bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
         margin=_margin if _both_means(measure, baseline) else None,
@@ -76,7 +77,7 @@ def side_by_side(
     values, differences = first
     if len(by_system[0]) > 1 and not differences:
         raise BadInput(f"{values[0].name!r} is the same for all systems; put a measure of predictions first")
-    if differences and values[0].told_apart is not None:
+    if differences and values[0].difference_from_known is not None:
         raise BadInput(f"the difference of two systems by {values[0].name!r} is known without a label; put "
                        "another measure first")
     rest = [m for values, differences in others for m in (*values, *differences)]

@@ -175,7 +175,7 @@ class OutcomeMeasure(DeclaredMeasure):
     margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
     # of the known part of R (..., d_k): what tells two systems apart by it, (..., q), because the rest is the
     # same for both: no label is needed.  None where labels are
-    told_apart: Callable[[Floats], Floats] | None = None
+    difference_from_known: Callable[[Floats], Floats] | None = None
 
     # how far g may be from what it stands for, of R: (..., q); None where it is exact
     slack: Callable[[Floats], Floats] | None = None

@@ -182,7 +182,7 @@ class _Family:
     margin: MarginOf | None = margin_of_mean
     is_error: bool = False
     prefers: bool = True
-    told_apart: Callable[[Floats], Floats] | None = None
+    difference_from_known: Callable[[Floats], Floats] | None = None
 
     def family(self) -> MeasureFamily:
         return MeasureFamily(
@@ -199,7 +199,7 @@ class _Family:
             bounds=(low, high), losses=(Numeric(asked.kind, asked.system, self.functions, self.predicted),),
             value=self.value, gradient=numerical_gradient(self.value, len(self.functions)),
             system=asked.system if self.predicted else None, scale=span, range_of=span,
-            is_error=self.is_error, prefers=self.prefers, told_apart=self.told_apart,
+            is_error=self.is_error, prefers=self.prefers, difference_from_known=self.difference_from_known,
             margin=self.margin if np.isfinite(asked.kind.value_range).all() else None,
         )
 
@@ -240,7 +240,7 @@ _DECLARED = (
     _Family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
     _Family("bias", "Bias", "mean of prediction minus outcome", (_over,),
             lambda low, high: (low - high, high - low), prefers=False,
-            told_apart=lambda known: known[..., :1]),
+            difference_from_known=lambda known: known[..., :1]),
     _Family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
             lambda low, high: (0.0, high - low), is_error=True),
     _Family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),

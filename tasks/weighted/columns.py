@@ -42,7 +42,7 @@ def column_as_texts(
 def predictions_of_column(
     spec: Spec, ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow], column: str
 ) -> list[int]:
-    """A column of predictions of these items as codes of classes. Raises BadInput as `texts_of`."""
+    """A column of predictions of these items as codes of classes. Raises BadInput as `column_as_texts`."""
     found = [0] * len(rows)
     checker = _checker(spec, manifest)
     for batch, places in _batches(spec, ledger, manifest, rows, column):

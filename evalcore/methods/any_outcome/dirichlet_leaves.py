@@ -113,7 +113,7 @@ def evidence_by_leaf(
     return found
 
 
-def told_apart(pool: MeasuredPool) -> Ints:
+def lump_of_each_class(pool: MeasuredPool) -> Ints:
     """(K,) the number of the lump that each class is in: classes of one lump pull alike at every number.
 
     The pulls are J·ℓ with J at outcomes that are all alike, where no slope is nothing by chance.  Lumps are
@@ -264,7 +264,7 @@ def _predicted(lump: Ints, items: Items, p: Floats) -> Ints:
 
 
 def _line(pool: MeasuredPool, found: Beforehand) -> _Line:
-    lump, kind = told_apart(pool), pool.stack.kind
+    lump, kind = lump_of_each_class(pool), pool.stack.kind
     lumps = int(lump.max()) + 1
     line = _Line(found, lump, np.arange(lumps), np.arange(lumps))
     totals = np.asarray(sum(pool.measured(line.totals)))

@@ -81,7 +81,7 @@ class LabelStudioDesk:
         return f"{self._api.url}/projects/{self._project.ids()[0]}/data?labeling=1"
 
     def send_hints_to(self, url: str, secret: str) -> bool:
-        """Have Label Studio call this address when somebody answers; see ensure_webhook."""
+        """Have Label Studio call this address when somebody answers; whether that was new to it."""
         return ensure_webhook(self._api, self._project.ids(), url, secret)
 
     def missing(self, batch: Batch) -> list[Item]:

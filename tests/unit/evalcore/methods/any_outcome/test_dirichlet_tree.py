@@ -14,7 +14,7 @@ from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.dirichlet_importance import leaves_of, weighed
-from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, told_apart
+from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, lump_of_each_class
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
@@ -337,7 +337,7 @@ def test_classes_that_no_measure_tells_apart_are_one_to_the_tree():
 
     def lumps(*measures):
         stack = Stack(kind=pool.kind, measures=measures)
-        return told_apart(MeasuredItems(stack, pool.items)).tolist()
+        return lump_of_each_class(MeasuredItems(stack, pool.items)).tolist()
 
     def of(name, **options):
         return outcome_measure(name, pool.kind, 200, options=options)
