@@ -245,9 +245,9 @@ def _shape(question: Question, state: State, labels: float) -> Floats:
     """(Q,) Σ U (U/a + 1) s² / N² once so many labels are there."""
     inner, cells = state.inner, question.cells
     items = np.maximum((cells.size - inner.excluded[0]) * cells.relevant, 0).astype(np.float64)
-    meant = question.method.meant(inner, round(labels))[0]
-    left = items if question.method.asks_anew else np.maximum(items - meant, 0.0)
-    each = np.divide(left * (left + meant), meant, out=np.zeros_like(left), where=meant > 0)
+    given = question.method.allocation(inner, round(labels))[0]
+    left = items if question.method.asks_anew else np.maximum(items - given, 0.0)
+    each = np.divide(left * (left + given), given, out=np.zeros_like(left), where=given > 0)
     spent = spent_on_fit(question.measures, cells)
     return np.asarray(each @ cells.spread / items.sum() ** 2 * labels / max(labels - spent, labels / 2))
 

@@ -139,7 +139,7 @@ class TagTotals(Loss):
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         one = np.ones(self.kind.width)
-        return self.kind.highest(said[:, self.system], slope[0] * one, slope[1] * one, told[0] * one)
+        return self.kind.max_linear_loss(said[:, self.system], slope[0] * one, slope[1] * one, told[0] * one)
 
 
 def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:

@@ -85,7 +85,7 @@ class Counts(Loss):
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         k = self.kind.width
-        return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
+        return self.kind.max_linear_loss(said[:, self.system], slope[:k], slope[k:], told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class CountsOfClass(Counts):
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         two = self.one.sums((said[:, self.system] > 0).astype(np.float64))
-        return self.one.two.highest(two, slope[:2], slope[2:], told)
+        return self.one.two.max_linear_loss(two, slope[:2], slope[2:], told)
 
 
 def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:

@@ -85,7 +85,7 @@ class Loss(ABC):
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
         """The largest that slope·ℓ + told·known can be for an item of each cell, whatever its outcome.
 
-        said (C, S, w): of the items of each cell (`OutcomeKind.said`); slope (d,), told (d_k,).  An upper
+        said (C, S, w): the `OutcomeKind.prediction_support` of each cell; slope (d,), told (d_k,).  An upper
         bound; by default that of numbers between 0 and 1.
         """
         return np.full(len(said), np.maximum(slope, 0.0).sum() + np.maximum(told, 0.0).sum())

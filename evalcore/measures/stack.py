@@ -215,8 +215,8 @@ class Stack:
     ) -> Floats:
         """(C,) the largest that slopes·ℓ can be of an item of each cell, whatever its outcome.
 
-        said (C, S, w): what systems predict (`OutcomeKind.said`); slopes (D + D_k,); together: losses of
-        several systems are bounded together, since the outcome is the same for all.
+        said (C, S, w): the `OutcomeKind.prediction_support` of each cell; slopes (D + D_k,); together: losses
+        of several systems are bounded together, since the outcome is the same for all.
         """
         total, after = np.zeros(len(said)), self.size
         by_class: list[Floats] = []

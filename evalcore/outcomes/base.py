@@ -281,16 +281,17 @@ class OutcomeKind(ABC):
         return Places()
 
     @abstractmethod
-    def said(self, codes: Floats) -> Floats:
-        """(n, w) what is kept of the predictions (n,) of items, by its maximum over the items of a cell."""
+    def prediction_support(self, codes: Floats) -> Floats:
+        """(n, w) what predictions (n,) are among; the maximum over a cell says what is predicted in it."""
 
-    def highest(self, said: Floats, hit: Floats, label: Floats, told: Floats) -> Floats:
-        """(C,) the largest Σ_k of hit_k where k is predicted and true, label_k where it is true, and told_k
-        where it is predicted; each (K,), said (C, w).  Raises BadInput where outcomes have no parts."""
+    def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
+        """(C,) the largest Σ_k of hit_k where k is predicted and true, label_k where it is true, and
+        predicted_k where it is predicted; each (K,), support (C, w).  Raises BadInput where outcomes have no
+        parts."""
         raise BadInput(f"{self.name}s have no classes")
 
-    def predicted_range(self, said: Floats) -> tuple[Floats, Floats]:
-        """(C,) the least and the largest value that is predicted in each cell; said (C, w).
+    def predicted_range(self, support: Floats) -> tuple[Floats, Floats]:
+        """(C,) the least and the largest value that is predicted in each cell; support (C, w).
 
         Raises BadInput where outcomes have no value.
         """

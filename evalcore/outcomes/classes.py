@@ -151,24 +151,24 @@ class Classes(OutcomeKind):
             raise BadInput("these classes have no numeric values")
         return np.asarray((phi * function(np.array(self.values)[None])).sum(axis=1))
 
-    def said(self, codes: Floats) -> Floats:
+    def prediction_support(self, codes: Floats) -> Floats:
         """(n, K) which class is predicted."""
         return self.phi(codes)
 
-    def highest(self, said: Floats, hit: Floats, label: Floats, told: Floats) -> Floats:
+    def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
         """One class is predicted and one is true: the best of the others, or the same."""
         order = np.argsort(-label, kind="stable")
         others = np.full(self.width, label[order[0]])
         others[order[0]] = label[order[1]]
-        best = np.maximum(hit + label, others) + told
-        return np.asarray(np.where(said > 0, best, -np.inf).max(axis=1))
+        best = np.maximum(hit + label, others) + predicted
+        return np.asarray(np.where(support > 0, best, -np.inf).max(axis=1))
 
-    def predicted_range(self, said: Floats) -> tuple[Floats, Floats]:
+    def predicted_range(self, support: Floats) -> tuple[Floats, Floats]:
         """Of the predicted grades."""
         if self.values is None:
             raise BadInput("these classes have no numeric values")
         grades = np.array(self.values)
-        return np.where(said > 0, grades, inf).min(axis=1), np.where(said > 0, grades, -inf).max(axis=1)
+        return np.where(support > 0, grades, inf).min(axis=1), np.where(support > 0, grades, -inf).max(axis=1)
 
     def places(self, pool: ItemPool) -> Places:
         """By predicted class, where they are not too many, and by spread; of several systems, by what they

@@ -87,10 +87,10 @@ class Numbers(OutcomeKind):
 
     def guesses(self, items: Items) -> Floats:
         """What the judges say, or else the systems; the last one is 0, and the label model takes it as 1."""
-        found = self.said_of(items)
+        found = self.guess_columns(items)
         return np.stack([*found, np.zeros((len(items), 1))], axis=1)
 
-    def said_of(self, items: Items) -> list[Floats]:
+    def guess_columns(self, items: Items) -> list[Floats]:
         """(n, 1) what each judge says, or else each of the first systems."""
         columns = list(heard_judges(items).T)
         if not columns:
@@ -99,7 +99,7 @@ class Numbers(OutcomeKind):
 
     def first_weights(self, items: Items) -> Floats:
         """The mean of what is said."""
-        n = len(self.said_of(items))
+        n = len(self.guess_columns(items))
         return np.array([*[1 / n] * n, 0.0]) if n else np.array([1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
@@ -110,13 +110,13 @@ class Numbers(OutcomeKind):
         """The function of the number."""
         return np.asarray(function(phi)[:, 0])
 
-    def said(self, codes: Floats) -> Floats:
+    def prediction_support(self, codes: Floats) -> Floats:
         """(n, 2) the prediction, and its negative."""
         return np.stack([codes, -codes], axis=1)
 
-    def predicted_range(self, said: Floats) -> tuple[Floats, Floats]:
+    def predicted_range(self, support: Floats) -> tuple[Floats, Floats]:
         """From the least to the largest."""
-        return -said[:, 1], said[:, 0]
+        return -support[:, 1], support[:, 0]
 
     def likely(self, pool: ItemPool) -> Likely | None:
         """Nodes about the mean of what several systems predict.
@@ -174,7 +174,7 @@ class _Moments:
 
     def __call__(self, items: Items) -> list[tuple[int, float, float]]:
         """Items, mean and variance of each column that is said."""
-        columns = [said[:, 0] for said in self.kind.said_of(items)]
+        columns = [said[:, 0] for said in self.kind.guess_columns(items)]
         return [(len(items), float(column.mean()), float(column.var())) for column in columns]
 
 

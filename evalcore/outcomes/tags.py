@@ -104,16 +104,16 @@ class Tags(OutcomeKind):
         """Raises BadInput: tags have no value."""
         raise BadInput("tags have no numeric values")
 
-    def said(self, codes: Floats) -> Floats:
+    def prediction_support(self, codes: Floats) -> Floats:
         """(n, 2K) which tags are predicted, and which are not."""
         bits = self.phi(codes)
         return np.concatenate([bits, 1 - bits], axis=1)
 
-    def highest(self, said: Floats, hit: Floats, label: Floats, told: Floats) -> Floats:
+    def max_linear_loss(self, support: Floats, hit: Floats, label: Floats, predicted: Floats) -> Floats:
         """Each tag for itself."""
-        on, off = said[:, : self.width] > 0, said[:, self.width :] > 0
-        predicted = np.where(on, np.maximum(hit + label, 0.0) + told, -np.inf)
-        return np.asarray(np.maximum(predicted, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
+        on, off = support[:, : self.width] > 0, support[:, self.width :] > 0
+        if_on = np.where(on, np.maximum(hit + label, 0.0) + predicted, -np.inf)
+        return np.asarray(np.maximum(if_on, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
 
     def likely(self, pool: ItemPool) -> Likely | None:
         """SETS sets as probable as φ says, tags independent, and what the first systems predict."""

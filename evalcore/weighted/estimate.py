@@ -200,7 +200,9 @@ def _hidden(
     """
     kind, items = stack.kind, of.items
     none = np.zeros((len(items), 0, 1))
-    said = np.stack([kind.said(one) for one in items.prediction.T], axis=1) if items.systems else none
+    said: Floats = none
+    if items.systems:
+        said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
     off = (z - np.median(z[of.among], axis=0))[of.among]
     whole = np.abs(off).sum(axis=0)
     k = np.sqrt(np.abs(off)).sum(axis=0) ** 2 / np.where(whole > 0, whole, 1.0)

@@ -287,7 +287,7 @@ def _with_interval(
                parts=parts, unknown=~exact[:, None] & ~enough(state)),
         between(state, stands, items, risk, slopes),
     )
-    reading = fit_difference_estimator(state, method.meant(state, state.n), False, method.least)
+    reading = fit_difference_estimator(state, method.allocation(state, state.n), False, method.least)
     if chance is not None:
         drawn = np.minimum(chance, 1 - 1e-12)
         reading = replace(reading, given=state.wanted * drawn / (1 - drawn))

@@ -100,7 +100,7 @@ class OutcomeMethod(Method):
         """(R, C) how much one item of each cell should be asked for, up to a factor."""
 
     @abstractmethod
-    def meant(self, state: SampleState, labels: int) -> Floats:
+    def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) how many of so many labels are meant for each cell."""
 
     @abstractmethod

@@ -212,7 +212,7 @@ class PublishedBernoulli(BernoulliSample):
         )
         left, chance = state.wanted.astype(np.float64), np.minimum(cast(CoinState, state).chance, 1 - 1e-12)
         reading = replace(
-            fit_difference_estimator(state, self.meant(state, state.n), False, self.least),
+            fit_difference_estimator(state, self.allocation(state, state.n), False, self.least),
             given=left * chance / (1 - chance),
         )
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)

@@ -107,7 +107,8 @@ def evidence_by_leaf(
         p = expected_phi(kind, piece, first)
         alike = steady(np.sqrt(p / p.sum(axis=1, keepdims=True)) @ root.T)     # (n, C)
         if piece.systems and cells.said.shape[1]:
-            so = kind.said(piece.prediction[:, 0]) @ (cells.said[:, 0] > 0).T.astype(np.float64) > 0
+            there = (cells.said[:, 0] > 0).T.astype(np.float64)
+            so = kind.prediction_support(piece.prediction[:, 0]) @ there > 0
             alike = np.where(so | ~so.any(axis=1, keepdims=True), alike, -1.0)
         np.add.at(found, (first_largest(alike), code[where].astype(np.int64)), weight[where])
     return found

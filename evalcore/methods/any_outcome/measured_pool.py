@@ -358,12 +358,13 @@ def _nothing(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
 
 def _said(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
     """(C, S, w) the maximum over each cell."""
-    said: Floats = np.full((n_cells, items.systems, stack.kind.said(np.zeros(1)).shape[1]), -np.inf)
+    support = stack.kind.prediction_support
+    said: Floats = np.full((n_cells, items.systems, support(np.zeros(1)).shape[1]), -np.inf)
     for where, piece in items.chunks():
         order = np.argsort(cell[where], kind="stable")
         ordered = cell[where][order]
         starts = np.flatnonzero(np.diff(ordered, prepend=-1))
         for s in range(items.systems):
-            most = np.maximum.reduceat(stack.kind.said(piece.prediction[order, s]), starts, axis=0)
+            most = np.maximum.reduceat(support(piece.prediction[order, s]), starts, axis=0)
             said[ordered[starts], s] = np.maximum(said[ordered[starts], s], most)
     return said

@@ -148,9 +148,9 @@ class RecalibratedSample(Sampled):
         """Of one item of each cell."""
         return self._for(state).share(state)
 
-    def meant(self, state: SampleState, labels: int) -> Floats:
-        """(R, C) labels."""
-        return self._for(state).meant(state, labels)
+    def allocation(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) labels of the method that the state is of."""
+        return self._for(state).allocation(state, labels)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """The next round."""

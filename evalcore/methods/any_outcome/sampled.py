@@ -43,7 +43,7 @@ class Sampled(OutcomeMethod):
         """Where the allocation of all labels so far is furthest behind."""
         left, wanted = state.left, state.wanted
         share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
-        behind = np.maximum(self.meant(state, state.n + int(size.max())) - state.by_cell, 0.0)
+        behind = np.maximum(self.allocation(state, state.n + int(size.max())) - state.by_cell, 0.0)
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
                               per_item.max(axis=1, keepdims=True), wanted, size)
@@ -51,7 +51,7 @@ class Sampled(OutcomeMethod):
             inclusion = (inclusion + waterfill(share, wanted, size)) / 2
         return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
 
-    def meant(self, state: SampleState, labels: int) -> Floats:
+    def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) how many of so many labels are meant for each cell."""
         items = (state.cells.size - state.excluded) * state.cells.relevant
         share = np.where(items > 0, np.maximum(self.share(state), 1e-12), 0.0)
@@ -75,7 +75,7 @@ class Sampled(OutcomeMethod):
 
     def weights(self, state: SampleState) -> ItemWeights:
         """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
-        reading = fit_difference_estimator(state, self.meant(state, state.n), False, self.least)
+        reading = fit_difference_estimator(state, self.allocation(state, state.n), False, self.least)
         group = reading.group[0]
         n = np.bincount(group, minlength=reading.open.shape[1])
         opened = reading.open[0]
@@ -95,7 +95,8 @@ class Sampled(OutcomeMethod):
         """By the guesses as the labels weigh them, whether the estimate uses them or not."""
         weights = state.cells.first[:, None]
         if state.n:
-            weights = fit_difference_estimator(state, self.meant(state, state.n), True, self.least).weights[0]
+            allocation = self.allocation(state, state.n)
+            weights = fit_difference_estimator(state, allocation, True, self.least).weights[0]
         return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
     def risk(self, state: SampleState, reading: Reading) -> Floats:
@@ -111,7 +112,7 @@ class Sampled(OutcomeMethod):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        reading = fit_difference_estimator(state, self.meant(state, state.n), self.modelled, self.least)
+        reading = fit_difference_estimator(state, self.allocation(state, state.n), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))

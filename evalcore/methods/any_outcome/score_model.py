@@ -171,7 +171,7 @@ class ScoreModel(Sampled):
             return np.asarray(state.cells.relevant + np.zeros(state.left.shape))
         return self.propose(state, np.full(len(state.left), size)).unlabelled
 
-    def meant(self, state: SampleState, labels: int) -> Floats:
+    def allocation(self, state: SampleState, labels: int) -> Floats:
         """The labels that there are, and others as the next round would have them."""
         if labels <= state.n:
             return np.asarray(state.by_cell * (labels / max(state.n, 1)))

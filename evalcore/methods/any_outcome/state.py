@@ -56,7 +56,7 @@ class OutcomeCells:
     spread: Floats      # (C, Q) mean guessed variance of an item's pull at each number
     relevant: Bools     # (C,) whether the labels of its items can change anything that is asked
     told: Floats        # (C, D_k) sums of what the pool tells of the losses
-    said: Floats        # (C, S, w) what each system predicts of the items (`OutcomeKind.said`)
+    said: Floats        # (C, S, w) what each system predicts of the items (`OutcomeKind.prediction_support`)
     known_sizes: Ints   # the length of each loss's part of `known`
     first: Floats       # (B,) the weights of the guesses before any label
     # of methods with a Dirichlet tree (`dirichlet_leaves`); None for the others

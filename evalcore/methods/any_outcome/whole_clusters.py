@@ -231,7 +231,7 @@ class WholeClusters(OutcomeMethod):
         mean = max(float(root[state.cells.relevant].mean()) if state.cells.relevant.any() else 1.0, 1e-12)
         return np.broadcast_to((1 - EVEN) * root / mean + EVEN, state.by_cell.shape)
 
-    def meant(self, state: SampleState, labels: int) -> Floats:
+    def allocation(self, state: SampleState, labels: int) -> Floats:
         """All items of a cluster, times its chance."""
         items = cluster_sizes(state)
         x = self.share(state) * (items > 0)

@@ -76,7 +76,8 @@ def test_the_margin_has_the_sign_of_the_distance_from_the_limit(of, name):
 def test_no_item_of_a_cell_can_be_worth_more_than_is_said(of, name, sign):
     measure, kind, (_, items) = made(of, name), KINDS[of], a_pool(of)
     cell = np.arange(len(items)) % 7
-    said = np.stack([kind.said(items.prediction[cell == c, 0]).max(axis=0) for c in range(7)])[:, None]
+    of_cell = [kind.prediction_support(items.prediction[cell == c, 0]).max(axis=0) for c in range(7)]
+    said = np.stack(of_cell)[:, None]
     known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
     margin, (loss,) = measure.margin(0.6, known, True), measure.losses
     most = loss.most(said, sign * margin.slope, sign * margin.told)
@@ -125,7 +126,7 @@ def test_a_difference_is_bounded_by_the_class_that_both_systems_meet(name, sign)
     margin = measure.margin(-0.1, known, True)
     truth = float(measure.of_pool(items, GRADES.phi(outcome))[0])
     assert margin.constant + margin.slope @ loss.mean(axis=1) == pytest.approx(truth + 0.1)
-    said = np.stack([GRADES.said(items.prediction[:, s]) for s in (0, 1)], axis=1)
+    said = np.stack([GRADES.prediction_support(items.prediction[:, s]) for s in (0, 1)], axis=1)
     most = np.sum([
         one.most_by_class(said, sign * margin.slope[i : i + 1], np.zeros(len(one.known(items)[0])))
         for i, one in enumerate(measure.losses)
