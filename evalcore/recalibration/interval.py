@@ -404,7 +404,7 @@ def _weighed(found: Floats, pull: Floats) -> Floats:
     return np.where(strongest > 0, total / np.where(strongest > 0, strongest, 1.0), 0.0)
 
 
-# A guard for the time until positives below the threshold were found (`recalibrated:guard=true`).
+# A guard for the time until positives below the threshold were found (`recalibrated:guard=false`: none).
 #
 # How many positives the items predicted negative hold rests on how steeply the model takes the rates to fall,
 # until some were found there.  Where they do not fall so steeply, the first labels show none, and the
@@ -422,23 +422,23 @@ FEW = 3     # positives found among the predicted negatives, from which on there
 
 def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> Ends:
     """The interval (R,), out to the wide one where the guard is up."""
-    up = guard_is_up(estimand, counts)
+    up = guard_is_up(estimand.quantity.label_matters, counts.items, counts.labelled, counts.known)
     return (
         np.where(up, np.fmin(ends[0], wide[0]), ends[0]),
         np.where(up, np.fmax(ends[1], wide[1]), ends[1]),
     )
 
 
-def guard_is_up(estimand: Estimand, counts: GroupCounts) -> Bools:
+def guard_is_up(matters: Bools, items: Floats, labelled: Floats, known: Floats) -> Bools:
     """Whether (R,) few positives were found among the predicted negatives, and labels there are dense.
 
-    Never where they have no part in the measure, or where it is not one of predictions.
+    matters (G,): whether a label of the group can change the measure; items, labelled, known (R, G).  Never
+    where predicted negatives have no part in the measure, or where it is not one of predictions.
     """
-    matters = estimand.quantity.label_matters
     if len(matters) != 2 or not matters[0]:
-        return np.zeros(len(counts.items), np.bool_)
-    each = counts.items[:, 0] / np.maximum(counts.labelled[:, 0], 1.0)
-    return np.asarray((counts.known[:, 0] < FEW) & (each < counts.items[:, 1]))
+        return np.zeros(len(items), np.bool_)
+    each = items[:, 0] / np.maximum(labelled[:, 0], 1.0)
+    return np.asarray((known[:, 0] < FEW) & (each < items[:, 1]))
 
 
 # The confidence sequence of `recalibrated`: an interval that may be looked at after every round.

@@ -3,7 +3,7 @@ what it rests.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -22,6 +22,7 @@ from assay.evalcore.recalibration.interval import (
     by_posterior,
     combine,
     count,
+    guard_is_up,
     guarded,
     main_interval,
     quantiles,
@@ -121,22 +122,35 @@ def report_quantities(
 
 def bare_reports(
     evidence: Evidence, quantities: Sequence[Quantity], draws: int, rng: np.random.Generator,
-    confidence: float,
+    confidence: float, guard: bool = False,
 ) -> list[EstimateArrays]:
     """Value, interval and variance of each number, and nothing beside them, from as many draws as
     `report_quantities`; a repeat whose draws are too few is looked at again by itself."""
-    posts = _posts(evidence, draws, rng, BELIEFS[:-1])
-    found = [one.estimate(confidence) for one in _outlooks(evidence, quantities, posts, rng)]
+    beliefs = BELIEFS if guard and _any_guard(evidence, quantities) else BELIEFS[:-1]
+    posts = _posts(evidence, draws, rng, beliefs)
+    found = _bare(_outlooks(evidence, quantities, posts, rng, guard), confidence)
     again = np.flatnonzero(_too_few(posts))
     if not len(again):
         return found
     some = evidence.rows(again)
-    posts = _posts(some, MORE_DRAWS * draws, rng, BELIEFS[:-1])
-    better = [one.estimate(confidence) for one in _outlooks(some, quantities, posts, rng)]
+    posts = _posts(some, MORE_DRAWS * draws, rng, beliefs)
+    better = _bare(_outlooks(some, quantities, posts, rng, guard), confidence)
     for whole, part in zip(found, better, strict=True):
         for name in ("value", "lower", "upper", "variance"):
             getattr(whole, name)[again] = getattr(part, name)
     return found
+
+
+def _any_guard(e: Evidence, quantities: Sequence[Quantity]) -> bool:
+    return any(
+        guard_is_up(one.label_matters, one.groups.sums(e.n + e.left), one.groups.sums(e.n),
+                    one.groups.sums(e.k)).any()
+        for one in quantities
+    )
+
+
+def _bare(outlooks: Sequence[Outlooks], confidence: float) -> list[EstimateArrays]:
+    return [replace(one.estimate(confidence), diagnostics={}) for one in outlooks]
 
 
 def _too_few(posts: Sequence[Posterior]) -> Bools:

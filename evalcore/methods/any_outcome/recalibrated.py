@@ -101,7 +101,7 @@ class RecalibratedSample(Sampled):
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
     anytime: bool = False     # a confidence sequence
-    guard: bool = False
+    guard: bool = True        # until positives were found below the threshold
     spread: Share = 0.0       # of every batch, an audit
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -113,7 +113,8 @@ class RecalibratedSample(Sampled):
             return self._scored.cells(pool)
         if classes_named(pool.stack, pool.none):
             return self._several.cells(pool)
-        set_ = [name for name in ("anytime", "guard", "spread") if getattr(self, name)]
+        usual = RecalibratedSample()
+        set_ = [x for x in ("anytime", "guard", "spread") if getattr(self, x) != getattr(usual, x)]
         if set_:
             raise BadInput(
                 f"method {self.written!r}: {set_[0]} is for measures of one class against the rest, of a "

@@ -101,11 +101,13 @@ class ScoreModel(Sampled):
     interval: ClassVar[str] = "posterior and design"
     interval_note: ClassVar[str] = (
         "It spans what the model says, what the model and the sample say together, and what is true if more "
-        "of the class hides among low scores; while labels are few, also what the sample says alone."
+        "of the class hides among low scores; while labels are few, also what the sample says alone. Where "
+        "labels below the threshold are dense, it reaches as far as the wide interval until three of the "
+        "class were found there."
     )
 
     anytime: bool = False
-    guard: bool = False
+    guard: bool = True
     spread: Share = 0.0
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:

@@ -61,8 +61,8 @@ _SAMPLING = (
     "follow the score with the labels, each weighted by its chance."
 )
 GUARD_NOTE = (
-    " A guard is set: where labels among the predicted negatives are dense, it reaches as far as the wide "
-    "interval until three positives were found there."
+    " Where labels among the predicted negatives are dense, it reaches as far as the wide interval until "
+    "three positives were found there."
 )
 FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
 
@@ -126,7 +126,7 @@ class Recalibrated(CountingMethod):
     planning_draws: int = 96
     report_draws: int = 2000
     anytime: bool = False
-    guard: bool = False   # reach as far as the wide interval until positives were found below the threshold
+    guard: bool = True    # reach as far as the wide interval until positives were found below the threshold
     spread: Share = 0.0   # of every batch, drawn evenly: an audit for positives the score does not show
     one_at_a_time: bool = False   # draw the items of a batch one after the other
 
@@ -217,12 +217,13 @@ class Recalibrated(CountingMethod):
     def bare_estimate(
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """Without the wide interval and the confidence sequence, where neither is the interval's own."""
-        if self.anytime or self.guard:
+        """Without what is said beside the interval; in full where it is a confidence sequence."""
+        if self.anytime:
             return self.estimate(state, confidence, rng)
         quantities = state.quantities
         return _joined([
-            bare_reports(e, quantities, self.report_draws, rng, confidence) for _, e in evidence_of(state)
+            bare_reports(e, quantities, self.report_draws, rng, confidence, self.guard)
+            for _, e in evidence_of(state)
         ])
 
     def evidence(self, state: RecalibratedState) -> Evidence:

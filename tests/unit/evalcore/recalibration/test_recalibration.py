@@ -40,7 +40,7 @@ from assay.evalcore.types import Floats, Ints
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 F1 = measure("f1")
-GUARDED = "recalibrated:guard=true"
+UNGUARDED = "recalibrated:guard=false"
 
 
 def _cells(size: list[int], prediction: list[int]) -> Cells:
@@ -341,15 +341,15 @@ def test_a_guard_takes_the_interval_out_to_the_wide_one_until_positives_are_foun
     by_label = np.array([[500, 0], [300, 0], [200, 0], [20, 30], [10, 30]])
     usual, guarded = (
         _looked_at(how, size, predicted, by_label, [F1])[0]
-        for how in (Recalibrated(report_draws=400), replace(method(GUARDED), report_draws=400))
+        for how in (replace(method(UNGUARDED), report_draws=400), Recalibrated(report_draws=400))
     )
     assert (guarded.lower == usual.diagnostics["wide_lower"]).all()
     assert (guarded.upper == usual.diagnostics["wide_upper"]).all()
     assert (guarded.lower < usual.lower).sum() >= 3      # the usual one may reach as far by itself
     assert (guarded.value == usual.value).all()
     assert not guarded.diagnostics["wide_announced"].any()
-    assert "guard" in method(GUARDED).interval_note
-    assert "guard" not in Recalibrated().interval_note
+    assert "three positives" in Recalibrated().interval_note
+    assert "three positives" not in method(UNGUARDED).interval_note
 
 
 def test_the_anchored_slope_expects_a_tenth_more_positives_than_predicted():
