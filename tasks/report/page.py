@@ -6,7 +6,7 @@ forbids scripts and requests besides, should an escape ever be missed.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, floor, inf, isfinite, log10
 from typing import Any
@@ -57,24 +57,35 @@ def interval_bar(
     truth: float | None = None, reference: float | None = None,
 ) -> IntervalBar:
     """An estimate on a scale from `lowest` to `highest`, with what else is marked on it."""
-    def at(x: float | None) -> float | None:
-        return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_WIDTH - 4), 2)
-
+    scale = lowest, highest
     wide_lower, wide_upper = _wide(row)
-    return IntervalBar(
-        width=_WIDTH,
-        height=_HEIGHT,
-        value=at(row.value),
-        lower=at(row.lower),
-        upper=at(row.upper),
-        wide_lower=at(wide_lower),
-        wide_upper=at(wide_upper),
-        limits=tuple(x for x in map(at, limits) if x is not None),
-        truth=at(truth),
-        reference=at(reference),
-        scale_from=wording.plain_number(lowest),
-        scale_to=wording.plain_number(highest),
+    return replace(
+        plain_bar((row.value, row.lower, row.upper), scale, limits),
+        wide_lower=_place(wide_lower, scale),
+        wide_upper=_place(wide_upper, scale),
+        truth=_place(truth, scale),
+        reference=_place(reference, scale),
     )
+
+
+def plain_bar(
+    known: tuple[float | None, float | None, float | None], scale: tuple[float, float],
+    limits: Sequence[float | None] = (),
+) -> IntervalBar:
+    """A value, its lower and its upper end on a scale, with its limits."""
+    value, lower, upper = (_place(x, scale) for x in known)
+    return IntervalBar(
+        width=_WIDTH, height=_HEIGHT, value=value, lower=lower, upper=upper, wide_lower=None,
+        wide_upper=None, limits=tuple(x for one in limits if (x := _place(one, scale)) is not None),
+        truth=None, reference=None, scale_from=wording.plain_number(scale[0]),
+        scale_to=wording.plain_number(scale[1]),
+    )
+
+
+def _place(x: float | None, scale: tuple[float, float]) -> float | None:
+    """CSS pixels from the left."""
+    lowest, highest = scale
+    return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_WIDTH - 4), 2)
 
 
 def scale_of_bars(rows: Iterable[MeasureEstimate], outcome: OutcomeKind | None) -> tuple[float, float]:

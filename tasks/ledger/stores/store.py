@@ -224,6 +224,44 @@ class MemoryStore:
                 raise BadKey(f"{key!r} cannot be a key beside {other!r}: one would be a folder of the other")
 
 
+# A store that is only looked at: a service shows it, and never writes.
+
+class ReadOnly:
+    """A Store of the same values as `inner`; whatever would write is refused."""
+
+    def __init__(self, inner: Store) -> None:
+        self.url = inner.url
+        self.inner = inner
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        raise StoreError(f"{key!r} is not written: the store is only looked at")
+
+    def get(self, key: str) -> bytes:
+        return self.inner.get(key)
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        return self.inner.get_range(key, start, length)
+
+    def size(self, key: str) -> int:
+        return self.inner.size(key)
+
+    def exists(self, key: str) -> bool:
+        return self.inner.exists(key)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        return self.inner.keys(prefix)
+
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        return self.inner.folders(prefix)
+
+    def discard(self, key: str) -> None:
+        raise StoreError(f"{key!r} is not removed: the store is only looked at")
+
+    def check(self) -> None:
+        """That it can be listed."""
+        next(iter(self.inner.keys("index/")), None)
+
+
 # A store that reads each key once: what is under a key of the evidence never changes.
 #
 # For the length of one call of `advance`. It remembers what it read and what it put, and is told at the start
