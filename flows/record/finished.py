@@ -61,7 +61,7 @@ def forget_finished(ledger: Ledger) -> None:
 def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
     """Where every evaluation of a store stands, by name; or why it cannot be read."""
     index = StandingIndex(store)
-    read = _in_parallel(named_folders(store), index.standing)
+    read = read_in_parallel(named_folders(store), index.standing)
     return [(name, found) for name, found in read if found is not None]
 
 
@@ -72,7 +72,7 @@ def finished_since(store: Store, since: datetime) -> list[str]:
     One without that time is among them: to advance it puts the time, so it is dated from then on.
     """
     index = StandingIndex(store)
-    read = _in_parallel(named_folders(store), index.finished)
+    read = read_in_parallel(named_folders(store), index.finished)
     recent = []
     for name, found in read:
         if isinstance(found, Finished):
@@ -97,7 +97,7 @@ class StandingIndex:
             listed = store.keys(layout.FINISHED_PREFIX)
         else:
             closed = [name for name in names if name not in self._open]
-            of_each = _in_parallel(closed, lambda name: list(store.keys(layout.index_of_finished(name))))
+            of_each = read_in_parallel(closed, lambda name: list(store.keys(layout.index_of_finished(name))))
             listed = chain.from_iterable(keys for _, keys in of_each if not isinstance(keys, AssayError))
         for key in listed:
             if (found := layout.finished.match(key)) is not None:
@@ -155,9 +155,10 @@ class StandingIndex:
         return standing
 
 
-def _in_parallel(
+def read_in_parallel(
     names: Sequence[str], read: Callable[[str], Found]
 ) -> list[tuple[str, Found | AssayError]]:
+    """What is read of each name, or why it cannot be."""
     def one(name: str) -> Found | AssayError:
         try:
             return read(name)

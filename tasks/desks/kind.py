@@ -181,6 +181,10 @@ class DeskKind(Part):
         """
 
     @abstractmethod
+    def address_for(self, evaluation: str) -> tuple[str, str] | None:
+        """A link for people who look, and what is behind it in words; None where there is no address."""
+        return None
+
     def look(self, labelling: Labelling, resources: Resources) -> str:
         """Look whether the desk can be used, and leave it as it is; what was found, for `assay doctor`.
 

@@ -178,7 +178,7 @@ class HomeEntry:
         try:
             low, high = wording.measure_bounds(self.measure, None)
         except BadInput:
-            inside = 0 <= min(drawn) and max(drawn) <= 1
+            inside = min(drawn) >= 0 and max(drawn) <= 1
             low, high = (0.0, 1.0) if inside else (-float("inf"), float("inf"))
         if not isfinite(low) or (low < 0 <= min(drawn)):
             low = 0.0 if min(drawn) >= 0 else float(floor(min(drawn)))
@@ -324,7 +324,8 @@ class ListQuery:
             ("show", self.show, SHOWS), ("kind", self.kind, KINDS), ("sort", self.sort, SORTS),
         ):
             if given not in choices:
-                raise BadInput(f"{name} cannot be {given[:40]!r}; it may be {', '.join(filter(None, choices))}")
+                may = ', '.join(filter(None, choices))
+                raise BadInput(f"{name} cannot be {given[:40]!r}; it may be {may}")
 
     def of(self, entries: Iterable[HomeEntry]) -> list[HomeEntry]:
         """Those that are asked for, in their order; what changed last comes first among equals."""
