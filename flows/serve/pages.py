@@ -4,13 +4,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.monitor.history import read_monitor_history, with_judges
 from assay.flows.record.ahead import kept_outlook
 from assay.flows.record.finished import read_in_parallel
@@ -316,7 +317,9 @@ class Pages:
         return found
 
     def _monitor_body(self, served: ServedStore, name: str, digest: str, asked: Asked) -> bytes:
-        history = with_judges(served.store, self._history(served, name, digest))
+        history = self._history(served, name, digest)
+        with suppress(AssayError):   # the evaluations of its windows may lie elsewhere
+            history = with_judges(served.store, history)
         first = max(len(history.rows) - asked.page * PER_PAGE, 0)
         last = len(history.rows) - (asked.page - 1) * PER_PAGE
         if asked.json:

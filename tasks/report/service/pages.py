@@ -51,7 +51,7 @@ def _page(template: str, title: str, here: str, **values: Any) -> bytes:
     style, script = beside_files()
     return render(
         f"service/{template}.html.j2", title=title, here=here, style_file=style, script_file=script,
-        w=wording, **values,
+        **{"w": wording} | values,
     )
 
 
@@ -108,14 +108,21 @@ def _asked(query: ListQuery) -> dict[str, str]:
     return {key: asked for key, (asked, default) in given.items() if asked != default}
 
 
-def _turns(path: str, asked: Mapping[str, str], page: int, pages: int) -> dict[str, str]:
-    """`newer` and `older`: where the pages before and after this one are."""
-    def at(number: int) -> str:
-        return path + "?" + urlencode({**asked, "page": number})
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Where the pages before and after this one are; nothing where there is none."""
 
-    return {
-        **({"before": at(page - 1)} if page > 1 else {}), **({"after": at(page + 1)} if page < pages else {}),
-    }
+    page: int
+    pages: int
+    before: str
+    after: str
+
+
+def _turns(path: str, asked: Mapping[str, str], page: int, pages: int) -> Turns:
+    def at(number: int) -> str:
+        return path + "?" + urlencode({**asked, "page": number}) if 1 <= number <= pages else ""
+
+    return Turns(page, pages, at(page - 1), at(page + 1))
 
 
 # One evaluation.
