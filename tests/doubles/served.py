@@ -97,7 +97,7 @@ def copy_of(store: MemoryStore, template: str, name: str, n: int) -> dict[str, b
         return blob
 
     found: dict[str, bytes] = {}
-    for key in store.keys():
+    for key in list(store.keys()):
         parts = key.split("/")
         if template not in parts:
             continue

@@ -30,6 +30,7 @@ from assay.tasks.report.several import several_values
 from assay.tasks.report.standing import Standing
 
 MOST_ALERTS = 50     # listed on a monitor's page
+MOST_SPENDERS = 200  # monitors and evaluations on the page of labels
 
 
 # Files beside the pages: each has its digest in its name, so that a browser may keep it for good.
@@ -90,7 +91,7 @@ def home_html(told: HomeList) -> bytes:
 
 def labels_html(told: SpentTables) -> bytes:
     """The labels that were bought."""
-    return _page("labels", "Labels bought", "labels", told=told)
+    return _page("labels", "Labels bought", "labels", told=told, most=MOST_SPENDERS)
 
 
 def compare_choice_html(entries: Sequence[HomeEntry]) -> bytes:
