@@ -32,6 +32,8 @@ from assay.tasks.ledger.stores.store import Remembering, Store
 from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.spec.monitor import MonitorSpec
 
+_SEAL = ".seal.json"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
@@ -122,9 +124,8 @@ def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
     for key in every:
         if key.startswith(start):
             of_window.setdefault(key[len(start):].partition("/")[0], []).append(key)
-    blobs = {
-        key: remembering.get(key) for key in sorted(every) if layout.monitor_verdict.match(key) is not None
-    }
+    given = layout.monitor_verdicts(ledger.name)
+    blobs = {key: remembering.get(key) for key in sorted(key for key in every if key.startswith(given))}
     verdicts = {key: glance_at_verdict(blob, key) for key, blob in blobs.items()}
     newest_on: dict[str, str] = {}
     for key, verdict in verdicts.items():   # in the order they were given
@@ -177,8 +178,8 @@ class _Rows:
         mark = f'"month":"{month}"'.encode()
         windows = {
             window for window, keys in self.of_window.items()
-            for key in keys
-            if layout.monitor_opening.match(key) is not None and mark in self.ledger.get(key)
+            if any("/openings/" in key and not key.endswith(_SEAL) and mark in self.ledger.get(key)
+                   for key in keys)
         }
         openings = read_openings(self.ledger, _all_of(self.of_window, windows))
         found = [self._verdict(key) for key, one in verdicts.items() if one.window in windows]

@@ -34,8 +34,13 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def fill(folder: Path, evaluations: int, monitors: int, windows: int = 40) -> dict[str, bytes]:
-    """Key -> value of a store with so many evaluations and monitors; `folder` gets the pool and a desk."""
+def fill(
+    folder: Path, evaluations: int, monitors: int, windows: int = 40, *, open_ones: float = 1 / 3
+) -> dict[str, bytes]:
+    """Key -> value of a store with so many evaluations and monitors; `folder` gets the pool and a desk.
+
+    open_ones: the share of evaluations that have not finished
+    """
     predictions, labels = write_small_pool(folder, n=150)
     desk = {"kind": "folder", "path": str(folder / "desk")}
 
@@ -58,7 +63,8 @@ def fill(folder: Path, evaluations: int, monitors: int, windows: int = 40) -> di
     kinds = [*_KINDS, "waiting", "due"]
     values: dict[str, bytes] = {}
     for n in range(evaluations):
-        kind = kinds[(n * n + n // 3) % len(kinds)]
+        some = kinds[len(_KINDS):] if (n % 30) / 30 < open_ones else list(_KINDS)
+        kind = some[(n * n + n // 3) % len(some)]
         values |= copy_of(store, f"template-{kind}", f"{kind}-model-{n:04d}", n)
     if evaluations > 20:
         values[layout.manifest(f"{kinds[0]}-model-0000")] = b"{"

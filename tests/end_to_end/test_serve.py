@@ -4,6 +4,7 @@ and the attacks that it withstands."""
 import base64
 import json
 import re
+import shutil
 import socket
 import time
 from datetime import UTC, datetime
@@ -44,15 +45,16 @@ def store(folder):
 
 @pytest.fixture(scope="module")
 def open_to_all(store):
-    with serving({"team": served("team", store)}) as address, httpx.Client(base_url=address) as client:
-        yield client
+    with serving({"team": served("team", store)}) as address:
+        with httpx.Client(base_url=address, timeout=120) as client:
+            yield client
 
 
 @pytest.fixture(scope="module")
 def by_token(store):
     stores = {"team": served("team", store), "other": served("other", a_store({}))}
     access = access_to(stores, f"team {TEAM}\nother {OTHER}\n# all\n{ALL}\n", None)
-    with serving(stores, access) as address, httpx.Client(base_url=address) as client:
+    with serving(stores, access) as address, httpx.Client(base_url=address, timeout=120) as client:
         yield client
 
 
@@ -208,6 +210,7 @@ def test_rounds_are_told_while_people_answer(folder, store, monkeypatch):
     monkeypatch.setattr("assay.flows.serve.app.LOOK_SECONDS", 0.2)
     live = a_store(dict(store._values))
     (name, *_) = [key.split("/")[0] for key in live._values if key.startswith("waiting-model-")]
+    shutil.copytree(folder / "desk" / "template-waiting", folder / "desk" / name)
     with (
         serving({"team": served("team", live)}) as address,
         httpx.stream("GET", f"{address}/evaluations/team/{name}/events", timeout=120) as reply,
@@ -215,7 +218,7 @@ def test_rounds_are_told_while_people_answer(folder, store, monkeypatch):
         assert reply.headers["content-type"].startswith("text/event-stream")
         lines = reply.iter_lines()
         assert next(lines) == "retry: 5000"
-        answer_some(folder / "desk" / "template-waiting", folder / "labels.csv", share=1.0)
+        answer_some(folder / "desk" / name, folder / "labels.csv", share=1.0)
         advance(live, name)
         event = next(line for line in lines if line.startswith("event:"))
         told = json.loads(next(lines).removeprefix("data: "))
@@ -304,15 +307,14 @@ def test_behind_a_proxy_the_header_is_needed_and_with_a_token_both(store):
     stores = {"team": served("team", store)}
     user, token = {"X-Forwarded-User": "ada"}, {"Authorization": f"Bearer {ALL}"}
     with serving(stores, access_to(stores, "", "X-Forwarded-User")) as address:
-        assert httpx.get(address).status_code == 401
-        assert httpx.get(address, headers={"X-Forwarded-User": " "}).status_code == 401
-        assert httpx.get(address, headers=user).status_code == 200
+        assert httpx.get(address, timeout=120).status_code == 401
+        assert httpx.get(address, timeout=120, headers={"X-Forwarded-User": ""}).status_code == 401
+        assert httpx.get(address, timeout=120, headers=user).status_code == 200
         twice = [("X-Forwarded-User", "ada"), ("X-Forwarded-User", "")]
-        assert httpx.get(address, headers=twice).status_code == 401
+        assert httpx.get(address, timeout=120, headers=twice).status_code == 401
     with serving(stores, access_to(stores, ALL, "X-Forwarded-User")) as address:
-        assert [httpx.get(address, headers=one).status_code for one in (user, token, user | token)] == [
-            401, 401, 200
-        ]
+        told = [httpx.get(address, timeout=120, headers=one) for one in (user, token, user | token)]
+        assert [reply.status_code for reply in told] == [401, 401, 200]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])

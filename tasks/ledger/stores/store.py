@@ -5,6 +5,7 @@ update and no delete of evidence: the first writer of a key wins, and every late
 what won, so that a loser carries on with the winner's bytes.
 """
 
+import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -136,8 +137,16 @@ def check_range(start: int, length: int) -> None:
         raise ValueError(f"a range of bytes cannot start at {start} or be {length} long")
 
 
-@lru_cache(1 << 12)     # every step looks at the same keys again
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*")
+
+
 def _wrong_with(key: str) -> str | None:
+    # what most keys are made of: a store of many thousand is listed again and again
+    return None if len(key) <= MAX_PART_BYTES and _PLAIN.fullmatch(key) else _wrong_with_rare(key)
+
+
+@lru_cache(1 << 12)
+def _wrong_with_rare(key: str) -> str | None:
     if not key:
         return "it is empty"
     if key.startswith("/"):
