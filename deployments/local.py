@@ -33,8 +33,8 @@ from assay.tasks.desks.label_studio import local
 
 ROOT = Path(__file__).parents[1]
 BUCKET = "assay"
-PORTS = {"prefect": 4200, "label_studio": 8080, "receiver": 8300, "pages": 8090, "s3": 8333, "master": 9333, "volume": 9444,
-         "filer": 8555}
+PORTS = {"prefect": 4200, "label_studio": 8080, "receiver": 8300, "pages": 8090, "s3": 8333, "master": 9333,
+         "volume": 9444, "filer": 8555}
 GRPC = ("s3", "master", "volume", "filer")   # SeaweedFS listens on each of these ports + 10,000 too
 READY = 600.0   # seconds until everything answers; under a minute on an idle machine
 
@@ -289,7 +289,7 @@ def _say_where() -> None:
     sys.stdout.write(f"""
 Everything is up, on this machine only. Data and credentials: {env['ASSAY_LOCAL']}
   Prefect        {env['PREFECT_API_URL'].removesuffix('/api')}   it asks for PREFECT_API_AUTH_STRING of env
-  Pages          http://127.0.0.1:{env['ASSAY_LOCAL_PORT_PAGES']}   any name, the password is ASSAY_SERVE_TOKEN of env
+  Pages          http://127.0.0.1:{env['ASSAY_LOCAL_PORT_PAGES']}   any name; ASSAY_SERVE_TOKEN of env
   Label Studio   {env['LABEL_STUDIO_URL']}   as {env['LABEL_STUDIO_EMAIL']}; the password is in env
   In a shell     set -a; . {env['ASSAY_LOCAL']}/env; set +a; . .venv/bin/activate
                  assay begin SPEC   (desk: {{kind: label-studio, url: "{env['LABEL_STUDIO_URL']}"}})

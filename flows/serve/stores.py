@@ -152,8 +152,8 @@ def access_to(stores: Mapping[str, ServedStore], tokens: str, header: str | None
     """
     grants = []
     for number, line in enumerate(tokens.splitlines(), start=1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
+        words = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].split()
+        if not words:
             continue
         if len(words) > 2:
             raise BadInput(f"tokens, line {number}: write TOKEN, or ALIAS TOKEN, or ALIAS,ALIAS TOKEN")

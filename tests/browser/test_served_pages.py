@@ -127,7 +127,8 @@ def test_a_person_finds_one_of_many_and_comes_to_its_report(browser, address):
 
 def test_hostile_texts_stay_texts(browser, store, address):
     page = browser.new_page()
-    for path in (f"/?q={HOSTILE}", "/monitors/team/monitor-08", f"/evaluations/team/{first(store, 'waiting-')}"):
+    waiting = first(store, "waiting-")
+    for path in (f"/?q={HOSTILE}", "/monitors/team/monitor-08", f"/evaluations/team/{waiting}"):
         page.goto(address + path, timeout=120_000)
         assert page.title().endswith("· Assay")
         assert page.evaluate("document.scripts.length") == 1

@@ -45,9 +45,11 @@ def store(folder):
 
 @pytest.fixture(scope="module")
 def open_to_all(store):
-    with serving({"team": served("team", store)}) as address:
-        with httpx.Client(base_url=address, timeout=120) as client:
-            yield client
+    with (
+        serving({"team": served("team", store)}) as address,
+        httpx.Client(base_url=address, timeout=120) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def test_a_served_store_is_only_looked_at():
 
 def test_tokens_open_all_stores_or_those_they_are_for():
     stores = {name: served(name, MemoryStore()) for name in ("a", "b", "c")}
-    access = access_to(stores, f"{TOKEN}\n\n# team\na {TOKEN}a\na,b {TOKEN}b\n", None)
+    access = access_to(stores, f"{TOKEN}\n\n# team\na {TOKEN}a   # a's\na,b {TOKEN}b\n", None)
     for given, seen in ((TOKEN, {"a", "b", "c"}), (TOKEN + "a", {"a"}), (TOKEN + "b", {"a", "b"})):
         assert access.seen_by(given, None) == seen
     for given in (None, "", "x", TOKEN + "c", "\udcff"):
