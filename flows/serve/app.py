@@ -161,6 +161,8 @@ class Service:
             digest = await run_in_threadpool(self._digest, served, name)
         except AssayError as error:
             return self._said(request, error)
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         if self._watching >= MOST_WATCHING:
             return _problem(request.scope, 503, "Too many pages are watched at once; reload this one later.")
         return StreamingResponse(

@@ -67,7 +67,6 @@ def fill(
         kind = some[(n * n + n // 3) % len(some)]
         values |= copy_of(store, f"template-{kind}", f"{kind}-model-{n:04d}", n)
     if evaluations > 20:
-        values[layout.manifest(f"{kinds[0]}-model-0000")] = b"{"
         values[layout.spec("broken-0001")] = b"{"
         values[layout.manifest("broken-0001")] = b"{"
     for n in range(monitors):
