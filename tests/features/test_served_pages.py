@@ -4,7 +4,6 @@ and the attacks that it withstands."""
 import base64
 import json
 import re
-import shutil
 import socket
 import time
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 from doubles.counted_store import CountedStore
-from doubles.served import HOSTILE, a_store, answer_some, fill
+from doubles.served import HOSTILE, a_store, answer_some, fill, one_waiting
 from jsonschema import Draft202012Validator
 from prometheus_client.parser import text_string_to_metric_families
 from services.serving import serving
@@ -208,20 +207,18 @@ def test_prometheus_reads_the_figures_of_all(open_to_all):
     assert open_to_all.get("/healthz").json() == {"status": "up"}
 
 
-def test_rounds_are_told_while_people_answer(folder, store, monkeypatch):
+def test_rounds_are_told_while_people_answer(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.flows.serve.app.LOOK_SECONDS", 0.2)
-    live = a_store(dict(store._values))
-    (name, *_) = [key.split("/")[0] for key in live._values if key.startswith("waiting-model-")]
-    shutil.copytree(folder / "desk" / "template-waiting", folder / "desk" / name)
+    live = one_waiting(tmp_path)
     with (
         serving({"team": served("team", live)}) as address,
-        httpx.stream("GET", f"{address}/evaluations/team/{name}/events", timeout=120) as reply,
+        httpx.stream("GET", f"{address}/evaluations/team/live/events", timeout=120) as reply,
     ):
         assert reply.headers["content-type"].startswith("text/event-stream")
         lines = reply.iter_lines()
         assert next(lines) == "retry: 5000"
-        answer_some(folder / "desk" / name, folder / "labels.csv", share=1.0)
-        advance(live, name)
+        answer_some(tmp_path / "desk" / "live", tmp_path / "labels.csv", share=1.0)
+        advance(live, "live")
         event = next(line for line in lines if line.startswith("event:"))
         told = json.loads(next(lines).removeprefix("data: "))
     assert event in ("event: changed", "event: finished")
@@ -360,7 +357,6 @@ def test_no_path_and_no_address_of_this_machine_is_on_any_page(tmp_path, folder,
         paths = ["/", "/labels", "/metrics", "/compare", "/monitors/team/monitor-05", "/monitors/team/none",
                  f"/evaluations/team/{several[0]}", f"/evaluations/team/{several[0]}/spec",
                  "/evaluations/team/broken-0001",
-                 f"/compare?of=team/{several[0]}&of=team/{several[1]}",
                  f"/evaluations/team/{names(client, 'show=waiting&kind=evaluation')[0]}"]
         for path in paths:
             for accept in (JSON, BROWSER):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from doubles.served import HOSTILE, a_store, answer_some, fill
+from doubles.served import HOSTILE, a_store, answer_some, fill, one_waiting
 from services.serving import serving
 
 from assay.flows.evaluation.advance import advance
@@ -32,13 +32,8 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("served")
-
-
-@pytest.fixture(scope="module")
-def store(folder):
-    return a_store(fill(folder, 200, 20, windows=12))
+def store(tmp_path_factory):
+    return a_store(fill(tmp_path_factory.mktemp("served"), 200, 20, windows=12))
 
 
 @pytest.fixture(scope="module")
@@ -135,20 +130,17 @@ def test_hostile_texts_stay_texts(browser, store, address):
     page.close()
 
 
-def test_a_round_that_closes_comes_onto_the_page(browser, folder, store, monkeypatch):
-    import shutil
-
+def test_a_round_that_closes_comes_onto_the_page(browser, tmp_path, monkeypatch):
     monkeypatch.setattr("assay.flows.serve.app.LOOK_SECONDS", 0.3)
-    live, name = a_store(dict(store._values)), first(store, "waiting-")
-    shutil.copytree(folder / "desk" / "template-waiting", folder / "desk" / name)
+    live = one_waiting(tmp_path)
     with serving({"team": served("team", live)}) as url:
         page = browser.new_page()
         said = []
         page.on("console", lambda message: said.append(message.text))
-        page.goto(f"{url}/evaluations/team/{name}", timeout=120_000)
+        page.goto(f"{url}/evaluations/team/live", timeout=120_000)
         assert "No round has closed yet" in page.locator("main").inner_text()
-        answer_some(folder / "desk" / name, folder / "labels.csv", share=1.0)
-        advance(live, name)
+        answer_some(tmp_path / "desk" / "live", tmp_path / "labels.csv", share=1.0)
+        advance(live, "live")
         page.get_by_text("How the estimate settled").first.wait_for(timeout=120_000)
         assert said == []
         page.close()
