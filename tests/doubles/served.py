@@ -78,9 +78,10 @@ def one_waiting(folder: Path) -> MemoryStore:
     """A store with the evaluation `live`, whose first round lies on the folder desk `folder/desk/live`."""
     predictions, labels = write_small_pool(folder, n=150)
     store = MemoryStore()
-    begin_evaluation(store, Spec.from_json(spec_json(
-        predictions, labels, name="live", batch_size=20, desk={"kind": "folder", "path": str(folder / "desk")},
-    ), origin="a test"))
+    desk = {"kind": "folder", "path": str(folder / "desk")}
+    begin_evaluation(store, Spec.from_json(
+        spec_json(predictions, labels, name="live", batch_size=20, desk=desk), origin="a test"
+    ))
     advance(store, "live")
     return store
 
