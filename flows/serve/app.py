@@ -69,6 +69,7 @@ class Service:
     def __init__(self, stores: Mapping[str, ServedStore], access: Access, pages: Pages | None = None) -> None:
         self.pages = pages or Pages(stores)
         self._access = access
+        self.ends: Callable[[], bool] = lambda: False     # whether the server was told to end
         self._watching = 0
         self._looks: dict[tuple[str, str], tuple[float, str]] = {}
 
@@ -176,7 +177,7 @@ class Service:
         began = beat = time.monotonic()
         try:
             yield b"retry: 5000\n\n"
-            while time.monotonic() - began < LONGEST_WATCH:
+            while time.monotonic() - began < LONGEST_WATCH and not self.ends():
                 await asyncio.sleep(LOOK_SECONDS)
                 try:
                     now = await run_in_threadpool(self._digest, served, name)

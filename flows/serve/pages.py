@@ -386,7 +386,7 @@ def _json(value: Any) -> bytes:
 def _yaml(spec: Any) -> bytes:
     import yaml
 
-    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=90).encode()   # type: ignore[no-any-return]
+    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=90).encode()
 
 
 def _prefect_pages(environment: Mapping[str, str]) -> str:

@@ -74,11 +74,13 @@ def serve_pages(
             "(--trust-header X-Forwarded-User)"
         )
     ended = stop or threading.Event()
+    service = Service(served.stores, served.access)
     server = uvicorn.Server(uvicorn.Config(
-        Service(served.stores, served.access).app(), host=served.host, port=served.port,
+        service.app(), host=served.host, port=served.port,
         log_level="warning", access_log=False, timeout_keep_alive=5, server_header=False, lifespan="off",
         http=TakingProtocol, ws="none", proxy_headers=False, timeout_graceful_shutdown=3,
     ))
+    service.ends = lambda: server.should_exit
     helper = threading.Thread(target=_watch, args=(server, ended, ready), name="serve", daemon=True)
     helper.start()
     failed = False
