@@ -108,7 +108,7 @@ def test_a_person_finds_one_of_many_and_comes_to_its_report(browser, address):
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(address, timeout=120_000)
     assert page.locator("table.entries tbody tr").count() == 50
-    page.get_by_label("Search").fill("model-0100")
+    page.get_by_role("searchbox", name="Search").fill("model-0100")
     page.get_by_role("button", name="Show").click()
     page.wait_for_url("**/?q=model-0100*")
     assert page.locator("table.entries tbody tr").count() == 1
