@@ -123,6 +123,10 @@ COMMANDS = {
         "service", "listen",
         "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
     ),
+    "serve": CommandPlace(
+        "service", "serve",
+        "Show evaluations and monitors as pages and JSON, over HTTP; nothing can be changed.",
+    ),
     "monitor": CommandPlace(
         "monitor", "monitor_command",
         "Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.",

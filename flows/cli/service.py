@@ -1,13 +1,16 @@
 """The commands of a service: `assay listen` advances an evaluation as soon as Label Studio says that somebody
-answered, `assay alerts` says what people were told, what waits, and whether the channels work.
+answered, `assay serve` shows pages, `assay alerts` says what people were told, what waits, and whether the
+channels work.
 """
 
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
+from assay.evalcore.errors import needs
 from assay.flows.cli.json_types import AlertsJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
 from assay.tasks.alerts.listing import OutboxRow, undelivered
@@ -65,6 +68,61 @@ def listen(
             host=host, port=port, workers=workers, register=register, health_port=health_port, metrics=metrics
         ),
         ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {store.url}", err=True),
+    )
+    return 0
+
+
+@click.command()
+@click.argument("stores", nargs=-1, metavar="[STORE]...")
+@click.option("--store", "named", multiple=True, metavar="ALIAS=STORE",
+              help="A store under a name of its own, which pages and tokens call it by; may be repeated.")
+@click.option("--host", default="127.0.0.1", show_default=True,
+              help="The address to listen on. Others than loopback need a token or --trust-header.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8090, show_default=True,
+              help="The port to listen on; 0 takes a free one.")
+@click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True), default=None,
+              help="A file with a token a line, for all stores; or `ALIAS TOKEN`, for one. "
+              "[default: ASSAY_SERVE_TOKEN]")
+@click.option("--trust-header", default=None, metavar="NAME",
+              help="The header in which a proxy before this service says who asks, such as X-Forwarded-User. "
+              "With a token too, both are needed.")
+def serve(
+    stores: tuple[str, ...], named: tuple[str, ...], host: str, port: int, token_file: Path | None,
+    trust_header: str | None,
+) -> int:
+    """Show evaluations and monitors as pages and JSON, over HTTP; nothing can be changed.
+
+    STORE is a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger]. Everything is read
+    from the ledgers; nothing is kept but in memory.
+
+    \b
+    Example:
+      assay serve
+      assay serve --store search=s3://bucket/search --store ads=s3://bucket/ads --token-file tokens
+    """
+    from assay.tasks.settings import Settings
+
+    with needs("service", "pages over HTTP"):
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+
+    from assay.flows.serve.server import Served, serve_pages
+    from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, access_to, served_stores
+
+    found = served_stores(stores or (() if named else (Settings().store,)), named)
+    tokens = os.environ.get(TOKEN_VARIABLE_OF_PAGES, "")
+    if token_file is not None:
+        if tokens.strip():
+            raise click.UsageError(f"--token-file and {TOKEN_VARIABLE_OF_PAGES}: give the tokens once")
+        tokens = token_file.read_text(encoding="utf-8", errors="replace")
+        if not tokens.strip():
+            raise click.BadParameter("holds no token", param_hint="--token-file")
+    access = access_to(found, tokens, trust_header)
+    for one in found.values():
+        one.store.check()
+    serve_pages(
+        Served(stores=found, access=access, host=host, port=port),
+        ready=lambda taken: click.echo(f"serving {', '.join(found)} on http://{host}:{taken}", err=True),
     )
     return 0
 

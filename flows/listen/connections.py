@@ -17,6 +17,7 @@ HEADER_SECONDS = 5.0
 class PunctualProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, for clients that may be slow on purpose."""
 
+    most_open = MOST_OPEN
     since = 0.0                                # when a request was first waited for, by the loop's clock
     _late: asyncio.TimerHandle | None = None   # ends the wait
 
@@ -40,7 +41,7 @@ class PunctualProtocol(H11Protocol):
         super().connection_made(transport)
         self._watch()
         there = [one for one in self.connections if isinstance(one, PunctualProtocol) and one.is_open]
-        if len(there) > MOST_OPEN:
+        if len(there) > self.most_open:
             slow = [one for one in there if one.waits and one is not self]
             min(slow, key=lambda one: one.since, default=self).transport.close()
 

@@ -62,7 +62,7 @@ def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = 
         horizon=spec.monitor.horizon,
         test=spec.monitor.test,
         rows=tuple(
-            _row(window, versions.of(window), openings.get(window, []), standing.get(window),
+            history_row(window, versions.of(window), openings.get(window, []), standing.get(window),
                  standing_state(states.get(window, [])))
             for window in sorted({*openings, *(name for name, of in states.items() if standing_state(of))})
         ),
@@ -73,10 +73,11 @@ def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = 
     )
 
 
-def _row(
+def history_row(
     window: str, version: Version, openings: Sequence[Opening], verdict: WindowVerdict | None,
     wrong: WindowState | None,
 ) -> HistoryRow:
+    """One window: its openings in order, the newest verdict on it, and what is wrong with it."""
     newest = tuple(current(openings))
     evaluated = {opening.evaluation for opening in newest}
     if verdict is not None and verdict.rests_on.evaluation not in evaluated:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import TypeVar
 
 from assay.evalcore.errors import AssayError
@@ -59,8 +60,8 @@ def forget_finished(ledger: Ledger) -> None:
 
 def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
     """Where every evaluation of a store stands, by name; or why it cannot be read."""
-    index = _Index(store)
-    read = _in_parallel(named_folders(store), index.standing)
+    index = StandingIndex(store)
+    read = read_in_parallel(named_folders(store), index.standing)
     return [(name, found) for name, found in read if found is not None]
 
 
@@ -70,8 +71,8 @@ def finished_since(store: Store, since: datetime) -> list[str]:
 
     One without that time is among them: to advance it puts the time, so it is dated from then on.
     """
-    index = _Index(store)
-    read = _in_parallel(named_folders(store), index.finished)
+    index = StandingIndex(store)
+    read = read_in_parallel(named_folders(store), index.finished)
     recent = []
     for name, found in read:
         if isinstance(found, Finished):
@@ -81,28 +82,45 @@ def finished_since(store: Store, since: datetime) -> list[str]:
     return recent
 
 
-class _Index:
-    """The index of a store, listed once."""
+class StandingIndex:
+    """The index of a store, listed once.
 
-    def __init__(self, store: Store) -> None:
+    names: of the evaluations that are asked for, where they are few of many; None: all
+    """
+
+    def __init__(self, store: Store, names: Sequence[str] | None = None) -> None:
         self._store = store
         opened = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
         self._open = {found[0] for found in opened if found is not None}
         self._kept: dict[str, list[str]] = {}
-        for key in store.keys(layout.FINISHED_PREFIX):
+        if names is None:
+            listed = store.keys(layout.FINISHED_PREFIX)
+        else:
+            closed = [name for name in names if name not in self._open]
+            of_each = read_in_parallel(closed, lambda name: list(store.keys(layout.index_of_finished(name))))
+            listed = chain.from_iterable(keys for _, keys in of_each if not isinstance(keys, AssayError))
+        for key in listed:
             if (found := layout.finished.match(key)) is not None:
                 self._kept.setdefault(found[0], []).append(key)
 
+    def is_open(self, name: str) -> bool:
+        """Whether something may be due for it."""
+        return name in self._open
+
+    def kept(self, name: str) -> list[str]:
+        """The keys of what is kept of one that has finished: their names are digests."""
+        return self._kept.get(name, [])
+
     def standing(self, name: str) -> Standing | None:
         """Where an evaluation stands; None if none of this name has begun."""
-        kept = self._read(name)
+        kept = self.read_kept(name)
         if kept is not None:
             return kept.standing
         return self._from_ledger(name)
 
     def finished(self, name: str) -> Finished | None:
         """What one that has stopped came to; None for the others."""
-        kept = self._read(name)
+        kept = self.read_kept(name)
         if kept is not None or name in self._open:
             return kept
         standing = self._from_ledger(name)
@@ -110,7 +128,7 @@ class _Index:
             return None
         return Finished(standing=standing, closed=read_closed(Ledger(self._store, name), standing.rounds))
 
-    def _read(self, name: str) -> Finished | None:
+    def read_kept(self, name: str) -> Finished | None:
         """What is kept, if it is whole; while an evaluation is in the index of open ones it may be old."""
         keys = self._kept.get(name, [])
         if name in self._open or len(keys) != 1:
@@ -137,9 +155,10 @@ class _Index:
         return standing
 
 
-def _in_parallel(
+def read_in_parallel(
     names: Sequence[str], read: Callable[[str], Found]
 ) -> list[tuple[str, Found | AssayError]]:
+    """What is read of each name, or why it cannot be."""
     def one(name: str) -> Found | AssayError:
         try:
             return read(name)

@@ -179,6 +179,7 @@ def standing_of(
 ) -> Standing:
     """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
     as_closed, known = known, reissued.known if reissued else known
+    limit = opened.spec.limit
     return Standing(
         evaluation=opened.name,
         state=state,
@@ -202,6 +203,9 @@ def standing_of(
         confidence_asked=opened.spec.target.confidence,
         known_before=_known_before(opened, known.round if known else 0),
         ownership=opened.spec.ownership,
+        question=opened.spec.question or "",
+        limit_min=limit.min if limit else None,
+        limit_max=limit.max if limit else None,
     )
 
 

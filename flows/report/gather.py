@@ -223,7 +223,7 @@ def report_data(
 def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
     """The report as far as the ledger alone tells."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
-    spec, limit = opened.spec, opened.spec.limit
+    spec = opened.spec
     weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)
     errors = errors_found(opened, labelled)
@@ -236,8 +236,6 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         seed=spec.seed,
         versions=opened.versions,
         history=read_history(opened.ledger),
-        limit_min=limit.min if limit else None,
-        limit_max=limit.max if limit else None,
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),
         notes=_notes(opened),

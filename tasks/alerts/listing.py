@@ -37,11 +37,11 @@ class OutboxRow:
 
 
 @retried
-def outbox_rows(ledger: Ledger) -> list[OutboxRow]:
+def outbox_rows(ledger: Ledger, repair: bool = True) -> list[OutboxRow]:
     """Every alert of an owner, what each channel was told, and whether it still waits.
 
     The keys are listed, not the index; an alert that nobody was told of and that is not in the index is
-    entered again.
+    entered again, unless nothing may be written (`repair`).
     """
     keys = list(ledger.keys(layout.alerts(ledger.name)))
     told: dict[str, dict[str, Settled]] = {}   # alert -> channel -> what became of it
@@ -60,8 +60,9 @@ def outbox_rows(ledger: Ledger) -> list[OutboxRow]:
             continue
         waiting = ledger.exists(layout.alert_index(ledger.name, alert.key))
         if not channels and not waiting:
-            enter_alert_index(ledger, alert.key, None)
             waiting = True
+            if repair:
+                enter_alert_index(ledger, alert.key, None)
         rows.append(OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=waiting))
     return rows
 

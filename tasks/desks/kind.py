@@ -180,6 +180,10 @@ class DeskKind(Part):
         Raises DeskRefused if a token is needed and there is none, BadInput for an unusable address.
         """
 
+    def address_for(self, evaluation: str) -> tuple[str, str] | None:
+        """A link for people who look, and what is behind it in words; None where there is no address."""
+        return None
+
     @abstractmethod
     def look(self, labelling: Labelling, resources: Resources) -> str:
         """Look whether the desk can be used, and leave it as it is; what was found, for `assay doctor`.

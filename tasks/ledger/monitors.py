@@ -15,6 +15,7 @@ opening. A verdict is reissued, under a further number, where the predictions, t
 changed. Nothing is deleted. The state of a monitor is a fold over these keys and those of its evaluations.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +27,7 @@ from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
-from assay.tasks.ledger import layout
+from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, put_record, read_records
 from assay.tasks.ledger.stores.store import Store
 
@@ -181,6 +182,35 @@ def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> Plac
 def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
     """Window -> the last verdict on it, in the order of the windows' first verdicts."""
     return {verdict.window: verdict for verdict in verdicts}
+
+
+# What lists of many monitors need of a verdict, and no more.
+
+@dataclass(frozen=True, slots=True)
+class VerdictGlance:
+    """Of one verdict."""
+
+    window: str
+    verdict: Verdict
+    bought: int     # labels
+
+
+# the keys of a record are sorted: a place ends with its verdict, and a verdict with its window
+_GLANCE = re.compile(
+    rb'"verdict":"(ok|breach|inconclusive)"\},"pool":.*"rests_on":\{"bought":(\d+),.*'
+    rb'"window":"([^"\\]+)"\}\s*\Z', re.DOTALL,
+)
+
+
+def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
+    """What a list of many needs, out of the bytes: to check the whole record takes thirty times as long."""
+    found = _GLANCE.search(blob)
+    if found is None:
+        whole = record.decode(WindowVerdict, blob, key)
+        return VerdictGlance(whole.window, whole.verdict, whole.rests_on.bought)
+    of_segments = blob[blob.rfind(b'"segments":'):]
+    called: Any = "breach" if b'"verdict":"breach"' in of_segments else found[1].decode()
+    return VerdictGlance(found[3].decode(), called, int(found[2]))
 
 
 # The labels of a month that openings have claimed.

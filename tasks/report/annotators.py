@@ -169,12 +169,17 @@ def _ends(found: Agreement | Corrected, places: int | None = None) -> str:
 
 def pseudonymous(quality: AnnotatorQuality, salt: str) -> AnnotatorQuality:
     """The same with everybody's name replaced, and in the order of the new names."""
-    def name(annotator: str) -> str:
-        return "person-" + sha256(f"{len(salt)}:{salt}:{annotator}".encode()).hexdigest()[:8]
-
-    people = [replace(person, annotator=name(person.annotator)) for person in quality.people]
+    people = [replace(person, annotator=name_in_report(person.annotator, salt)) for person in quality.people]
     return replace(
         quality,
         people=tuple(sorted(people, key=lambda person: person.annotator)),
-        agreement=tuple(replace(a, between=tuple(name(who) for who in a.between)) for a in quality.agreement),
+        agreement=tuple(
+            replace(a, between=tuple(name_in_report(who, salt) for who in a.between))
+            for a in quality.agreement
+        ),
     )
+
+
+def name_in_report(annotator: str, salt: str) -> str:
+    """The name of one person; salt: the evaluation's own random word."""
+    return "person-" + sha256(f"{len(salt)}:{salt}:{annotator}".encode()).hexdigest()[:8]

@@ -77,8 +77,6 @@ class ReportData(Standing):
     seed: int
     versions: Mapping[str, str]                  # of assay, Python and whatever else decided the numbers
     history: Sequence[RoundEstimate] = ()        # what was known when each round closed
-    limit_min: float | None = None
-    limit_max: float | None = None
     labels_to_decide: int | None = None          # "about n more labels would decide"
     target_half_width: float | None = None
     target_variance: float | None = None

@@ -6,9 +6,10 @@ forbids scripts and requests besides, should an escape ever be missed.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, floor, inf, isfinite, log10
+from typing import Any
 
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.estimate import MeasureEstimate
@@ -56,24 +57,35 @@ def interval_bar(
     truth: float | None = None, reference: float | None = None,
 ) -> IntervalBar:
     """An estimate on a scale from `lowest` to `highest`, with what else is marked on it."""
-    def at(x: float | None) -> float | None:
-        return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_WIDTH - 4), 2)
-
+    scale = lowest, highest
     wide_lower, wide_upper = _wide(row)
-    return IntervalBar(
-        width=_WIDTH,
-        height=_HEIGHT,
-        value=at(row.value),
-        lower=at(row.lower),
-        upper=at(row.upper),
-        wide_lower=at(wide_lower),
-        wide_upper=at(wide_upper),
-        limits=tuple(x for x in map(at, limits) if x is not None),
-        truth=at(truth),
-        reference=at(reference),
-        scale_from=wording.plain_number(lowest),
-        scale_to=wording.plain_number(highest),
+    return replace(
+        plain_bar((row.value, row.lower, row.upper), scale, limits),
+        wide_lower=_place(wide_lower, scale),
+        wide_upper=_place(wide_upper, scale),
+        truth=_place(truth, scale),
+        reference=_place(reference, scale),
     )
+
+
+def plain_bar(
+    known: tuple[float | None, float | None, float | None], scale: tuple[float, float],
+    limits: Sequence[float | None] = (),
+) -> IntervalBar:
+    """A value, its lower and its upper end on a scale, with its limits."""
+    value, lower, upper = (_place(x, scale) for x in known)
+    return IntervalBar(
+        width=_WIDTH, height=_HEIGHT, value=value, lower=lower, upper=upper, wide_lower=None,
+        wide_upper=None, limits=tuple(x for one in limits if (x := _place(one, scale)) is not None),
+        truth=None, reference=None, scale_from=wording.plain_number(scale[0]),
+        scale_to=wording.plain_number(scale[1]),
+    )
+
+
+def _place(x: float | None, scale: tuple[float, float]) -> float | None:
+    """CSS pixels from the left."""
+    lowest, highest = scale
+    return None if x is None else round(2 + (x - lowest) / (highest - lowest) * (_WIDTH - 4), 2)
 
 
 def scale_of_bars(rows: Iterable[MeasureEstimate], outcome: OutcomeKind | None) -> tuple[float, float]:
@@ -301,6 +313,11 @@ def _zero(row: MeasureEstimate) -> float | None:
 
 def report_html(data: ReportData) -> bytes:
     """The page, as UTF-8."""
+    return render("page.html.j2", **report_values(data))
+
+
+def report_values(data: ReportData) -> dict[str, Any]:
+    """What the template of the page's body is filled in with."""
     import yaml
 
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])
@@ -308,47 +325,46 @@ def report_html(data: ReportData) -> bytes:
     lowest, highest = scale_of_bars(beside, data.outcome)
     line = partial(table_line, data, lowest=lowest, highest=highest)
     drawn = others[:_MOST_MULTIPLES]
-    return render(
-        "page.html.j2",
-        data=data,
-        waiting_for=printed(data.waiting_for),
-        contents=[],      # (id, title) of the parts, in order, as the template comes to them
-        w=wording,
-        sentences=sentences,
-        headline=sentences.headline(data),
-        verdict=sentences.verdict_and_ground(data),
-        first=table_line(data, first, *scale_of_bars([first], data.outcome), reference=_zero(first)),
-        wide=price.wide_in_words(first, data.positive),
-        figure=estimate_against_labels(data, first),
-        comparison=comparison_section(data),
-        joint=joint_section(data.joint) if data.joint else None,
-        multiples=small_multiples(data, drawn) if drawn else None,
-        undrawn=len(others) - len(drawn),
-        matrix=confusion_matrix(data),
-        outcome=outcome_section(data),
-        one_scale=scales_alike(data),
-        curves=curves(data),
-        measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
-        segments=segment_tables(data),
-        scale_from=wording.plain_number(lowest),
-        scale_to=wording.plain_number(highest),
-        several=any(row.system or row.class_name for row in data.estimates),
-        rounds=[
+    return {
+        "data": data,
+        "waiting_for": printed(data.waiting_for),
+        "contents": [],      # (id, title) of the parts, in order, as the template comes to them
+        "w": wording,
+        "sentences": sentences,
+        "headline": sentences.headline(data),
+        "verdict": sentences.verdict_and_ground(data),
+        "first": table_line(data, first, *scale_of_bars([first], data.outcome), reference=_zero(first)),
+        "wide": price.wide_in_words(first, data.positive),
+        "figure": estimate_against_labels(data, first),
+        "comparison": comparison_section(data),
+        "joint": joint_section(data.joint) if data.joint else None,
+        "multiples": small_multiples(data, drawn) if drawn else None,
+        "undrawn": len(others) - len(drawn),
+        "matrix": confusion_matrix(data),
+        "outcome": outcome_section(data),
+        "one_scale": scales_alike(data),
+        "curves": curves(data),
+        "measures": [line(row) for row in whole_pool_rows(data) if row.comparison is None],
+        "segments": segment_tables(data),
+        "scale_from": wording.plain_number(lowest),
+        "scale_to": wording.plain_number(highest),
+        "several": any(row.system or row.class_name for row in data.estimates),
+        "rounds": [
             (past, next((line(r) for r in past.rows if r.same(first)), None))
             for past in rounds_and_reissue(data)
         ],
-        judges=None if data.judges is None else judges_in_words(data.judges),
-        errors=None if data.errors is None else errors_in_words(
+        "judges": None if data.judges is None else judges_in_words(data.judges),
+        "errors": None if data.errors is None else errors_in_words(
             data.errors, data.systems.baseline if data.systems else None, data.error_texts
         ),
-        by_score=labels_by_score(data),
-        reliability=reliability_diagram(data),
-        audit=None if data.audit_price is None else audit_in_words(data.audit_price),
-        prices=[price_line(data, row) for row in whole_pool_rows(data) if row.price_tag],
-        annotators=None if data.annotators is None else annotators_in_words(
+        "by_score": labels_by_score(data),
+        "reliability": reliability_diagram(data),
+        "audit": None if data.audit_price is None else audit_in_words(data.audit_price),
+        "prices": [price_line(data, row) for row in whole_pool_rows(data) if row.price_tag],
+        "annotators": None if data.annotators is None else annotators_in_words(
             data.annotators, whole_pool_rows(data)
         ),
-        truth=truth_lines(data),
-        random_sampling=[random_sampling_line(data, row) for row in data.random_sampling],
-        spec=yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),
-    )
+        "truth": truth_lines(data),
+        "random_sampling": [random_sampling_line(data, row) for row in data.random_sampling],
+        "spec": yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),
+    }

@@ -8,6 +8,7 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -156,24 +157,31 @@ def several_html(several: Sequence[ReportData], linked: bool = False) -> bytes:
 
     linked   whether the full report of each stands at NAME/report.html beside the page
     """
+    links = [f"{data.evaluation}/report.html" if linked else "" for data in several]
+    return render("several.html.j2", **several_values(several, links))
+
+
+def several_values(several: Sequence[ReportData], links: Sequence[str]) -> dict[str, Any]:
+    """What the template of the page's body is filled in with; links: where the report of each is, or ""."""
     finished = sum(data.state == "finished" for data in several)
-    return render(
-        "several.html.j2",
-        w=wording,
-        lines=at_a_glance(several),
-        finished=finished,
-        comparing=comparing(several),
-        tables=by_measure(several),
-        parts=[_part(data, part_of(i), linked) for i, data in enumerate(several)],
-    )
+    return {
+        "w": wording,
+        "lines": at_a_glance(several),
+        "finished": finished,
+        "comparing": comparing(several),
+        "tables": by_measure(several),
+        "parts": [
+            _part(data, part_of(i), link) for i, (data, link) in enumerate(zip(several, links, strict=True))
+        ],
+    }
 
 
-def _part(data: ReportData, at: str, linked: bool) -> ReportPart:
+def _part(data: ReportData, at: str, link: str) -> ReportPart:
     row = data.estimates[0]
     return ReportPart(
         at=at,
         name=data.evaluation,
-        link=f"{data.evaluation}/report.html" if linked else "",
+        link=link,
         headline=sentences.headline(data),
         verdict=sentences.verdict_and_ground(data),
         stopped=sentences.stopped(data),

@@ -142,6 +142,9 @@ class Standing:
     confidence_asked: float = 0.95     # that of the intervals unless it was extended
     known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
     ownership: Ownership = NOBODYS
+    question: str = ""                 # what people are asked about every item, where the spec says it
+    limit_min: float | None = None     # what the first measure must keep
+    limit_max: float | None = None
 
     @property
     def stopped_by(self) -> str | None:

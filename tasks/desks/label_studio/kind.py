@@ -49,6 +49,10 @@ class LabelStudioKind(DeskKind):
 
         return PictureCheck(labelling.show_as)
 
+    def address_for(self, evaluation: str) -> tuple[str, str]:
+        title = self.project or evaluation
+        return f"{self.url.rstrip('/')}/projects", f"the project “{title}” in Label Studio"
+
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
         with needs("label-studio", "desks in Label Studio"):
             from assay.tasks.desks.label_studio.desk import LabelStudioDesk

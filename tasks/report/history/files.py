@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from assay.tasks.report import wording
 from assay.tasks.report.history.page import PlaceCells, history_html, page_of, place_cells, windows_figure
@@ -133,44 +134,52 @@ class EarlierVerdict:
 
 def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
     """The page of a window with a verdict. Raises ValueError for one without."""
+    return render("window.html.j2", **window_values(history, row, "../history.html"))
+
+
+def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[str, Any]:
+    """What the template of the page's body is filled in with; back: where the history is.
+
+    Raises ValueError for a window without a verdict.
+    """
     verdict = row.verdict
     if verdict is None:
         raise ValueError(f"window {row.window} has no verdict")
     several = news_in(history, row)
     first, (whole, *segments) = first_news(several), several
     at = history.rows.index(row) + 1
-    return render(
-        "window.html.j2",
-        told=history,
-        w=wording,
-        window=row.window,
-        measure=wording.measure_name(history.measure),
-        state=row.state,
-        said=STATES[row.state],
-        first=_lines(first),
-        headline=alert_headline(first),
-        false_breaches=false_breaches(history),
-        told_of=[
+    return {
+        "told": history,
+        "back": back,
+        "w": wording,
+        "window": row.window,
+        "measure": wording.measure_name(history.measure),
+        "state": row.state,
+        "said": STATES[row.state],
+        "first": _lines(first),
+        "headline": alert_headline(first),
+        "false_breaches": false_breaches(history),
+        "told_of": [
             _lines(news) for news in several
             if news is not first and (news.place.verdict == "breach" or news.recovers)
         ],
-        segments=[_lines(news) for news in segments],
-        pending=row.asked,
-        more=verdict.labels_to_decide,
-        figure=windows_figure(replace(history, rows=history.rows[max(at - _DRAWN, 0):at])),
-        limits=[line for news in (whole, *segments) for line in _limits(news)],
-        signals=_signals(row),
-        pool=verdict.pool,
-        rests_on=verdict.rests_on,
-        interval=verdict.interval,
-        number=verdict.number,
-        earlier=[
+        "segments": [_lines(news) for news in segments],
+        "pending": row.asked,
+        "more": verdict.labels_to_decide,
+        "figure": windows_figure(replace(history, rows=history.rows[max(at - _DRAWN, 0):at])),
+        "limits": [line for news in (whole, *segments) for line in limit_lines(news)],
+        "signals": _signals(row),
+        "pool": verdict.pool,
+        "rests_on": verdict.rests_on,
+        "interval": verdict.interval,
+        "number": verdict.number,
+        "earlier": [
             EarlierVerdict(
                 number=one.number, headline=alert_headline(news_of_place(one, one.overall, history.verdicts))
             )
             for one in history.verdicts if one.window == row.window and one.number < verdict.number
         ],
-    )
+    }
 
 
 def _lines(news: PlaceNews) -> PlaceLines:
@@ -182,7 +191,8 @@ def _lines(news: PlaceNews) -> PlaceLines:
     )
 
 
-def _limits(news: PlaceNews) -> list[LimitLine]:
+def limit_lines(news: PlaceNews) -> list[LimitLine]:
+    """The limits of a place, each with the evidence against it."""
     return [
         LimitLine(
             segment=news.place.segment, limit=limit_in_words(limit), evidence=as_factor(evidence),

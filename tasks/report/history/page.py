@@ -1,7 +1,7 @@
 """A history as a page: the newest verdict, a plot of the measure over windows, and a table."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.evalcore.monitoring.signals import Signal
@@ -95,32 +95,42 @@ class NewestVerdict:
 
 def history_html(history: MonitorHistory) -> bytes:
     """The page. Everything from outside is escaped."""
-    newest_first = history.rows[::-1]
-    return render(
-        "history.html.j2",
-        told=history,
-        w=wording,
-        measure=wording.measure_name(history.measure),
-        newest=next((_newest(history, row) for row in newest_first if row.verdict is not None), None),
-        figure=windows_figure(history),
-        joined=_joined(history),
-        false_breaches=false_breaches(history),
-        judges=changes_of_judges(history),
-        judges_compared=compared_windows(history),
-        rows=[_window(run) for run in reversed(runs_without_data(history.rows))],
-        no_data=no_data_in_words(history),
-        segments=[
+    return render("history.html.j2", **history_values(history, history.rows, page_of))
+
+
+def history_values(
+    history: MonitorHistory, shown: Sequence[HistoryRow], link: Callable[[str], str]
+) -> dict[str, Any]:
+    """What the template of the page's body is filled in with.
+
+    shown   the windows of the figure and the tables, in order; link: where a window's page is
+    """
+    newest_first = shown[::-1]
+    newest = next((row for row in reversed(history.rows) if row.verdict is not None), None)
+    return {
+        "told": history,
+        "w": wording,
+        "measure": wording.measure_name(history.measure),
+        "newest": None if newest is None else _newest(history, newest, link),
+        "figure": windows_figure(replace(history, rows=tuple(shown))),
+        "joined": _joined(history),
+        "false_breaches": false_breaches(history),
+        "judges": changes_of_judges(history),
+        "judges_compared": compared_windows(history),
+        "rows": [_window(run, link) for run in reversed(runs_without_data(shown))],
+        "no_data": no_data_in_words(history),
+        "segments": [
             SegmentLine(window=row.window, segment=place.segment, place=place_cells(place))
             for row in newest_first for place in row.segments if place.verdict == "breach"
         ],
-        changes=[
+        "changes": [
             ChangeLine(
                 version=one.number, first=one.first, changed=", ".join(one.changed),
                 consequence=consequence_of(one), reason=one.reason,
             )
             for one in history.amendments
         ],
-    )
+    }
 
 
 def page_of(window: str) -> str:
@@ -138,12 +148,12 @@ def place_cells(place: PlaceVerdict | None) -> PlaceCells:
     )
 
 
-def _newest(history: MonitorHistory, row: HistoryRow) -> NewestVerdict:
+def _newest(history: MonitorHistory, row: HistoryRow, link: Callable[[str], str]) -> NewestVerdict:
     news = first_news(news_in(history, row))
     return NewestVerdict(
         window=row.window,
         name=news.name,
-        link=page_of(row.window),
+        link=link(row.window),
         state=row.state,
         said=STATES[row.state],
         headline=alert_headline(news),
@@ -159,12 +169,12 @@ def _joined(history: MonitorHistory) -> str:
     return joined_windows(means[-1]) if means else ""
 
 
-def _window(run: Sequence[HistoryRow]) -> WindowLine:
+def _window(run: Sequence[HistoryRow], link: Callable[[str], str]) -> WindowLine:
     """One window, or several that follow each other and have no data."""
     row, many = run[0], "" if len(run) == 1 else f": {wording.plural(len(run), 'window')}"
     return WindowLine(
         window=windows_in_words(run),
-        link=page_of(row.window) if row.verdict is not None else "",
+        link=link(row.window) if row.verdict is not None else "",
         place=place_cells(row.overall),
         recent=recent_of(row.recent),
         bought=row.bought,

@@ -297,6 +297,6 @@ def test_a_port_that_others_took_since_is_an_error_for_specs_name_it(stack, tmp_
 def test_every_line_of_the_procfile_is_a_service(stack, capsys):
     lines = (DEPLOYMENTS / "Procfile").read_text().splitlines()
     names = {line.split(":")[0] for line in lines}
-    assert names == {"s3", "label-studio", "prefect", "worker", "receiver"}
+    assert names == {"s3", "label-studio", "prefect", "worker", "receiver", "pages"}
     for line in lines:
         assert line.endswith(f"deployments/local.py {line.split(':')[0]}")

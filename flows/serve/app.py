@@ -1,0 +1,317 @@
+"""The web application: addresses, negotiation between pages and JSON, tags, pages of long lists, live rounds.
+
+    GET /                                         everything: q, show, kind, team, store, sort, page
+    GET /evaluations/STORE/NAME                   its report; /spec: its spec; /events: told when it changes
+    GET /monitors/STORE/NAME                      its history; /windows/WINDOW: one judged window
+    GET /compare?of=STORE/NAME&of=...             evaluations, or the systems of one, side by side
+    GET /labels                                   labels that were bought
+    GET /metrics   /openapi.json   /healthz
+
+A page is HTML or JSON by the `Accept` header, at the same address. The ledger is read in threads; nothing is
+written anywhere.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from assay.evalcore.errors import AssayError, BadInput, Unreachable
+from assay.flows.serve.guard import SEES, App, Guard, Scope
+from assay.flows.serve.openapi import openapi
+from assay.flows.serve.pages import Asked, NotThere, Pages, Told
+from assay.flows.serve.stores import Access, ServedStore
+from assay.tasks.report.service.entries import ListQuery
+from assay.tasks.report.service.pages import beside_files, problem_html
+
+LOOK_SECONDS = 2.0        # between two looks for those who watch an evaluation
+BEAT_SECONDS = 15.0       # without news, a sign of life
+LONGEST_WATCH = 900.0     # seconds; browsers then ask again
+MOST_WATCHING = 32        # at the same time
+FOR_GOOD = "public, max-age=31536000, immutable"
+_LISTED = {"q": "words", "show": "show", "kind": "kind", "team": "team", "store": "store", "sort": "sort"}
+_log = logging.getLogger("assay.serve")
+
+
+def wants_json(accept: str) -> bool:
+    """Whether an Accept header prefers JSON to a page; a browser's, and none, do not."""
+    best = {"json": 0.0, "html": 0.0}
+    for part in accept.lower().split(","):
+        kind, *options = (word.strip() for word in part.split(";"))
+        weight = next((_weight(one[2:]) for one in options if one.startswith("q=")), 1.0)
+        if kind in ("application/json", "application/*"):
+            best["json"] = max(best["json"], weight)
+        elif kind in ("text/html", "application/xhtml+xml", "text/*"):
+            best["html"] = max(best["html"], weight)
+    return best["json"] > best["html"]
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+class Service:
+    """The routes over some pages."""
+
+    def __init__(self, stores: Mapping[str, ServedStore], access: Access, pages: Pages | None = None) -> None:
+        self.pages = pages or Pages(stores)
+        self._access = access
+        self.ends: Callable[[], bool] = lambda: False     # whether the server was told to end
+        self._watching = 0
+        self._looks: dict[tuple[str, str], tuple[float, str]] = {}
+
+    def app(self) -> App:
+        """The application."""
+        one = "{store}/{name}"
+        routes = [
+            Route("/", self._home), Route("/labels", self._labels), Route("/compare", self._compare),
+            Route(f"/evaluations/{one}", self._evaluation), Route(f"/evaluations/{one}/spec", self._spec),
+            Route(f"/evaluations/{one}/events", self._events), Route(f"/monitors/{one}", self._monitor),
+            Route(f"/monitors/{one}/windows/{{window}}", self._window), Route("/metrics", self._metrics),
+            Route("/healthz", self._health), Route("/openapi.json", self._openapi),
+            Route("/static/{file}", self._static),
+        ]
+        handlers: Any = {HTTPException: self._no_route, Exception: self._unforeseen}
+        inner = Starlette(routes=routes, exception_handlers=handlers)
+        inner.router.redirect_slashes = False
+        return Guard(inner, self._access, _refusal)
+
+    # Pages.
+
+    async def _home(self, request: Request) -> Response:
+        def tell() -> Told:
+            given = _query(request, {*_LISTED, "page"})
+            if len(given.get("q", "")) > 200:
+                raise BadInput("q: a search has at most 200 characters")
+            query = ListQuery(**{_LISTED[key]: value for key, value in given.items() if key in _LISTED})
+            return self.pages.home(self._asked(request, given, query))
+
+        return await self._answer(request, tell)
+
+    async def _labels(self, request: Request) -> Response:
+        return await self._answer(
+            request, lambda: self.pages.labels(self._asked(request, _query(request, ())))
+        )
+
+    async def _compare(self, request: Request) -> Response:
+        def tell() -> Told:
+            _query(request, {"of"}, several={"of"})
+            return self.pages.compare(request.query_params.getlist("of"), self._asked(request, {}))
+
+        return await self._answer(request, tell)
+
+    async def _evaluation(self, request: Request) -> Response:
+        return await self._answer(request, lambda: self.pages.evaluation(
+            *_named(request), self._asked(request, _query(request, ()))
+        ))
+
+    async def _spec(self, request: Request) -> Response:
+        return await self._answer(request, lambda: self.pages.spec(
+            *_named(request), self._asked(request, _query(request, ()))
+        ), kind="application/yaml; charset=utf-8")
+
+    async def _monitor(self, request: Request) -> Response:
+        return await self._answer(request, lambda: self.pages.monitor(
+            *_named(request), self._asked(request, _query(request, {"page"}))
+        ))
+
+    async def _window(self, request: Request) -> Response:
+        return await self._answer(request, lambda: self.pages.window(
+            *_named(request), request.path_params["window"], self._asked(request, _query(request, ()))
+        ))
+
+    # For programs.
+
+    async def _metrics(self, request: Request) -> Response:
+        from assay.tasks.telemetry.exporters import content_type
+
+        text = await run_in_threadpool(self.pages.figures, request.scope[SEES])
+        return Response(text, media_type=content_type(), headers={"cache-control": "no-store"})
+
+    async def _health(self, _: Request) -> Response:
+        return JSONResponse({"status": "up"}, headers={"cache-control": "no-store"})
+
+    async def _openapi(self, request: Request) -> Response:
+        return await self._answer(request, lambda: openapi_told())
+
+    async def _static(self, request: Request) -> Response:
+        found = beside_files().get(request.path_params["file"])
+        if found is None:
+            return _problem(request.scope, 404, "There is no such file.")
+        return Response(found[0], media_type=found[1], headers={"cache-control": FOR_GOOD})
+
+    # Live.
+
+    async def _events(self, request: Request) -> Response:
+        alias, name = _named(request)
+        try:
+            served = self.pages.store(alias, request.scope[SEES])
+            digest = await run_in_threadpool(self._digest, served, name)
+        except AssayError as error:
+            return self._said(request, error)
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        if self._watching >= MOST_WATCHING:
+            return _problem(request.scope, 503, "Too many pages are watched at once; reload this one later.")
+        return StreamingResponse(
+            self._news(served, name, digest), media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+    async def _news(self, served: ServedStore, name: str, digest: str) -> AsyncIterator[bytes]:
+        """`changed` with where it stands, whenever the ledger changed; `finished` at the end."""
+        self._watching += 1
+        began = beat = time.monotonic()
+        try:
+            yield b"retry: 5000\n\n"
+            while time.monotonic() - began < LONGEST_WATCH and not self.ends():
+                await asyncio.sleep(LOOK_SECONDS)
+                try:
+                    now = await run_in_threadpool(self._digest, served, name)
+                    if now != digest:
+                        digest, beat = now, time.monotonic()
+                        standing = await run_in_threadpool(self.pages.progress, served, name)
+                        told = {"state": standing.state, "rounds": standing.rounds, "labels": standing.labels}
+                        event = "finished" if standing.state == "finished" else "changed"
+                        yield f"event: {event}\ndata: {json.dumps(told)}\n\n".encode()
+                        if event == "finished":
+                            return
+                except AssayError as error:   # the store may be back at the next look
+                    _log.warning("%s/%s: cannot be watched: %s", served.alias, name, error)
+                if time.monotonic() - beat >= BEAT_SECONDS:
+                    beat = time.monotonic()
+                    yield b": still there\n\n"
+        finally:
+            self._watching -= 1
+
+    def _digest(self, served: ServedStore, name: str) -> str:
+        """Of an evaluation; one look serves all who watch it."""
+        key, now = (served.alias, name), time.monotonic()
+        known = self._looks.get(key)
+        if known is not None and now - known[0] < LOOK_SECONDS / 2:
+            return known[1]
+        found = self.pages.digest(served, name)
+        if len(self._looks) > 10 * MOST_WATCHING:
+            self._looks.clear()
+        self._looks[key] = now, found
+        return found
+
+    # Answers.
+
+    def _asked(self, request: Request, given: Mapping[str, str], query: ListQuery | None = None) -> Asked:
+        page = given.get("page", "1")
+        if not page.isdecimal() or not 1 <= int(page[:9]) <= 100_000:
+            raise BadInput(f"page={page[:20]!r}: it is a whole number from 1")
+        return Asked(
+            json=wants_json(request.headers.get("accept", "")), page=int(page), query=query or ListQuery(),
+            sees=request.scope[SEES],
+        )
+
+    async def _answer(
+        self, request: Request, tell: Callable[[], Told], kind: str | None = None
+    ) -> Response:
+        try:
+            told = await run_in_threadpool(tell)
+        except AssayError as error:
+            return self._said(request, error)
+        headers = {
+            "etag": told.body.etag, "cache-control": "private, no-cache", "vary": "Accept, Authorization",
+            "age": str(int(told.age)),
+        }
+        headers |= _links(request, told)
+        if _matches(request.headers.get("if-none-match", ""), told.body.etag):
+            return Response(status_code=304, headers=headers)
+        as_json = request.url.path == "/openapi.json" or wants_json(request.headers.get("accept", ""))
+        usual = "application/json" if as_json else "text/html; charset=utf-8"
+        return Response(told.body.content, media_type=kind or usual, headers=headers)
+
+    def _said(self, request: Request, error: AssayError) -> Response:
+        status = 404 if isinstance(error, NotThere) else 400 if isinstance(error, BadInput) else 500
+        status = 503 if isinstance(error, Unreachable) else status
+        if status >= 500:
+            _log.error("%s: %s", request.url.path, error)
+        return _problem(request.scope, status, self.pages.said_of(error))
+
+    async def _no_route(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        return _problem(request.scope, status, "There is no such page.")
+
+    async def _unforeseen(self, request: Request, error: Exception) -> Response:
+        _log.error("%s: %s", request.url.path, error, exc_info=error)
+        return _problem(request.scope, 500, "This page cannot be made; the service's log says why.")
+
+
+def openapi_told() -> Told:
+    """The description of all this."""
+    from assay.flows.serve.bodies import body_of
+
+    return Told(body=body_of((json.dumps(openapi(), indent=2) + "\n").encode()))
+
+
+def _named(request: Request) -> tuple[str, str]:
+    return request.path_params["store"], request.path_params["name"]
+
+
+def _query(request: Request, known: Any, several: Any = ()) -> dict[str, str]:
+    """The query, which has nothing but these, each once unless it may come several times."""
+    found: dict[str, str] = {}
+    for key, value in request.query_params.multi_items():
+        if key not in known:
+            may = f"; it may have {', '.join(sorted(known))}" if known else ""
+            raise BadInput(f"{key[:40]!r} is nothing that this page can be asked{may}")
+        if key in found and key not in several:
+            raise BadInput(f"{key} is given twice")
+        found[key] = value
+    return found
+
+
+def _links(request: Request, told: Told) -> dict[str, str]:
+    """Where the pages before and after are (RFC 8288), and how many lines there are."""
+    if told.total is None:
+        return {}
+    given = dict(request.query_params)
+    page = int(given.get("page", "1"))
+    links = [
+        f'<{request.url.path}?{urlencode({**given, "page": number})}>; rel="{rel}"'
+        for rel, number in (("prev", page - 1), ("next", page + 1)) if 1 <= number <= told.pages
+    ]
+    return {"x-total-count": str(told.total)} | ({"link": ", ".join(links)} if links else {})
+
+
+def _matches(asked: str, etag: str) -> bool:
+    return asked.strip() == "*" or etag in [one.strip().removeprefix("W/") for one in asked.split(",")]
+
+
+def _problem(scope: Scope, status: int, said: str) -> Response:
+    accept = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
+    headers = {"cache-control": "no-store"}
+    if status == 401:
+        headers["www-authenticate"] = 'Basic realm="assay", charset="UTF-8"'
+    if status == 405:
+        headers["allow"] = "GET, HEAD"
+    if status == 503:
+        headers["retry-after"] = "10"
+    if wants_json(accept):
+        kind = {400: "BadInput", 401: "NoToken", 404: "NotThere", 405: "OnlyLooked", 421: "OtherHost"}
+        told = {
+            "kind": kind.get(status, "AssayError"), "message": said, "exit_code": 2 if status < 500 else 1,
+        }
+        return JSONResponse({"error": told}, status_code=status, headers=headers)
+    return Response(problem_html(status, said), status, headers, "text/html; charset=utf-8")
+
+
+def _refusal(scope: Scope, status: int, said: str) -> App:
+    return _problem(scope, status, said)

@@ -1,0 +1,212 @@
+"""Everything in a store, a line each, kept up to date: what is read stays known while its keys are the same.
+
+A look lists the store, and reads only what is new. Requests never wait for a look if there was one lately:
+they get what it found, while the next one is under way.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from assay.evalcore.errors import AssayError
+from assay.flows.monitor.glance import MonitorGlance, glance_at_monitor
+from assay.flows.record.finished import StandingIndex, read_in_parallel
+from assay.flows.record.opened import open_evaluation, utc_now
+from assay.flows.record.standing import current_standing
+from assay.flows.serve.stores import ServedStore, without_paths
+from assay.tasks.effects import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.life import read_begun, read_closed
+from assay.tasks.ledger.monitors import mute_at
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.stores.store import Store
+from assay.tasks.report.service.entries import (
+    HomeEntry,
+    MonitorSums,
+    damaged_entry,
+    evaluation_entry,
+    monitor_entry,
+)
+from assay.tasks.telemetry.figures import MonitorFigures, Sample, entry_samples, monitor_samples
+
+FRESH = 3.0      # seconds for which one look serves
+STALE = 60.0     # after so many, requests wait for a new one
+_FEW = 3         # one listing of all names that have finished is cheaper than so many times their number
+_log = logging.getLogger("assay.serve")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look at a store found."""
+
+    entries: Sequence[HomeEntry]
+    glances: Mapping[str, MonitorGlance]     # of the monitors that can be read
+    at: float                                # when it ended, by the clock
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """What the last look read."""
+
+    folders: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    windows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    evaluations: dict[str, tuple[frozenset[str], HomeEntry]] = field(default_factory=dict)
+    glances: dict[str, MonitorGlance] = field(default_factory=dict)
+
+
+class StoreView:
+    """One store, as its home page shows it."""
+
+    def __init__(
+        self, served: ServedStore, *, now: Callable[[], datetime] = utc_now,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.served = served
+        self._store, self._now, self._clock = served.store, now, clock
+        self._known = _Remembered()
+        self._looking = threading.Lock()
+        self._last: Look | None = None
+
+    def look(self) -> Look:
+        """What is there: as of now, or of a moment ago while a new look is under way."""
+        last = self._last
+        age = None if last is None else self._clock() - last.at
+        if last is not None and age is not None and age < FRESH:
+            return last
+        if last is None or age is None or age >= STALE:
+            with self._looking:
+                if self._last is None or self._clock() - self._last.at >= FRESH:
+                    self._last = self._look()
+                return self._last
+        if self._looking.acquire(blocking=False):
+            threading.Thread(target=self._look_aside, name=f"look-{self.served.alias}", daemon=True).start()
+        return last
+
+    def age(self) -> float:
+        """Seconds since the last look; 0 before the first."""
+        return 0.0 if self._last is None else max(self._clock() - self._last.at, 0.0)
+
+    def figures(self) -> list[Sample]:
+        """The numbers of everything that can be read, for Prometheus."""
+        found, now = self.look(), self._now()
+        whole = [one for one in found.entries if one.state != "damaged"]
+        told = [sample for one in whole for sample in entry_samples(one, now)]
+        for name, glance in found.glances.items():
+            judged = glance.judged
+            told += monitor_samples(MonitorFigures(
+                monitor=name, measure=glance.spec.leading_measure, bought=glance.bought,
+                states=glance.states, newest=judged,
+                newest_end=None if judged is None else glance.spec.window(judged.window).end,
+                where={"store": self.served.alias},
+            ), now)
+        return told
+
+    def _look_aside(self) -> None:
+        try:
+            self._last = self._look()
+        except Exception:   # the last look serves until it is stale; then the request says what is wrong
+            _log.exception("%s: cannot be looked at", self.served.alias)
+        finally:
+            self._looking.release()
+
+    def _look(self) -> Look:
+        store, known = self._store, self._known
+        names = [name for name in retried(_folders)(store, layout.MONITORS_PREFIX) if _is_name(name)]
+        glances: dict[str, MonitorGlance] = {}
+        entries: list[HomeEntry] = []
+        for name, glance in read_in_parallel(names, self._glance):
+            if isinstance(glance, MonitorGlance):
+                glances[name] = glance
+                entries.append(self._monitor(name, glance))
+            elif glance is not None:
+                entries.append(self._damaged("monitor", name, glance))
+        own = self._own(glances)
+        index = retried(StandingIndex)(store, own if len(known.folders) > _FEW * len(own) else None)
+        for name, entry in read_in_parallel(own, lambda name: self._evaluation(name, index)):
+            if isinstance(entry, HomeEntry):
+                entries.append(entry)
+            elif entry is not None:
+                entries.append(self._damaged("evaluation", name, entry))
+        known.glances = glances
+        there = set(own)
+        known.evaluations = {name: one for name, one in known.evaluations.items() if name in there}
+        return Look(entries=entries, glances=glances, at=self._clock())
+
+    def _own(self, glances: Mapping[str, MonitorGlance]) -> tuple[str, ...]:
+        """The evaluations that are no window of a monitor."""
+        known, folders = self._known, tuple(retried(_folders)(self._store))
+        windows = {name: glance.windows for name, glance in glances.items()}
+        if folders == known.folders and windows == known.windows:
+            return known.own
+        of_windows = {f"{name}-{window}" for name, several in windows.items() for window in several}
+        known.folders, known.windows = folders, windows
+        known.own = tuple(
+            name for name in folders
+            if name not in of_windows and _without_number(name) not in of_windows
+            and layout.spec.match(layout.spec(name)) is not None
+        )
+        return known.own
+
+    def _glance(self, name: str) -> MonitorGlance | None:
+        if not self._store.exists(layout.spec(layout.monitor_ledger(name))):
+            return None
+        return glance_at_monitor(self._store, name, self._now(), self._known.glances.get(name))
+
+    def _monitor(self, name: str, glance: MonitorGlance) -> HomeEntry:
+        spec = glance.spec
+        muted = mute_at(glance.mutes, self._now())
+        return monitor_entry(self.served.alias, MonitorSums(
+            monitor=name, measure=spec.leading_measure, question=spec.question or "",
+            ownership=spec.ownership, states=glance.states, bought=glance.bought,
+            this_month=glance.bought_this_month, monthly=spec.monitor.monthly_labels,
+            muted=None if muted is None else muted.until, changed=glance.changed,
+        ), glance.newest, glance.judged)
+
+    def _evaluation(self, name: str, index: StandingIndex) -> HomeEntry | None:
+        kept = [] if index.is_open(name) else index.kept(name)
+        print_of = frozenset(kept or retried(_keys)(self._store, f"{name}/"))
+        before = self._known.evaluations.get(name)
+        if before is not None and before[0] == print_of:
+            return before[1]
+        made = self._made(name, index, bool(kept))
+        if made is not None:
+            self._known.evaluations[name] = (print_of, made)
+        return made
+
+    def _made(self, name: str, index: StandingIndex, kept: bool) -> HomeEntry | None:
+        alias, ledger = self.served.alias, Ledger(self._store, name)
+        if kept and (found := retried(index.read_kept)(name)) is not None:
+            return evaluation_entry(alias, found.standing, found.closed)
+        if not ledger.exists(layout.manifest(name)):
+            return None
+        standing = retried(current_standing)(open_evaluation(self._store, name))
+        closed = read_closed(ledger, standing.rounds) if standing.rounds else None
+        return evaluation_entry(alias, standing, closed or read_begun(ledger))
+
+    def _damaged(self, kind: str, name: str, error: AssayError) -> HomeEntry:
+        return damaged_entry(
+            self.served.alias, "monitor" if kind == "monitor" else "evaluation", name,
+            without_paths(str(error), [self.served]),
+        )
+
+
+def _folders(store: Store, prefix: str = "") -> list[str]:
+    return list(store.folders(prefix))
+
+
+def _keys(store: Store, prefix: str) -> list[str]:
+    return list(store.keys(prefix))
+
+
+def _is_name(name: str) -> bool:
+    return layout.spec.match(layout.spec(layout.monitor_ledger(name))) is not None
+
+
+def _without_number(name: str) -> str:
+    """Without the `-r2` of predictions that were replaced."""
+    before, dash, number = name.rpartition("-r")
+    return before if dash and number.isdecimal() else name

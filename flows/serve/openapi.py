@@ -1,0 +1,95 @@
+"""The description of the service for programs: OpenAPI 3.1, of the schemas that commands print by."""
+
+import json
+from functools import cache
+from typing import Any
+
+from assay.tasks.json_schema import schema_of
+from assay.tasks.report.comparison import ComparedJson
+from assay.tasks.report.files import ReportJson
+from assay.tasks.report.history.record import HistoryJson, WindowJson
+from assay.tasks.report.service.entries import KINDS, SHOWS, SORTS, HomeJson
+from assay.tasks.report.service.labels import LabelsBoughtJson
+from assay.tasks.report.several import SeveralJson
+from assay.tasks.report.standing import StandingJson
+
+_STORE, _NAME, _WINDOW = (
+    {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    for name in ("store", "name", "window")
+)
+_PAGE = {"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 1, "default": 1}}
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The document."""
+    parts: dict[str, Any] = {}
+    lists = [
+        _choice("show", list(SHOWS), "all"), _choice("kind", [one for one in KINDS if one], None),
+        _choice("sort", list(SORTS), "attention"),
+        *({"name": name, "in": "query", "schema": {"type": "string"}} for name in ("q", "team", "store")),
+        _PAGE,
+    ]
+    of = {"name": "of", "in": "query", "required": True, "description": "STORE/NAME, once or more often",
+          "schema": {"type": "array", "items": {"type": "string"}}, "style": "form", "explode": True}
+    paths = {
+        "/": _get("Everything, a line each", HomeJson, parts, lists),
+        "/evaluations/{store}/{name}": _get(
+            "The report of an evaluation; before its first round has closed, where it stands",
+            ReportJson | StandingJson, parts, [_STORE, _NAME]),
+        "/evaluations/{store}/{name}/spec": _text("Its spec", "application/yaml", [_STORE, _NAME]),
+        "/evaluations/{store}/{name}/events": _text(
+            "Events `changed` and `finished`, with state, rounds and labels", "text/event-stream",
+            [_STORE, _NAME]),
+        "/monitors/{store}/{name}": _get(
+            "The history of a monitor, a page of its windows at a time", HistoryJson, parts,
+            [_STORE, _NAME, _PAGE]),
+        "/monitors/{store}/{name}/windows/{window}": _get(
+            "One judged window", WindowJson, parts, [_STORE, _NAME, _WINDOW]),
+        "/compare": _get("Evaluations, or the systems of one, side by side", SeveralJson | ComparedJson,
+                         parts, [of]),
+        "/labels": _get("Labels that were bought", LabelsBoughtJson, parts, []),
+        "/metrics": _text("Figures for Prometheus", "text/plain", []),
+        "/healthz": _text("Whether the service is up", "application/json", []),
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "assay serve", "version": "1",
+                 "description": "Pages and JSON at one address, by the Accept header. Only GET and HEAD."},
+        "paths": paths,
+        "components": {
+            "schemas": parts,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"},
+                                "basic": {"type": "http", "scheme": "basic"}},
+        },
+        "security": [{}, {"bearer": []}, {"basic": []}],
+    }
+
+
+def _choice(name: str, values: list[str], default: str | None) -> dict[str, Any]:
+    usual = {} if default is None else {"default": default}
+    return {"name": name, "in": "query", "schema": {"type": "string", "enum": values, **usual}}
+
+
+def _get(says: str, kind: Any, parts: dict[str, Any], parameters: list[Any]) -> dict[str, Any]:
+    schema = json.loads(json.dumps(schema_of(kind)).replace("#/$defs/", "#/components/schemas/"))
+    parts.update(schema.pop("$defs", {}))
+    schema.pop("$schema", None)
+    content = {"application/json": {"schema": schema}, "text/html": {"schema": {"type": "string"}}}
+    return _operation(says, content, parameters)
+
+
+def _text(says: str, kind: str, parameters: list[Any]) -> dict[str, Any]:
+    return _operation(says, {kind: {"schema": {"type": "string"}}}, parameters)
+
+
+def _operation(says: str, content: dict[str, Any], parameters: list[Any]) -> dict[str, Any]:
+    refused = {"400": "it cannot be asked so", "401": "a token is needed", "404": "there is no such page"}
+    return {"get": {
+        "summary": says, "parameters": parameters,
+        "responses": {
+            "200": {"description": says, "content": content},
+            "304": {"description": "nothing changed since the tag in If-None-Match"},
+            **{status: {"description": said} for status, said in refused.items()},
+        },
+    }}

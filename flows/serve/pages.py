@@ -1,0 +1,395 @@
+"""What each page says: gathered from the ledger, drawn by tasks.report, kept by the digest of its keys."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.errors import AssayError, BadInput
+from assay.flows.monitor.history import read_monitor_history, with_judges
+from assay.flows.record.ahead import kept_outlook
+from assay.flows.record.finished import read_in_parallel
+from assay.flows.record.opened import Opened, open_evaluation, utc_now
+from assay.flows.record.standing import current_standing
+from assay.flows.report.gather import report_data
+from assay.flows.serve.bodies import Bodies, Body, body_of
+from assay.flows.serve.home import StoreView
+from assay.flows.serve.stores import ServedStore, spec_without_paths, without_paths
+from assay.tasks.alerts.listing import outbox_rows
+from assay.tasks.effects import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.life import read_identity
+from assay.tasks.ledger.monitors import mute_at
+from assay.tasks.ledger.record import Ledger, get_record
+from assay.tasks.report.annotators import name_in_report
+from assay.tasks.report.comparison import comparison_json
+from assay.tasks.report.data import ReportData
+from assay.tasks.report.files import report_json
+from assay.tasks.report.history.record import MonitorHistory
+from assay.tasks.report.service import pages as drawn
+from assay.tasks.report.service.entries import HomeEntry, ListQuery, home_json
+from assay.tasks.report.service.labels import LabelsBought, bought_by_month, labels_json
+from assay.tasks.report.several import several_json
+from assay.tasks.report.standing import Standing
+
+PER_PAGE = 50            # lines, and windows
+MOST_COMPARED = 12       # evaluations side by side
+_REMEMBERED = 200_000    # answers whose person is remembered
+
+
+class NotThere(BadInput):
+    """There is no such page, or none for whoever asks: the message does not say which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a request asks for."""
+
+    json: bool
+    page: int = 1
+    query: ListQuery = field(default_factory=ListQuery)
+    sees: frozenset[str] = frozenset()       # aliases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is answered."""
+
+    body: Body
+    pages: int = 1
+    total: int | None = None
+    age: float = 0.0        # seconds since the ledger was looked at
+
+
+class Pages:
+    """The pages over some stores."""
+
+    def __init__(
+        self, stores: Mapping[str, ServedStore], *, now: Callable[[], datetime] = utc_now,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.stores, self._now = stores, now
+        self.views = {alias: StoreView(one, now=now) for alias, one in stores.items()}
+        self._bodies = Bodies()
+        self._people: dict[tuple[str, str], str] = {}
+        self._prefect = _prefect_pages(environment)
+
+    def store(self, alias: str, sees: frozenset[str]) -> ServedStore:
+        """The store of this alias, for somebody who sees these. Raises NotThere."""
+        if alias not in sees or alias not in self.stores:
+            raise NotThere(f"no store is called {alias!r}")
+        return self.stores[alias]
+
+    # Lists.
+
+    def home(self, asked: Asked) -> Told:
+        """Everything, a line each."""
+        entries, age = self._entries(asked.sees)
+        if asked.query.store and asked.query.store not in asked.sees:
+            raise NotThere(f"no store is called {asked.query.store!r}")
+        found = asked.query.of(entries)
+        pages = _pages(len(found), asked.page)
+        shown = found[(asked.page - 1) * PER_PAGE : asked.page * PER_PAGE]
+        aliases = sorted(asked.sees)
+        if asked.json:
+            body = _json(home_json(aliases, shown, len(found), asked.page, pages))
+        else:
+            body = drawn.home_html(drawn.HomeList(
+                stores=aliases, entries=shown, every=entries, query=asked.query, total=len(found),
+                page=asked.page, pages=pages, prefect=self._prefect,
+            ))
+        return Told(body=body_of(body), pages=pages, total=len(found), age=age)
+
+    def labels(self, asked: Asked) -> Told:
+        """The labels that were bought, by team, month and monitor."""
+        entries, age = self._entries(asked.sees)
+        found = [one for alias in sorted(asked.sees) for one in self._bought(alias, entries)]
+        told = bought_by_month(found)
+        body = _json(labels_json(told)) if asked.json else drawn.labels_html(told)
+        return Told(body=body_of(body), age=age)
+
+    def figures(self, sees: Iterable[str]) -> bytes:
+        """For Prometheus."""
+        from assay.tasks.telemetry.exporters import exposition
+
+        return exposition([sample for alias in sorted(sees) for sample in self.views[alias].figures()])
+
+    def _entries(self, sees: Iterable[str]) -> tuple[list[HomeEntry], float]:
+        views = [self.views[alias] for alias in sorted(sees)]
+        entries = [one for view in views for one in view.look().entries]
+        return entries, max((view.age() for view in views), default=0.0)
+
+    def _bought(self, alias: str, entries: Sequence[HomeEntry]) -> list[LabelsBought]:
+        served, mine = self.stores[alias], [one for one in entries if one.store == alias]
+        found = [
+            LabelsBought(
+                store=alias, kind=one.kind, name=one.name, ownership=one.ownership,
+                month="" if one.changed is None else f"{one.changed:%Y-%m}", labels=one.bought,
+            )
+            for one in mine if one.kind == "evaluation" and one.bought
+        ]
+        of_monitors = {one.name: one for one in mine if one.kind == "monitor" and one.bought}
+        for name, months in read_in_parallel(list(of_monitors), lambda name: self._months(served, name)):
+            one = of_monitors[name]
+            found += [
+                LabelsBought(store=alias, kind="monitor", name=name, ownership=one.ownership, month=month,
+                             labels=labels)
+                for month, labels in (months.items() if isinstance(months, dict) else ())
+            ]
+        return found
+
+    def _months(self, served: ServedStore, name: str) -> dict[str, int]:
+        glance = self.views[served.alias].look().glances[name]
+        kept = self._bodies.body(
+            ("months", served.alias, name), str(hash(glance.known)),
+            lambda: json.dumps(_by_month(read_monitor_history(served.store, name))).encode(),
+        )
+        months: dict[str, int] = json.loads(kept.content)
+        return months
+
+    # One evaluation.
+
+    def evaluation(self, alias: str, name: str, asked: Asked) -> Told:
+        """Its report, or before the first round where it stands."""
+        served = self.store(alias, asked.sees)
+        digest = self.digest(served, name)
+        return Told(body=self._bodies.body(
+            ("evaluation", alias, name, asked.json), digest,
+            lambda: self._evaluation_body(served, name, asked.json),
+        ))
+
+    def spec(self, alias: str, name: str, asked: Asked) -> Told:
+        """Its spec, to begin another one with."""
+        served = self.store(alias, asked.sees)
+        self.digest(served, name)
+        opened = open_evaluation(served.store, name)
+        return Told(body=body_of(_yaml(spec_without_paths(opened.spec.to_json()))))
+
+    def digest(self, served: ServedStore, name: str) -> str:
+        """Of what the ledger holds of an evaluation. Raises NotThere."""
+        ledger = Ledger(served.store, _checked(name))
+        keys = list(retried(_listed)(ledger, f"{name}/"))
+        if layout.manifest(name) not in keys:
+            raise NotThere(f"there is no evaluation {name!r} in {served.alias}")
+        return _digest([*keys, *retried(_listed)(ledger, layout.index_of_forecasts(name))])
+
+    def progress(self, served: ServedStore, name: str) -> Standing:
+        """Where it stands, for those who watch."""
+        return retried(current_standing)(open_evaluation(served.store, name))
+
+    def _evaluation_body(self, served: ServedStore, name: str, as_json: bool) -> bytes:
+        opened = open_evaluation(served.store, name)
+        standing = retried(current_standing)(opened)
+        standing = replace(standing, forecast=kept_outlook(opened, standing))
+        data = None if standing.known is None else hidden_paths(report_data(opened, standing))
+        if as_json:
+            return report_json(data) if data is not None else _json(standing.to_json())
+        about = drawn.EvaluationAbout(
+            store=served.alias, standing=standing, spec=spec_without_paths(opened.spec.to_json()),
+            people=self._progress_of_people(served, opened, standing), desk=opened.spec.desk.kind,
+            desk_link=opened.spec.desk.address_for(name), prefect=self._prefect,
+        )
+        return drawn.evaluation_html(about, data)
+
+    def _progress_of_people(
+        self, served: ServedStore, opened: Opened, standing: Standing
+    ) -> list[tuple[str, int]]:
+        """(Person, items answered) in the open round, as far as the ledger knows."""
+        if standing.state != "waiting":
+            return []
+        ledger, number = opened.ledger, standing.rounds + 1
+        keys = [key for key in _listed(ledger, layout.annotations(ledger.name, number))
+                if layout.annotation.match(key) is not None]
+        if not keys:
+            return []
+        salt, answered = read_identity(ledger), Counter[str]()
+        for who in {self._person(served, ledger, key) for key in keys}:
+            person, _, _ = who.partition("\n")
+            answered[person] += 1
+        return sorted((name_in_report(person, salt), many) for person, many in answered.items())
+
+    def _person(self, served: ServedStore, ledger: Ledger, key: str) -> str:
+        """Who answered about which item; answers are written once."""
+        found = self._people.get((served.alias, key))
+        if found is None:
+            one = get_record(ledger, key, Annotation)
+            found = f"{one.annotator}\n{one.item_id}"
+            if len(self._people) >= _REMEMBERED:
+                self._people.clear()
+            self._people[served.alias, key] = found
+        return found
+
+    # Several evaluations, or the systems of one.
+
+    def compare(self, names: Sequence[str], asked: Asked) -> Told:
+        """Evaluations, each as ALIAS/NAME, side by side; of one, its systems."""
+        if not names:
+            entries, _ = self._entries(asked.sees)
+            if asked.json:
+                raise BadInput("name what is compared: /compare?of=STORE/NAME&of=STORE/NAME")
+            return Told(body=body_of(drawn.compare_choice_html(entries)))
+        if len(set(names)) < len(names) or len(names) > MOST_COMPARED:
+            raise BadInput(f"compare one to {MOST_COMPARED} evaluations, each named once")
+        places = [self._place(one, asked.sees) for one in names]
+        digest = _digest(self.digest(served, name) for served, name in places)
+        return Told(body=self._bodies.body(
+            ("compare", tuple(names), asked.json), digest, lambda: self._compared(places, asked.json)
+        ))
+
+    def _place(self, one: str, sees: frozenset[str]) -> tuple[ServedStore, str]:
+        alias, slash, name = one.partition("/")
+        if not slash:
+            raise BadInput(f"of={one[:80]!r}: write STORE/NAME")
+        return self.store(alias, sees), _checked(name)
+
+    def _compared(self, places: Sequence[tuple[ServedStore, str]], as_json: bool) -> bytes:
+        several = []
+        for served, name in places:
+            opened = open_evaluation(served.store, name)
+            data = report_data(opened, retried(current_standing)(opened))
+            several.append(hidden_paths(data))
+        links = [f"/evaluations/{served.alias}/{name}" for served, name in places]
+        if len(several) > 1:
+            return _json(several_json(several)) if as_json else drawn.several_html_of(several, links)
+        data = several[0]
+        if data.systems is None:
+            raise BadInput(
+                f"{data.evaluation} has one system: name a second evaluation, or the systems under "
+                "pool.systems of its spec"
+            )
+        if as_json:
+            return _json(comparison_json(data, data.systems))
+        return drawn.systems_html(data, links[0])
+
+    # Monitors.
+
+    def monitor(self, alias: str, name: str, asked: Asked) -> Told:
+        """Its history."""
+        served = self.store(alias, asked.sees)
+        digest = self._digest_of_monitor(served, name)
+        many = len(self._history(served, name, digest).rows) if asked.page > 1 else None
+        if many is not None:
+            _pages(many, asked.page)
+        day = f"{self._now():%Y-%m-%d}"     # mutes end
+        body = self._bodies.body(
+            ("monitor", alias, name, asked.json, asked.page), f"{digest} {day}",
+            lambda: self._monitor_body(served, name, digest, asked),
+        )
+        rows = len(self._history(served, name, digest).rows)
+        return Told(body=body, pages=_pages(rows, asked.page), total=rows)
+
+    def window(self, alias: str, name: str, window: str, asked: Asked) -> Told:
+        """One judged window of a monitor."""
+        served = self.store(alias, asked.sees)
+        digest = self._digest_of_monitor(served, name)
+        history = self._history(served, name, digest)
+        row = next((one for one in history.rows if one.window == window), None)
+        if row is None or row.verdict is None:
+            raise NotThere(f"no verdict was given on window {window[:40]!r} of {name}")
+        judged = row
+        return Told(body=self._bodies.body(
+            ("window", alias, name, window, asked.json), digest,
+            lambda: drawn.window_json_bytes(judged) if asked.json
+            else drawn.served_window_html(alias, history, judged),
+        ))
+
+    def _digest_of_monitor(self, served: ServedStore, name: str) -> str:
+        ledger = Ledger(served.store, layout.monitor_ledger(_checked(name)))
+        keys = retried(_listed)(ledger, f"{ledger.name}/")
+        if layout.spec(ledger.name) not in keys:
+            raise NotThere(f"there is no monitor {name!r} in {served.alias}")
+        return _digest(keys)
+
+    def _history(self, served: ServedStore, name: str, digest: str) -> MonitorHistory:
+        """The newest that was read; one monitor is looked at page by page."""
+        kept = getattr(self, "_newest_history", None)
+        if kept is not None and kept[0] == (served.alias, name, digest):
+            known: MonitorHistory = kept[1]
+            return known
+        found = read_monitor_history(served.store, name, self._now)
+        self._newest_history = (served.alias, name, digest), found
+        return found
+
+    def _monitor_body(self, served: ServedStore, name: str, digest: str, asked: Asked) -> bytes:
+        history = self._history(served, name, digest)
+        with suppress(AssayError):   # the evaluations of its windows may lie elsewhere
+            history = with_judges(served.store, history)
+        first = max(len(history.rows) - asked.page * PER_PAGE, 0)
+        last = len(history.rows) - (asked.page - 1) * PER_PAGE
+        if asked.json:
+            return _json(replace(history, rows=history.rows[first:last]).to_json() | {
+                "labels": history.bought,
+            })
+        return drawn.monitor_html(drawn.MonitorAbout(
+            store=served.alias, history=history, first=first, last=last, page=asked.page,
+            pages=_pages(len(history.rows), asked.page), muted=mute_at(history.mutes, self._now()),
+            alerts=outbox_rows(Ledger(served.store, layout.monitor_ledger(name)), repair=False),
+            prefect=self._prefect,
+        ))
+
+    def said_of(self, error: Exception) -> str:
+        """An error in words that name no place of this machine."""
+        return without_paths(str(error), self.stores.values())
+
+
+def hidden_paths(data: ReportData) -> ReportData:
+    """The data of a report without paths of this machine."""
+    return replace(
+        data, spec=spec_without_paths(data.spec),
+        pool=replace(data.pool, sources=[spec_without_paths(one, "source") for one in data.pool.sources]),
+        notes=[without_paths(note, ()) for note in data.notes],
+    )
+
+
+def _by_month(history: MonitorHistory) -> dict[str, int]:
+    """Month -> labels bought; of a window they count to the month that its first opening was paid by."""
+    found: Counter[str] = Counter()
+    for row in history.rows:
+        if row.bought and row.openings:
+            found[row.openings[0].month] += row.bought
+    return dict(found)
+
+
+def _listed(ledger: Ledger, prefix: str) -> list[str]:
+    return list(ledger.keys(prefix))
+
+
+def _digest(of: Iterable[str]) -> str:
+    return sha256("\n".join(of).encode()).hexdigest()
+
+
+def _pages(many: int, asked: int) -> int:
+    pages = max(-(-many // PER_PAGE), 1)
+    if asked > pages:
+        raise NotThere(f"page={asked}: there are {pages}")
+    return pages
+
+
+def _checked(name: str) -> str:
+    try:
+        return layout.check_name(name)
+    except BadInput:
+        raise NotThere(f"nothing is called {name[:100]!r}") from None
+
+
+def _json(value: Any) -> bytes:
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode("utf-8", "replace")
+
+
+def _yaml(spec: Any) -> bytes:
+    import yaml
+
+    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=90).encode()
+
+
+def _prefect_pages(environment: Mapping[str, str]) -> str:
+    """Where Prefect's pages are, by its own variables; nothing where that is not known."""
+    found = environment.get("PREFECT_UI_URL") or environment.get("PREFECT_API_URL", "").removesuffix("/api")
+    return found.rstrip("/") if found.startswith(("http://", "https://")) and "@" not in found else ""

@@ -1,0 +1,360 @@
+"""One line of the home page: an evaluation or a monitor, by its first measure, and the JSON of many.
+
+Lines are searched, filtered and sorted as values; what is unusual is said, and never left out.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from math import ceil, floor, isfinite
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.stopping import Verdict
+from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
+from assay.tasks.report import wording
+from assay.tasks.report.history.record import HistoryRow
+from assay.tasks.report.history.words import STATES
+from assay.tasks.report.page import IntervalBar, plain_bar
+from assay.tasks.report.standing import Standing, StandingJson
+
+EntryKind = Literal["evaluation", "monitor"]
+STOPPED = {
+    "half_width": "target met", "variance": "target met", "budget": "budget spent",
+    "pool": "every label known",
+}
+
+
+class ServedStandingJson(StandingJson):
+    """An evaluation in a list of many: what `assay status` prints, and where it is."""
+
+    store: str                       # its alias
+    question: str                    # what people are asked; may be empty
+    limit: dict[str, float]          # min, max: what the first measure must keep
+    budget: int                      # labels that it may ask for
+    changed: str | None              # when its last round closed, or it began
+
+
+class ServedMonitorJson(OwnershipJson):
+    """A monitor in a list of many."""
+
+    store: str
+    monitor: str
+    window: str | None               # the newest; null before the first
+    state: str | None                # its state
+    judged: str | None               # the newest window with a verdict, which the value is of
+    verdict: Verdict | None          # on it
+    measure: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    confidence: float | None
+    limit: dict[str, float]
+    labels: int                      # bought this month; open evaluations count with all they may ask for
+    budget: int                      # labels of a month
+    bought: int                      # labels, in all windows
+    windows: dict[str, int]          # state -> windows
+    muted_until: str | None          # null where its alerts are delivered
+    changed: str | None
+
+
+class DamagedJson(TypedDict):
+    """One that cannot be read."""
+
+    store: str
+    name: str
+    why: str
+
+
+class HomeJson(TypedDict):
+    """A page of everything in the stores that are served."""
+
+    stores: list[str]                # aliases
+    total: int                       # lines that were asked for
+    page: int                        # from 1
+    pages: int
+    evaluations: list[ServedStandingJson]
+    monitors: list[ServedMonitorJson]
+    damaged: list[DamagedJson]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeEntry:
+    """One line."""
+
+    store: str                        # alias
+    kind: EntryKind
+    name: str
+    ownership: Ownership = NOBODYS
+    question: str = ""                # what people are asked
+    measure: str = ""                 # as its registry calls it
+    state: str                        # waiting, open, finished, damaged; of a monitor its newest window's
+    said: str                         # the state in words
+    verdict: Verdict | None = None
+    known: tuple[float | None, float | None, float | None] = (None, None, None)   # value, lower, upper
+    exact: bool = False
+    undefined: str = ""               # why there is no value
+    confidence: float | None = None
+    limits: tuple[float | None, float | None] = (None, None)
+    labels: int = 0                   # of a monitor: this month
+    bought: int = 0                   # paid for, in all
+    budget: int | None = None
+    changed: datetime | None = None
+    muted: datetime | None = None     # until when
+    printed: Callable[[], Any] | None = None   # its JSON; None where it is damaged
+
+    @property
+    def attention(self) -> int:
+        """Where it stands in the list: breaches, what cannot be read, what waits for people, the rest."""
+        if self.verdict == "breach":
+            return 0
+        if self.state in ("damaged", "failed"):
+            return 1
+        if self.state in ("waiting", "stale"):
+            return 2
+        return 3 if self.verdict == "inconclusive" or self.state in ("open", "missing", "unlabelled") else 4
+
+    @property
+    def path(self) -> str:
+        """Of its page."""
+        return f"/{self.kind}s/{self.store}/{self.name}"
+
+    @property
+    def title(self) -> str:
+        """Of its first measure."""
+        return wording.measure_name(self.measure) if self.measure else ""
+
+    @property
+    def must_be(self) -> str:
+        """`at least 0.8`; nothing without a limit."""
+        return wording.allowed(*self.limits) or ""
+
+    @property
+    def estimate(self) -> str:
+        """`0.891`; why it is undefined; nothing before the first."""
+        if self.known[0] is None:
+            return f"undefined: {self.undefined}" if self.undefined else ""
+        return wording.estimate_text(*self.known)
+
+    @property
+    def ends(self) -> str:
+        """`0.842 to 0.932`, `exact`; nothing without an interval."""
+        if self.known[0] is None or self.known[1] is None or self.known[2] is None:
+            return ""
+        return "exact" if self.exact else wording.ends_in_words(*self.known)
+
+    @property
+    def bar(self) -> IntervalBar | None:
+        """The interval drawn."""
+        if self.known[0] is None:
+            return None
+        return plain_bar(self.known, self._scale(), self.limits)
+
+    @property
+    def spent(self) -> str:
+        """`96 of 300`, of a monitor by month."""
+        used = wording.grouped_digits(self.labels)
+        of = "" if self.budget is None else f" of {wording.grouped_digits(self.budget)}"
+        return f"{used}{of}" + (" this month" if self.kind == "monitor" else "")
+
+    @property
+    def day(self) -> str:
+        """`2026-11-22 16:49`."""
+        return "" if self.changed is None else f"{self.changed.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+    def holds(self, words: Sequence[str]) -> bool:
+        """Whether all of these words, in small letters, are in what the line says."""
+        text = " ".join([
+            self.name, self.store, self.ownership.owner or "", self.ownership.team or "", self.question,
+            self.title, self.measure, self.said, self.verdict or "",
+        ]).lower()
+        return all(word in text for word in words)
+
+    def _scale(self) -> tuple[float, float]:
+        drawn = [x for x in (*self.known, *self.limits) if x is not None]
+        try:
+            low, high = wording.measure_bounds(self.measure, None)
+        except BadInput:
+            inside = min(drawn) >= 0 and max(drawn) <= 1
+            low, high = (0.0, 1.0) if inside else (-float("inf"), float("inf"))
+        if not isfinite(low) or (low < 0 <= min(drawn)):
+            low = 0.0 if min(drawn) >= 0 else float(floor(min(drawn)))
+        top = high if isfinite(high) else float(max(ceil(max(drawn)), 1))
+        return low, max(top, low + 1e-9)
+
+
+def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -> HomeEntry:
+    """The line of an evaluation."""
+    first = standing.known.estimates[0] if standing.known else None
+    waiting = standing.waiting_for
+    said = {
+        "finished": f"finished: {STOPPED[standing.stopped_by]}" if standing.stopped_by else "finished",
+        "waiting": "waiting for people" + (
+            f": {wording.plural(waiting.items, 'item')} in round {waiting.round}" if waiting else ""
+        ),
+        "open": "something is due",
+    }[standing.state]
+    limits = standing.limit_min, standing.limit_max
+    return HomeEntry(
+        store=store, kind="evaluation", name=standing.evaluation, ownership=standing.ownership,
+        question=standing.question, measure=first.measure if first else "", state=standing.state, said=said,
+        verdict=standing.verdict if standing.state == "finished" else None,
+        known=(first.value, first.lower, first.upper) if first else (None, None, None),
+        exact=first is not None and first.interval == "exact",
+        undefined=(first.undefined_reason or "") if first else "",
+        confidence=first.confidence if first else None,
+        limits=limits, labels=standing.labels, bought=standing.labels - standing.known_before,
+        budget=standing.budget, changed=changed,
+        printed=partial(_standing_json, store, standing, changed),
+    )
+
+
+def _standing_json(store: str, standing: Standing, changed: datetime | None) -> ServedStandingJson:
+    return {
+        **standing.to_json(), "store": store, "question": standing.question,
+        "limit": _limit((standing.limit_min, standing.limit_max)),
+        "budget": standing.budget, "changed": None if changed is None else changed.isoformat(),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorSums:
+    """What a monitor's line says beside its newest windows."""
+
+    monitor: str
+    measure: str
+    question: str
+    ownership: Ownership
+    states: Mapping[str, int]
+    bought: int
+    this_month: int
+    monthly: int
+    muted: datetime | None
+    changed: datetime | None
+
+
+def monitor_entry(
+    store: str, sums: MonitorSums, newest: HistoryRow | None, judged: HistoryRow | None
+) -> HomeEntry:
+    """The line of a monitor; newest: its newest window, judged: the newest with a verdict."""
+    place = judged.overall if judged else None
+    measured = place.measured if place else None
+    limits = _of_place(judged)
+    verdict = judged.verdict.verdict if judged and judged.verdict else None
+    state = newest.state if newest else "open"
+    said = "no window yet" if newest is None else f"{newest.window}: {STATES[state]}"
+    known = (measured.value, measured.lower, measured.upper) if measured else (None, None, None)
+    printed: ServedMonitorJson = {
+        "store": store, "monitor": sums.monitor, "window": newest.window if newest else None,
+        "state": state if newest else None, "judged": judged.window if judged else None,
+        "verdict": verdict, "measure": sums.measure, "value": known[0], "lower": known[1],
+        "upper": known[2], "confidence": measured.confidence if measured else None,
+        "limit": _limit(limits), "labels": sums.this_month, "budget": sums.monthly,
+        "bought": sums.bought, "windows": dict(sums.states),
+        "changed": None if sums.changed is None else sums.changed.isoformat(),
+        "muted_until": None if sums.muted is None else sums.muted.isoformat(),
+        **ownership_json(sums.ownership),
+    }
+    return HomeEntry(
+        store=store, kind="monitor", name=sums.monitor, ownership=sums.ownership, question=sums.question,
+        measure=sums.measure, state=state, said=said, verdict=verdict, known=known,
+        undefined="nothing was judged" if measured and measured.value is None else "",
+        confidence=measured.confidence if measured else None,
+        limits=limits, labels=sums.this_month, bought=sums.bought, budget=sums.monthly,
+        changed=sums.changed, muted=sums.muted, printed=lambda: printed,
+    )
+
+
+def damaged_entry(store: str, kind: EntryKind, name: str, why: str) -> HomeEntry:
+    """The line of one that cannot be read."""
+    return HomeEntry(store=store, kind=kind, name=name, state="damaged", said=f"cannot be read: {why}")
+
+
+def _of_place(row: HistoryRow | None) -> tuple[float | None, float | None]:
+    """The floor and the ceiling of a window, the nearest where there are several."""
+    limits = row.overall.limits if row and row.overall else ()
+    low = [one.value for one in limits if one.side == "below"]
+    high = [one.value for one in limits if one.side == "above"]
+    return max(low, default=None), min(high, default=None)
+
+
+def _limit(limits: tuple[float | None, float | None]) -> dict[str, float]:
+    return {name: x for name, x in zip(("min", "max"), limits, strict=True) if x is not None}
+
+
+# What is asked for of the list.
+
+SORTS: Mapping[str, tuple[str, Callable[[HomeEntry], Any]]] = {
+    "attention": ("what needs people first", lambda one: one.attention),
+    "changed": ("last change", lambda one: -(one.changed.timestamp() if one.changed else 0.0)),
+    "name": ("name", lambda one: one.name.lower()),
+    "owner": ("owner", lambda one: (one.ownership.owner or "~", one.ownership.team or "~")),
+    "estimate": ("estimate", lambda one: one.known[0] if one.known[0] is not None else float("inf")),
+    "labels": ("labels", lambda one: -one.labels),
+}
+SHOWS: Mapping[str, tuple[str, Callable[[HomeEntry], bool]]] = {
+    "all": ("everything", lambda _: True),
+    "breach": ("in breach", lambda one: one.verdict == "breach"),
+    "waiting": ("waiting for people", lambda one: one.state in ("waiting", "stale")),
+    "open": ("something is due", lambda one: one.kind == "evaluation" and one.state == "open"),
+    "inconclusive": ("inconclusive", lambda one: one.verdict == "inconclusive"),
+    "ok": ("within its limit", lambda one: one.verdict == "ok"),
+    "finished": ("finished", lambda one: one.state == "finished"),
+    "damaged": ("cannot be read", lambda one: one.state == "damaged"),
+}
+KINDS = {"": "evaluations and monitors", "evaluation": "evaluations", "monitor": "monitors"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """What is asked for. Raises BadInput for a word that is none of the choices."""
+
+    words: str = ""
+    show: str = "all"
+    kind: str = ""
+    team: str = ""
+    store: str = ""
+    sort: str = "attention"
+
+    def __post_init__(self) -> None:
+        for name, given, choices in (
+            ("show", self.show, SHOWS), ("kind", self.kind, KINDS), ("sort", self.sort, SORTS),
+        ):
+            if given not in choices:
+                may = ', '.join(filter(None, choices))
+                raise BadInput(f"{name} cannot be {given[:40]!r}; it may be {may}")
+
+    def of(self, entries: Iterable[HomeEntry]) -> list[HomeEntry]:
+        """Those that are asked for, in their order; what changed last comes first among equals."""
+        words, shown = self.words.lower().split(), SHOWS[self.show][1]
+        found = [
+            one for one in entries
+            if shown(one) and self.kind in ("", one.kind) and self.store in ("", one.store)
+            and self.team in ("", one.ownership.team or "") and one.holds(words)
+        ]
+        found.sort(key=lambda one: (SORTS["changed"][1](one), one.store, one.name))
+        found.sort(key=lambda one: SORTS[self.sort][1](one))
+        return found
+
+
+def home_json(
+    stores: Sequence[str], entries: Sequence[HomeEntry], total: int, page: int, pages: int
+) -> HomeJson:
+    """A page of the list."""
+    of_evaluations: list[ServedStandingJson] = []
+    of_monitors: list[ServedMonitorJson] = []
+    damaged: list[DamagedJson] = []
+    for one in entries:
+        if one.printed is None:
+            damaged.append({"store": one.store, "name": one.name, "why": one.said})
+        elif one.kind == "evaluation":
+            of_evaluations.append(one.printed())
+        else:
+            of_monitors.append(one.printed())
+    return {
+        "stores": list(stores), "total": total, "page": page, "pages": pages,
+        "evaluations": of_evaluations, "monitors": of_monitors, "damaged": damaged,
+    }

@@ -1,0 +1,243 @@
+"""The pages of a service: the sections of reports and histories in a frame with links between them.
+
+Nothing in a page is a script or a style: both are files of their own, so that the policy of the page can
+forbid all others. Everything from outside is escaped by the templates.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from assay.tasks.alerts.listing import OutboxRow
+from assay.tasks.ledger.monitors import Mute
+from assay.tasks.report import sentences, wording
+from assay.tasks.report.comparison import comparison_section
+from assay.tasks.report.data import ReportData, whole_pool_rows
+from assay.tasks.report.history.files import LimitLine, limit_lines, window_values
+from assay.tasks.report.history.page import history_values
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, window_json
+from assay.tasks.report.history.words import news_in
+from assay.tasks.report.page import report_values
+from assay.tasks.report.rendering import render
+from assay.tasks.report.service.entries import KINDS, SHOWS, SORTS, HomeEntry, ListQuery
+from assay.tasks.report.service.labels import SpentTables
+from assay.tasks.report.several import several_values
+from assay.tasks.report.standing import Standing
+
+MOST_ALERTS = 50     # listed on a monitor's page
+MOST_SPENDERS = 200  # monitors and evaluations on the page of labels
+
+
+# Files beside the pages: each has its digest in its name, so that a browser may keep it for good.
+
+@cache
+def beside_files() -> Mapping[str, tuple[bytes, str]]:
+    """File name -> bytes and type."""
+    folder = files("assay.tasks.report") / "templates"
+    style = (folder / "style.css").read_bytes() + (folder / "service" / "service.css").read_bytes()
+    script = (folder / "service" / "live.js").read_bytes()
+    return {
+        f"assay-{sha256(style).hexdigest()[:12]}.css": (style, "text/css; charset=utf-8"),
+        f"assay-{sha256(script).hexdigest()[:12]}.js": (script, "text/javascript; charset=utf-8"),
+    }
+
+
+def _page(template: str, title: str, here: str, **values: Any) -> bytes:
+    """here: the part of the service that the page belongs to."""
+    style, script = beside_files()
+    return render(
+        f"service/{template}.html.j2", title=title, here=here, style_file=style, script_file=script,
+        **{"w": wording} | values,
+    )
+
+
+# The lists.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeList:
+    """A page of the list of everything."""
+
+    stores: Sequence[str]
+    entries: Sequence[HomeEntry]     # of this page
+    every: Sequence[HomeEntry]       # in the stores
+    query: ListQuery
+    total: int
+    page: int
+    pages: int
+    prefect: str                     # where its pages are; nothing where that is not known
+
+
+def home_html(told: HomeList) -> bytes:
+    """The home page."""
+    every = told.every
+    return _page(
+        "home", "Evaluations and monitors", "home", told=told,
+        breaches=sum(one.verdict == "breach" for one in every),
+        waiting=sum(one.state in ("waiting", "stale") for one in every),
+        evaluations=sum(one.kind == "evaluation" for one in every),
+        monitors=sum(one.kind == "monitor" for one in every),
+        damaged=sum(one.state == "damaged" for one in every),
+        teams=sorted({one.ownership.team for one in every if one.ownership.team}),
+        shows={name: said for name, (said, _) in SHOWS.items()},
+        sorts={name: said for name, (said, _) in SORTS.items()}, kinds=KINDS,
+        turns=_turns("/", _asked(told.query), told.page, told.pages),
+    )
+
+
+def labels_html(told: SpentTables) -> bytes:
+    """The labels that were bought."""
+    return _page("labels", "Labels bought", "labels", told=told, most=MOST_SPENDERS)
+
+
+def compare_choice_html(entries: Sequence[HomeEntry]) -> bytes:
+    """A form to choose what is compared."""
+    return _page(
+        "choice", "Compare", "compare",
+        entries=[one for one in entries if one.kind == "evaluation" and one.known[0] is not None][:500],
+    )
+
+
+def _asked(query: ListQuery) -> dict[str, str]:
+    usual = ListQuery()
+    named = {"q": "words", "show": "show", "kind": "kind", "team": "team", "store": "store", "sort": "sort"}
+    given = {key: (getattr(query, name), getattr(usual, name)) for key, name in named.items()}
+    return {key: asked for key, (asked, default) in given.items() if asked != default}
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Where the pages before and after this one are; nothing where there is none."""
+
+    page: int
+    pages: int
+    before: str
+    after: str
+
+
+def _turns(path: str, asked: Mapping[str, str], page: int, pages: int) -> Turns:
+    def at(number: int) -> str:
+        return path + "?" + urlencode({**asked, "page": number}) if 1 <= number <= pages else ""
+
+    return Turns(page, pages, at(page - 1), at(page + 1))
+
+
+# One evaluation.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationAbout:
+    """What stands above the report of an evaluation, and below it."""
+
+    store: str
+    standing: Standing
+    spec: Mapping[str, Any]
+    people: Sequence[tuple[str, int]]         # items that each person has answered in the open round
+    desk: str
+    desk_link: tuple[str, str] | None         # and what is behind it
+    prefect: str
+
+    @property
+    def spec_file(self) -> str:
+        """What the spec is called where it is kept."""
+        return f"{self.standing.evaluation}.yaml"
+
+
+def evaluation_html(about: EvaluationAbout, data: ReportData | None) -> bytes:
+    """The report, with what happens now; data: None before the first round has closed."""
+    import yaml
+
+    name = about.standing.evaluation
+    values = {} if data is None else report_values(data)
+    said = yaml.safe_dump(dict(about.spec), sort_keys=False, allow_unicode=True, width=90)
+    return _page(
+        "evaluation", name, "", about=about, name=name, known=data is not None,
+        path=f"/evaluations/{about.store}/{name}", answered=sum(many for _, many in about.people),
+        runs=_runs(about.prefect, name), compares=bool(data and data.systems),
+        **{"spec": said, **values},
+    )
+
+
+def _runs(prefect: str, name: str) -> str:
+    """Where Prefect lists the runs of this name."""
+    return f"{prefect}/runs?{urlencode({'flow-run-search': name})}" if prefect else ""
+
+
+def several_html_of(several: Sequence[ReportData], links: Sequence[str]) -> bytes:
+    """Evaluations side by side; links: to the report of each."""
+    return _page("several", f"{len(several)} evaluations", "compare", **several_values(several, links))
+
+
+def systems_html(data: ReportData, link: str) -> bytes:
+    """The systems of one evaluation side by side. Raises ValueError for one that compares none."""
+    found = comparison_section(data)
+    if found is None:
+        raise ValueError(f"{data.evaluation} compares no systems")
+    first = whole_pool_rows(data)[0]
+    return _page(
+        "systems", data.evaluation, "compare", name=data.evaluation, link=link, comparison=found,
+        headline=sentences.headline(data), confidence=wording.percent(first.confidence),
+    )
+
+
+# Monitors.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorAbout:
+    """The history of a monitor, a page of its windows."""
+
+    store: str
+    history: MonitorHistory
+    first: int                   # of the rows that are shown
+    last: int
+    page: int
+    pages: int
+    muted: Mute | None
+    alerts: Sequence[OutboxRow]
+    prefect: str
+
+
+def monitor_html(about: MonitorAbout) -> bytes:
+    """The history, with alerts, mutes and the evidence of the newest judged window."""
+    history, path = about.history, f"/monitors/{about.store}/{about.history.monitor}"
+    judged = next((row for row in reversed(history.rows) if row.verdict is not None), None)
+    return _page(
+        "monitor", history.monitor, "", about=about, name=history.monitor, judged=judged,
+        evidence=[] if judged is None else _evidence(history, judged),
+        alerts=list(reversed(about.alerts))[:MOST_ALERTS], runs=_runs(about.prefect, history.monitor),
+        turns=_turns(path, {}, about.page, about.pages),
+        **history_values(
+            history, history.rows[about.first : about.last], lambda window: f"{path}/windows/{window}"
+        ),
+    )
+
+
+def _evidence(history: MonitorHistory, row: HistoryRow) -> list[LimitLine]:
+    return [line for news in news_in(history, row) for line in limit_lines(news)]
+
+
+def served_window_html(store: str, history: MonitorHistory, row: HistoryRow) -> bytes:
+    """One judged window. Raises ValueError for one without a verdict."""
+    path = f"/monitors/{store}/{history.monitor}"
+    evaluation = row.verdict.rests_on.evaluation if row.verdict else ""
+    return _page(
+        "window", f"{history.monitor}, window {row.window}", "", report=f"/evaluations/{store}/{evaluation}",
+        **window_values(history, row, path),
+    )
+
+
+def window_json_bytes(row: HistoryRow) -> bytes:
+    """One window, as a history has it."""
+    return (json.dumps(window_json(row), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+# What went wrong.
+
+def problem_html(status: int, said: str) -> bytes:
+    """A page that says why there is no other."""
+    words = {400: "That cannot be asked", 401: "Who are you?", 404: "There is nothing here",
+             405: "Only looking is possible", 421: "Not this server", 503: "Not now"}
+    return _page("problem", words.get(status, "Something is wrong"), "", status=status, said=said)
