@@ -35,7 +35,7 @@ demo: setup
 label-studio: setup
 	$(BIN)/python -m assay.tasks.desks.label_studio.local --install
 
-# Prefect (server and worker), Label Studio, S3 and the receiver of webhooks, on this machine only.
+# Prefect (server and worker), Label Studio, S3, the receiver of webhooks and the pages, on this machine only.
 up: label-studio
 	$(BIN)/python deployments/local.py prepare $(ASSAY_LOCAL)
 	@echo $$$$ > $(ASSAY_LOCAL)/pid; exec env ASSAY_PYTHON=$(abspath $(BIN))/python \

@@ -1,13 +1,13 @@
 """Everything on this machine: what `make up` starts, one subcommand for each line of the Procfile.
 
     python deployments/local.py prepare FOLDER    choose ports, make credentials, write FOLDER/env
-    python deployments/local.py s3 | label-studio | prefect | worker | receiver      replace this process
+    python deployments/local.py s3 | label-studio | prefect | worker | receiver | serve    become one of them
 
 The folder holds all data, and the credentials in `env`. Only its owner may open it, so no other user of the
 machine reads a file in it. The credentials are generated once, and never typed, printed or put on a command
 line. Everything listens on 127.0.0.1 and asks for a credential: Prefect's API for a password, Label Studio
 for its token, S3 for a key, the parts of the S3 server for each other's certificate, the receiver for its
-secret.
+secret, the pages for their token.
 Ports stay the same, because specs name them; a port that another program uses is an error on a second start,
 and is avoided on the first.
 """
@@ -33,8 +33,8 @@ from assay.tasks.desks.label_studio import local
 
 ROOT = Path(__file__).parents[1]
 BUCKET = "assay"
-PORTS = {"prefect": 4200, "label_studio": 8080, "receiver": 8300, "s3": 8333, "master": 9333, "volume": 9444,
-         "filer": 8555}
+PORTS = {"prefect": 4200, "label_studio": 8080, "serve": 8090, "receiver": 8300, "s3": 8333, "master": 9333,
+         "volume": 9444, "filer": 8555}
 GRPC = ("s3", "master", "volume", "filer")   # SeaweedFS listens on each of these ports + 10,000 too
 READY = 600.0   # seconds until everything answers; under a minute on an idle machine
 
@@ -52,6 +52,7 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "ASSAY_LOCAL": str(folder.absolute()),
         "ASSAY_ROOT": str(ROOT),
         "ASSAY_STORE": f"s3://{BUCKET}/ledger",
+        "ASSAY_SERVE_TOKEN": known.get("ASSAY_SERVE_TOKEN", secrets.token_hex(24)),
         "ASSAY_WEBHOOK_SECRET": known.get("ASSAY_WEBHOOK_SECRET", secrets.token_hex(24)),
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports['s3']}",
         "AWS_ACCESS_KEY_ID": key or f"assay{secrets.token_hex(8)}",
@@ -227,6 +228,13 @@ def receiver() -> None:
     _run(command, os.environ, ROOT)
 
 
+def serve() -> None:
+    """The pages of the ledger."""
+    _wait()
+    port = os.environ["ASSAY_LOCAL_PORT_SERVE"]
+    _run([_here("assay"), "serve", os.environ["ASSAY_STORE"], "--port", port], os.environ, ROOT)
+
+
 def _wait() -> None:
     """Until S3 takes a value, Label Studio our token and Prefect a question; AssayError if they do not."""
     give_up = time.monotonic() + READY
@@ -281,6 +289,7 @@ def _say_where() -> None:
     sys.stdout.write(f"""
 Everything is up, on this machine only. Data and credentials: {env['ASSAY_LOCAL']}
   Prefect        {env['PREFECT_API_URL'].removesuffix('/api')}   it asks for PREFECT_API_AUTH_STRING of env
+  Pages          http://127.0.0.1:{env['ASSAY_LOCAL_PORT_SERVE']}   the password is ASSAY_SERVE_TOKEN of env
   Label Studio   {env['LABEL_STUDIO_URL']}   as {env['LABEL_STUDIO_EMAIL']}; the password is in env
   In a shell     set -a; . {env['ASSAY_LOCAL']}/env; set +a; . .venv/bin/activate
                  assay begin SPEC   (desk: {{kind: label-studio, url: "{env['LABEL_STUDIO_URL']}"}})
@@ -298,7 +307,7 @@ def main(arguments: list[str] | None = None) -> int:
     preparing.add_argument("folder", type=Path)
     preparing.add_argument("--any-port", action="store_true", help="choose free ports")
     services = {"s3": s3, "label-studio": label_studio, "prefect": prefect, "worker": worker,
-                "receiver": receiver}
+                "receiver": receiver, "serve": serve}
     for name in services:
         commands.add_parser(name)
     given = parser.parse_args(arguments)

@@ -297,7 +297,7 @@ def test_credentials_are_generated_once_and_only_their_owner_reads_them(stack, t
     assert stack.read_env(stack.prepare(tmp_path / "a", any_port=False)) == first
     other = stack.read_env(stack.prepare(tmp_path / "b", any_port=True))
     for name in ("AWS_SECRET_ACCESS_KEY", "LABEL_STUDIO_API_KEY", "LABEL_STUDIO_PASSWORD",
-                 "ASSAY_WEBHOOK_SECRET", "PREFECT_API_AUTH_STRING"):
+                 "ASSAY_WEBHOOK_SECRET", "ASSAY_SERVE_TOKEN", "PREFECT_API_AUTH_STRING"):
         assert len(first[name]) >= 16
         assert first[name] != other[name]
 
@@ -316,6 +316,6 @@ def test_a_port_that_others_took_since_is_an_error_for_specs_name_it(stack, tmp_
 def test_every_line_of_the_procfile_is_a_service(stack, capsys):
     lines = (DEPLOYMENTS / "Procfile").read_text().splitlines()
     names = {line.split(":")[0] for line in lines}
-    assert names == {"s3", "label-studio", "prefect", "worker", "receiver"}
+    assert names == {"s3", "label-studio", "prefect", "worker", "receiver", "serve"}
     for line in lines:
         assert line.endswith(f"deployments/local.py {line.split(':')[0]}")
