@@ -30,7 +30,7 @@ SLICES = {
     "light": ("tests/unit/evalcore/measures/test_rates.py", "tests/unit/evalcore/estimators"),
     "full": ("tests/golden", "tests/unit/evalcore/measures", "tests/unit/face", "tests/unit/tasks/pool"),
 }
-TEST_TOOLS = ("pytest", "pytest-timeout", "hypothesis")     # beside the light install, of the pinned versions
+TEST_TOOLS = ("pytest", "pytest-timeout", "hypothesis", "jsonschema")     # beside the light install, of the pinned versions
 UV = Path(sys.executable).with_name("uv")
 
 
