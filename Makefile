@@ -18,7 +18,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors label-studio up down lock clean
+.PHONY: setup demo test test-slow release audit lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -65,6 +65,14 @@ test: setup
 # What takes minutes: the whole local stack, once, and each of Prefect's task runners.
 test-slow: label-studio
 	ASSAY_SLOW=1 $(BIN)/pytest tests/end_to_end/test_local_stack.py tests/end_to_end/test_shards_in_prefect.py
+
+# Sdist, wheel, bills of materials and digests in dist/, tried light and full on each Python 3.11 to 3.13 that is here.
+release: setup
+	$(BIN)/python deployments/release/release.py
+
+# The pins against known vulnerabilities; says so where it cannot look them up. Asks the index about each package.
+audit: setup
+	$(BIN)/python deployments/release/audit.py
 
 # The documentation site, in .cache/site. A warning is an error; notebooks are run.
 docs: setup
@@ -156,6 +164,8 @@ lock: setup
 	$(BIN)/$(COMPILE) --universal --group dev $(EVERY) pyproject.toml -o requirements/constraints.txt
 	$(BIN)/$(COMPILE) --universal -c requirements/constraints.txt pyproject.toml -o requirements/light.txt
 	$(BIN)/$(COMPILE) requirements/label-studio.in -o requirements/label-studio.txt
+	$(BIN)/$(COMPILE) --universal requirements/helm.in -o requirements/helm.txt
+	$(BIN)/$(COMPILE) --universal requirements/audit.in -o requirements/audit.txt
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,7 +33,7 @@ from assay.evalcore.errors import AssayError, BadInput
 from assay.tasks import events
 
 SILENCE = timedelta(minutes=45)   # sweeps are ten minutes apart
-FLOWS = ("assay-sweep", "assay-evaluate", "assay-deliver")
+FLOWS = ("assay-sweep", "assay-begin", "assay-evaluate", "assay-deliver")
 BLOCK_VARIABLE = "ASSAY_NOTIFY_BLOCK"
 MONITOR = "assay-monitor"
 _RED = ["prefect.flow-run.Failed", "prefect.flow-run.Crashed"]

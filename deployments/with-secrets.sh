@@ -14,4 +14,5 @@ take PREFECT_API_AUTH_STRING prefect_api_password assay:
 take LABEL_STUDIO_API_KEY label_studio_token
 take ASSAY_WEBHOOK_SECRET webhook_secret
 take ASSAY_ALERTS alerts
+take ASSAY_SERVE_TOKEN serve_token
 exec "$@"

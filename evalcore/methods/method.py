@@ -118,6 +118,8 @@ class Method(ABC):
     capabilities: ClassVar[Capabilities] = Capabilities()
     # how far below its confidence an interval may cover before a replay calls it too narrow
     coverage_slack: ClassVar[float] = 0.02
+    sources: ClassVar[tuple[str, ...]] = ()    # publications it comes from, by their keys in `literature`
+    published: ClassVar[bool] = True           # False: Assay's own, with parts of its sources
 
     @property
     @abstractmethod

@@ -147,10 +147,12 @@ def _all(store: Store, as_json: bool) -> int:
               help="Where to write the files [default: ./assay-report-NAME].")
 @click.option("--evidence", is_flag=True,
               help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
+@click.option("--latex", is_flag=True,
+              help="For a paper: add report.tex, a table and a paragraph of methods, and report.bib.")
 @store_option
 @json_option
 def report_command(
-    names: tuple[str, ...], out: Path | None, evidence: bool, where: str | None, as_json: bool
+    names: tuple[str, ...], out: Path | None, evidence: bool, latex: bool, where: str | None, as_json: bool
 ) -> int:
     """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
 
@@ -164,9 +166,11 @@ def report_command(
     Example:
       assay report restaurant-dedup --out reports/restaurant --evidence
       assay report dedup-october dedup-november
+      assay report restaurant-dedup --latex
     """
     from assay.flows.report.gather import report_data
     from assay.tasks.report.files import render_report, write_files
+    from assay.tasks.report.latex import latex_files
     from assay.tasks.report.several import folder_of, several_files, several_json
 
     if len(set(names)) < len(names):
@@ -181,6 +185,9 @@ def report_command(
             if evidence:
                 tell("gathering the evidence")
                 packs[f"{name}/evidence.zip" if names[1:] else "evidence.zip"] = _evidence(opened)
+            if latex:
+                made = latex_files(gathered[-1])
+                packs |= {f"{name}/{file}" if names[1:] else file: blob for file, blob in made.items()}
         folder = out or Path(folder_of(names))
         files = {**(several_files(gathered) if names[1:] else render_report(gathered[0])), **packs}
         write_files(files, folder)

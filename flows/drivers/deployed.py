@@ -1,5 +1,6 @@
 """The flows Prefect runs: thin wrappers, and the only module that needs Prefect to be imported.
 
+    begin       begin one evaluation from a spec in Prefect's form             on demand
     evaluate    begin (or resume) one evaluation and drive it for a while      on demand
     sweep       advance every open evaluation, send what alerts wait           scheduled
     deliver     send what alerts wait                                          when one is raised
@@ -10,10 +11,13 @@ wrong, and no worker is held for hours. Prefect's record of runs is for people t
 in the ledger, so a run that was killed is simply run again.
 """
 
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from prefect import flow
+from prefect import flow, runtime
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
@@ -29,9 +33,35 @@ from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
 from assay.tasks.settings import Settings
-from assay.tasks.spec.evaluation import load_spec
+from assay.tasks.spec.evaluation import load_spec, written_spec
+from assay.tasks.spec.strict_yaml import parse_yaml
+
+
+def _named_in_the_form() -> str:
+    """The name of a run of `begin`: the evaluation's, as far as it can be read."""
+    given = runtime.flow_run.parameters.get("spec")
+    with suppress(BadInput):
+        given = parse_yaml(given, "spec") if isinstance(given, str) else given
+    name = given.get("name") if isinstance(given, Mapping) else None
+    return name if isinstance(name, str) else "a spec without a name"
+
+
+# Text, and no form of all keys: Prefect's form sends every default as if somebody had chosen it.
+@flow(name="assay-begin", flow_run_name=_named_in_the_form, persist_result=False)
+def begin_deployed(spec: str | dict[str, Any], store: str = "") -> State:
+    """Begin one evaluation from a spec, ask for its first labels, and leave the rest to sweeps.
+
+    Args:
+        spec: The spec as YAML, as in a file (`assay init` writes one); or choose `dict` and give it as JSON.
+        store: Where the ledger is; the spec's store, or ASSAY_STORE, unless given.
+    """
+    asked = written_spec(parse_yaml(spec, "spec") if isinstance(spec, str) else spec, "spec")
+    opened_store = open_store(store or asked.store or Settings().store)
+    begin_evaluation(opened_store, asked)
+    return _driven(opened_store, asked.name, wait_minutes=0)
 
 
 @flow(name="assay-evaluate", flow_run_name="{evaluation}{spec_file}", persist_result=False)
@@ -52,6 +82,10 @@ def evaluate_deployed(
         spec = load_spec(Path(spec_file))
         opened_store = open_store(store or spec.store or Settings().store)
         evaluation = begin_evaluation(opened_store, spec).name
+    return _driven(opened_store, evaluation, wait_minutes)
+
+
+def _driven(opened_store: Store, evaluation: str, wait_minutes: float) -> State:
     standing = drive(opened_store, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
     deliver(opened_store, [evaluation])   # what does not arrive now, a sweep sends again
     first = standing.known.estimates[0] if standing.known else None

@@ -354,16 +354,20 @@ def load_spec(path: Path, name: str | None = None) -> Spec:
     """
     from assay.tasks.spec.strict_yaml import read_yaml
 
-    data = read_yaml(path)
-    if not isinstance(data, dict):
+    return written_spec(read_yaml(path), str(path), name)
+
+
+def written_spec(data: Any, origin: str, name: str | None = None) -> Spec:
+    """The spec that somebody wrote, of an evaluation and not of a monitor. BadInput names `origin`."""
+    if not isinstance(data, Mapping):
         found = "empty" if data is None else f"a {type(data).__name__}"
-        raise BadInput(f"{path}: a spec is a mapping of keys, this file is {found}; `assay init` writes one")
+        raise BadInput(f"{origin}: a spec is a mapping of keys, this is {found}; `assay init` writes one")
     if "monitor" in data:
         raise BadInput(
-            f"{path}: this is the spec of a monitor, which watches a stream: `assay monitor {path}` "
-            f"schedules it, and `assay monitor {path} --once` does what is due now"
+            f"{origin}: this is the spec of a monitor, which watches a stream: `assay monitor {origin}` "
+            f"schedules it, and `assay monitor {origin} --once` does what is due now"
         )
-    return asked_spec(data if name is None else data | {"name": name}, str(path))
+    return asked_spec(data if name is None else {**data, "name": name}, origin)
 
 
 def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:

@@ -52,11 +52,12 @@ def everything(folder: Path, **more: str):
             start_new_session=True,
         )
     try:
-        until(lambda: "ProcessWorker" in log.read_text() and "listening on" in log.read_text(), 600,
+        until(lambda: "ProcessWorker" in log.read_text() and "listening on" in log.read_text()
+              and "serving " in log.read_text(), 600,
               lambda: f"not up: {log.read_text()[-3000:]}", process)
         said = log.read_text()
         for name in ("AWS_SECRET_ACCESS_KEY", "LABEL_STUDIO_API_KEY", "LABEL_STUDIO_PASSWORD",
-                     "ASSAY_WEBHOOK_SECRET", "PREFECT_API_AUTH_STRING"):
+                     "ASSAY_WEBHOOK_SECRET", "ASSAY_SERVE_TOKEN", "PREFECT_API_AUTH_STRING"):
             assert env[name] not in said, name
         yield env
     finally:
@@ -116,6 +117,9 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
             }).raise_for_status()
             automations = prefect.post(f"{api}/automations/filter", json={}).json()
             assert [one["name"] for one in automations] == ["assay: deliver alerts"]
+        pages = f"http://127.0.0.1:{env['ASSAY_LOCAL_PORT_SERVE']}"
+        assert httpx.get(f"{pages}/healthz", trust_env=False).status_code == 200
+        assert httpx.get(pages, trust_env=False).status_code == 401
         store = open_store(env["ASSAY_STORE"])
         until(lambda: store.exists(layout.arrived("whole", 1, 1)), 240, lambda: "no first batch")
         desk = LabelStudioApi(env["LABEL_STUDIO_URL"], env["LABEL_STUDIO_API_KEY"])
@@ -128,5 +132,7 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         until(told.arrived.is_set, 240, lambda: "no alert")
         assert [got["reference"] for got in told.received] == ["whole/round-0002-breach"]
         assert read_ending(Ledger(store, "whole")).verdict == "breach"
+        token = {"Authorization": f"Bearer {env['ASSAY_SERVE_TOKEN']}"}
+        assert "whole" in httpx.get(pages, headers=token, timeout=60, trust_env=False).text
     taken = [name for name, value in env.items() if name.startswith("ASSAY_LOCAL_PORT_") and listens(value)]
     assert taken == []

@@ -12,6 +12,8 @@ import yaml
 from doubles.small_pool import small_spec, spec_json, write_small_pool
 from services.prefect_server import ROOT, PrefectServer, process_worker
 
+from assay.evalcore.errors import BadInput
+from assay.flows.drivers.deployed import begin_deployed
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
@@ -48,7 +50,16 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
         {"parameters": {"spec_file": str(server.folder / "small.yaml")}},
     )
     sweep = server.post(f"deployments/{deployed['sweep']['id']}/create_flow_run")
-    for run in (evaluate, sweep):
+    form = deployed["begin"]["parameter_openapi_schema"]
+    assert [kind["type"] for kind in form["properties"]["spec"]["anyOf"]] == ["string", "object"]
+    assert "as YAML" in form["properties"]["spec"]["description"]
+    written = yaml.safe_dump(spec_json(predictions, labels, name="by-form"))
+    begin = server.post(f"deployments/{deployed['begin']['id']}/create_flow_run", {
+        "parameters": {"spec": written, "store": store.url}
+    })
+    assert server.finished(begin["id"], timeout=200)["name"] == "by-form"
+    assert current_standing(open_evaluation(store, "by-form")).labels == 60
+    for run in (evaluate, sweep, begin):
         ended = server.finished(run["id"], timeout=200)
         assert ended["state_type"] == "COMPLETED", ended["state"]
 
@@ -76,6 +87,21 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
     }
     assert ends["Deployed_1"]["payload"]["estimate"] == finished.known.estimates[0].value
     assert ends["Deployed_1"]["resource"]["prefect.resource.id"] == "assay.evaluation.Deployed_1"
+
+
+def test_begin_takes_a_spec_as_json_too_and_refuses_one_as_files_are_refused(in_prefect, tmp_path):
+    predictions, labels = write_small_pool(tmp_path)
+    spec = spec_json(predictions, labels, name="as-json")
+    state = begin_deployed(spec, store=f"file://{tmp_path}/ledger", return_state=True)
+    assert state.message.startswith("as-json: f1 ")
+    for wrong, says in (
+        (spec | {"budgte": {}}, r"spec: \$\.budgte .*budget"),
+        (spec | {"monitor": {}}, "this is the spec of a monitor"),
+        ("name: [", "spec, line 1, column 8: not valid YAML"),
+        ("just words", "spec: a spec is a mapping of keys, this is a str"),
+    ):
+        with pytest.raises(BadInput, match=says):
+            begin_deployed(wrong, store=f"file://{tmp_path}/ledger")
 
 
 def test_sweep_is_scheduled_and_the_schedule_yields_runs(server: PrefectServer):

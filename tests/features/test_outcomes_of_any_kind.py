@@ -248,7 +248,10 @@ def test_the_command_line_of_numbers(tmp_path, capsys, monkeypatch):
     assert run_command_line(["run", "assay.yaml", "--store", "ledger", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["measure"] for row in told["estimates"]][:2] == ["mae", "rmse"]
-    assert run_command_line(["report", "number", "--store", "ledger", "--evidence", "--out", "out"]) == 0
+    more = ["--evidence", "--latex", "--out", "out"]
+    assert run_command_line(["report", "number", "--store", "ledger", *more]) == 0
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"report.html", "evidence.zip", "report.tex", "report.bib"} <= written
     assert run_command_line(["verify", "number", "--store", "ledger"]) == 0
     assert run_command_line(["export", "number", "--store", "ledger", "--out", "labels.csv"]) == 0
     with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as opened:

@@ -72,6 +72,7 @@ _HALVINGS = 60
 class ActiveInference(NeymanSample):
     """Predictions corrected by labels of the items whose predictions are least sure."""
 
+    sources: ClassVar[tuple[str, ...]] = ("zrnic2024",)
     robust: bool = False
     even: Share = 0.1
 
@@ -188,6 +189,7 @@ class ActiveInference(NeymanSample):
 class Lure(StaticSample):
     """Items one after the other, by expected loss, with the weights that level them."""
 
+    sources: ClassVar[tuple[str, ...]] = ("farquhar2021", "kossen2021")
     one_at_a_time: bool = True
 
     name: ClassVar[str] = "lure"

@@ -35,6 +35,7 @@ FINE = 256
 class PassiveSample(Sampled):
     """Simple random sampling."""
 
+    sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     guaranteed: bool = False   # intervals that hold for any pool, at every look
 
     name: ClassVar[str] = "passive"
@@ -190,6 +191,7 @@ class _Strata:
 class StaticSample(NeymanSample):
     """The static optimal proposal."""
 
+    sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     name: ClassVar[str] = "static-is"
     says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
     interval: ClassVar[str] = "weighted"

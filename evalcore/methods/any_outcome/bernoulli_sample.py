@@ -72,6 +72,7 @@ Form = Literal["known-totals", "corrected", "printed"]
 class BernoulliSample(NeymanSample):
     """Each item by its own guessed pull."""
 
+    sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     form: Form = "known-totals"
     trust: Share = TRUST       # λ; of the other two forms
 

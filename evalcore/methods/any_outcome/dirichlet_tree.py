@@ -78,6 +78,7 @@ class TreeOfClasses(TreeSettings, Sampled):
     Raises BadInput for settings as `TreeSettings.n_leaves`, and for a cut by features.
     """
 
+    sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     kinds: ClassVar[tuple[str, ...]] = ("classes", "preference")
     interval: ClassVar[str] = "importance and model"
     interval_note: ClassVar[str] = (

@@ -45,6 +45,8 @@ CELLS = 60
 class Guesses(Sampled):
     """The difference estimator on a mixture of guesses."""
 
+    sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023")
+    published: ClassVar[bool] = False
     name: ClassVar[str] = "guesses"
     says: ClassVar[str] = "Labels where they tell most, with probabilities or judges recalibrated by them."
     interval: ClassVar[str] = "model and design"
@@ -88,6 +90,8 @@ class Guesses(Sampled):
 class RecalibratedSample(Sampled):
     """`recalibrated` of any outcome: a score model of one class or a few, else guesses."""
 
+    sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023", "farquhar2021")
+    published: ClassVar[bool] = False
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with scores or judges recalibrated by them."
     interval: ClassVar[str] = Guesses.interval

@@ -205,6 +205,7 @@ class _ByCluster:
 class WholeClusters(OutcomeMethod):
     """Clusters as the unit that is drawn."""
 
+    sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: ClassVar[str] = "whole-clusters"
     says: ClassVar[str] = "Whole clusters of items that come together, one after the other."
     interval: ClassVar[str] = "ratio"

@@ -260,6 +260,7 @@ _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 class Acis(CountingMethod):
     """Active calibration and importance sampling."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     name: str = "acis"
     interval: ClassVar[str] = "acis-normal"
     interval_note: ClassVar[str] = (

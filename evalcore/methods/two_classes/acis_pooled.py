@@ -140,6 +140,7 @@ _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
 class AcisPooled(CountingMethod):
     """Active calibrated importance sampling, with its parts switchable for ablations."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     name: str = "acis-pooled"
     interval: ClassVar[str] = "acis-pooled-normal"
     interval_note: ClassVar[str] = (

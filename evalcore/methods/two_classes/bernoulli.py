@@ -72,6 +72,7 @@ _RANDOM_SIZE = (
 class BernoulliDesign(CountingMethod):
     """What the one-shot and the online method share: settings, cells, and draws."""
 
+    sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     interval: ClassVar[str] = "beta"
     covered: ClassVar[str]         # what its intervals were measured to cover
     capabilities: ClassVar[Capabilities] = Capabilities(

@@ -112,6 +112,7 @@ class TreeState(MethodState):
 class AdaptiveTree(TreeSettings, CountingMethod):
     """A method of this kind, with the authors' settings.  Subclasses give start, propose and observe."""
 
+    sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, serves_several=True, serves_all=True, joint_region=True, cuts_by_features=True,
         single_draws=True, weighting="draws",

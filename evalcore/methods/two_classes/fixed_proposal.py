@@ -46,6 +46,7 @@ class ImportanceState(MethodState):
 class StaticImportance(CountingMethod):
     """A method with a fixed proposal.  Subclasses say how the interval is made."""
 
+    sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     interval_kind: ClassVar[IntervalKind]
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, trusts_probabilities=True, single_draws=True, weighting="draws",
@@ -214,6 +215,7 @@ class StaticIS(StaticImportance):
 class OptimalIS(StaticImportance):
     """Sawade's proposal for any ratio of sums, under softened probabilities."""
 
+    sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     name: str = "optimal-is"
     interval: ClassVar[str] = "beta"
     interval_kind: ClassVar[IntervalKind] = "beta"

@@ -56,6 +56,7 @@ class OasisState(MethodState):
 class Oasis(CountingMethod):
     """The method with the authors' settings as defaults."""
 
+    sources: ClassVar[tuple[str, ...]] = ("marchant2017",)
     name: str = "oasis"
     interval: ClassVar[str] = "ais-normal"
     interval_note: ClassVar[str] = (

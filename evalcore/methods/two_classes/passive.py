@@ -45,6 +45,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 class Passive(CountingMethod):
     """Uniform sampling without replacement, with normal intervals."""
 
+    sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: str = "passive"
     one_at_a_time: bool = False   # draw the items of a batch one after the other
     guaranteed: bool = False      # intervals that hold for any pool, at every look

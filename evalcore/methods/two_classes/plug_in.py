@@ -40,6 +40,7 @@ class PlugInState(MethodState):
 class PlugIn(CountingMethod):
     """A method of this kind.  Subclasses give `rates`, and may choose the items otherwise."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021",)
     interval: ClassVar[str] = "none"
     interval_note: ClassVar[str] = (
         "This method was published without an interval: the whole range is reported."
@@ -178,6 +179,7 @@ _TOP = TopK()
 class GaussianMixture(PlugIn):
     """Two normals, fitted to labelled and unlabelled items alike."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021", "miller2018")
     name: str = "gmm"
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
@@ -249,6 +251,7 @@ def _step(score: Floats, labelled: Ints, left: Ints, posterior: Floats, floor: f
 class Herding(PlugIn):
     """Deterministic but for ties: items of one cell are picked in random order."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021", "welling2009")
     name: str = "herding"
 
     kernel: Literal["moments", "gaussian"] = "moments"
@@ -330,6 +333,7 @@ class Herding(PlugIn):
 class Isotonic(PlugIn):
     """The isotonic curve; with `prior_labels` the supplied probabilities enter as labels."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021", "zadrozny2002")
     name: str = "isotonic"
     capabilities: ClassVar[Capabilities] = Capabilities(whole_pool_only=True, spreads_evenly=True)
 
@@ -354,6 +358,7 @@ class Isotonic(PlugIn):
 class Platt(PlugIn):
     """The logistic curve.  Before both labels were seen it is the rate (n₊ + 1) / (n + 2) everywhere."""
 
+    sources: ClassVar[tuple[str, ...]] = ("poms2021", "platt1999")
     name: str = "platt"
     capabilities: ClassVar[Capabilities] = Capabilities(whole_pool_only=True, spreads_evenly=True)
 

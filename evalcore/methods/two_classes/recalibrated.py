@@ -114,6 +114,8 @@ def next_batch(
 class Recalibrated(CountingMethod):
     """The method `recalibrated` of two classes: search and Neyman allocation by a recalibrated score."""
 
+    sources: ClassVar[tuple[str, ...]] = ("farquhar2021", "shekhar2023")
+    published: ClassVar[bool] = False
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,

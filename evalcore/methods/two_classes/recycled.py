@@ -64,6 +64,7 @@ class RecycledState(MethodState):
 class Recycled(CountingMethod):
     """Simple random samples without replacement, shared, with finite-pool variances."""
 
+    sources: ClassVar[tuple[str, ...]] = ("recycled2020",)
     name: str = "recycle"
     interval: ClassVar[str] = "two-sample-normal"
     interval_note: ClassVar[str] = (

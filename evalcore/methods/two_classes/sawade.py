@@ -51,6 +51,7 @@ _PRINTED = (
 class Sawade(StaticImportance):
     """The optimal static proposal if the supplied probabilities were true."""
 
+    sources: ClassVar[tuple[str, ...]] = ("sawade2010", "poms2021")
     name: str = "sawade"
     interval_kind: ClassVar[IntervalKind] = "student"
     self_normalised: bool = True

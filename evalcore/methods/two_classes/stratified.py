@@ -56,6 +56,7 @@ Allocation: TypeAlias = Literal["proportional", "neyman", "online"]
 class Stratified(CountingMethod):
     """Stratified sampling with one of three allocations."""
 
+    sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: str = "stratified"
     _note: ClassVar[str] = (
         "Normal interval of the proportional allocation, as wide as what no label has shown may reach. "

@@ -57,7 +57,7 @@ def test_kustomization_lists_every_manifest_and_pins_our_image():
 
 
 def test_no_pod_runs_as_root_or_without_probes_limits_and_pinned_images():
-    assert len(pods()) == 6
+    assert len(pods()) == 7
     for name, pod in pods():
         assert pod["securityContext"]["runAsNonRoot"] is True, name
         assert pod["securityContext"]["runAsUser"] > 0, name
@@ -118,7 +118,7 @@ def test_every_pod_reaches_only_those_a_policy_names_and_label_studio_nothing_ou
     assert reached == {
         "prefect": {names, (pod, 5432), outside}, "label-studio": {names, (pod, 5432), (pod, 8300)},
         "deploy": {names, (pod, 4200)}, "worker": {names, (pod, 4200), (pod, 8080), outside},
-        "receiver": {names, (pod, 4200), (pod, 8080), outside},
+        "receiver": {names, (pod, 4200), (pod, 8080), outside}, "serve": {names, outside},
     }
 
 
@@ -167,6 +167,25 @@ def test_liveness_of_the_receiver_is_told_on_a_port_of_its_own():
     service = compose()["services"]["receiver"]
     assert "8301/health" in service["healthcheck"]["test"][-1]
     assert "--health-port" in service["command"]
+
+
+def test_the_pages_only_read_and_meet_neither_prefect_nor_label_studio():
+    pages = compose()["services"]["serve"]
+    assert pages["networks"] == ["pages"]
+    assert set(pages["secrets"]) == {"serve_token", "aws_credentials_read"}
+    assert pages["environment"]["AWS_SHARED_CREDENTIALS_FILE"].endswith("/aws_credentials_read")
+    others = [one for name, one in compose()["services"].items() if name != "serve"]
+    assert not any("aws_credentials_read" in one.get("secrets", []) for one in others)
+    (pod,) = (pod for name, pod in pods() if name == "serve.yaml")
+    (container,) = pod["containers"]
+    assert variables_of("serve.yaml") == {"ASSAY_SERVE_TOKEN": "token", "AWS_ACCESS_KEY_ID": "access-key-id",
+                                          "AWS_SECRET_ACCESS_KEY": "secret-access-key"}
+    references = {one["valueFrom"]["secretKeyRef"]["name"] for one in container["env"]}
+    assert references == {"assay-serve"}
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "http"}
+    assert "8090/healthz" in pages["healthcheck"]["test"][-1]
+    assert pages["command"][-4:] == container["command"][-4:] == ["--host", "0.0.0.0", "--port", "8090"]
 
 
 def test_compose_publishes_on_the_loopback_and_keeps_secrets_in_files():
@@ -278,7 +297,7 @@ def test_credentials_are_generated_once_and_only_their_owner_reads_them(stack, t
     assert stack.read_env(stack.prepare(tmp_path / "a", any_port=False)) == first
     other = stack.read_env(stack.prepare(tmp_path / "b", any_port=True))
     for name in ("AWS_SECRET_ACCESS_KEY", "LABEL_STUDIO_API_KEY", "LABEL_STUDIO_PASSWORD",
-                 "ASSAY_WEBHOOK_SECRET", "PREFECT_API_AUTH_STRING"):
+                 "ASSAY_WEBHOOK_SECRET", "ASSAY_SERVE_TOKEN", "PREFECT_API_AUTH_STRING"):
         assert len(first[name]) >= 16
         assert first[name] != other[name]
 

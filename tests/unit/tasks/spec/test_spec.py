@@ -243,8 +243,8 @@ def test_yaml_is_read_without_the_surprises_of_yaml_1_1(tmp_path):
         (MINIMAL + "1: 2\n", "the key 1 is not text; put it in quotes"),
         (MINIMAL + "seed: [", "line 8"),
         (MINIMAL + "seed: !!python/object:os.system x", "line 8, column 7: not valid YAML: the tag"),
-        ("", "a spec is a mapping of keys, this file is empty"),
-        ("- a", "a spec is a mapping of keys, this file is a list"),
+        ("", "a spec is a mapping of keys, this is empty"),
+        ("- a", "a spec is a mapping of keys, this is a list"),
         (b"name: \xff", "not UTF-8 text at byte 6"),
     ],
 )
