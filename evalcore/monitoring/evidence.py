@@ -19,6 +19,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.cells import Cells
@@ -274,6 +275,9 @@ def watched_by(question: Question) -> WatchedNumber:
 #     T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
 
 _STEPS = 400       # values of a measure that are tried when an end is looked for
+_NEAR = 1e-3       # of a value: how far to each side its bets are looked at
+_SECANTS = 3       # steps to the value of a window's draws; one is enough where the margin is linear
+_FEWEST_DRAWS = 5  # draws without which their spread is not known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -327,6 +331,10 @@ class WindowSample:
 
     def from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
         """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws."""
+        return self._account(values, side, segment).factors
+
+    def _account(self, values: Floats, side: Side, segment: str | None) -> betting.Account:
+        """The bets (K) that the measure is beyond each of the limits (K,)."""
         against = self.measured_by.against(values, side)
         account = betting.Account.new(len(values))
         for one in self.rounds:
@@ -339,7 +347,33 @@ class WindowSample:
                 account = _bet(account, said, value, one)
             else:
                 account = replace(account, labelled=account.labelled + value.sum(axis=1))
-        return account.factors
+        return account
+
+    def own_draws(self, segment: str | None) -> OwnDraws | None:
+        """What the draws of this window say alone: the value x at which the mean of the bets' X is 0.
+
+        Labels taken over decide what was expected, and so how far it may be off; never on which side.  Of a
+        measure that is a ratio of means X is linear in x.  None where there are no single draws to go by, or
+        items come in clusters.
+        """
+        measured, source = self.measured(segment), self.source(segment)
+        if source == "exact" and measured.value is not None:
+            return OwnDraws(value=measured.value, error=0.0, draws=measured.labels)
+        if source != "draws" or self.clustered or measured.value is None:
+            return None
+        x, step = measured.value, _NEAR * max(abs(measured.value), 1.0)
+        for _ in range(_SECANTS):
+            account = self._account(np.array([x - step, x + step]), "below", segment)
+            low, high = account.mean()
+            slope = (high - low) / (2 * step)
+            if account.told[0] < _FEWEST_DRAWS or not abs(slope) > 0:
+                return None
+            x -= float((low + high) / 2 / slope)
+        variance = float(account.variance().mean())
+        return OwnDraws(
+            value=x, error=float(np.sqrt(variance / account.told[0]) / abs(slope)),
+            draws=int(account.told[0]),
+        )
 
     def _share(self, segment: str | None) -> float:
         """The share of the window's items that count."""
@@ -418,7 +452,7 @@ def _bet(
         account, said,
         np.broadcast_to(betting.draw_weights(design), said.mean.shape),
         np.broadcast_to(design.left, said.mean.shape),
-        np.broadcast_to(cell, value.shape), value,
+        np.broadcast_to(cell, value.shape), value, gaps,
     )
     # an unanswered item goes back to the unlabelled ones
     return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from math import exp, inf
 
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.sizing import lies_beyond
 from assay.evalcore.monitoring.verdicts import (
     Measured,
     PlaceVerdict,
     WatchedLimit,
+    lies_beyond,
     lies_within,
     needed_for_ok,
 )
