@@ -113,8 +113,8 @@ class Account:
         nothing = np.zeros(repeats)
         return Account(
             factors=np.zeros((repeats, len(EFFECTS))), labelled=nothing, deviation=nothing,
-            draws=np.zeros(repeats, np.int64), told=np.zeros(repeats, np.int64), total=nothing, square=nothing,
-            predicted=nothing,
+            draws=np.zeros(repeats, np.int64), told=np.zeros(repeats, np.int64), total=nothing,
+            square=nothing, predicted=nothing,
         )
 
     def mean(self) -> Floats:
@@ -122,7 +122,7 @@ class Account:
         return np.asarray(self.total / np.maximum(self.told, 1))
 
     def variance(self) -> Floats:
-        """(R,) of N X of a draw: what the draws show, or that mixed with what was predicted; the larger one."""
+        """(R,) of N X of a draw: what draws show, or that mixed with what was predicted; the larger one."""
         told = np.maximum(self.told, 2)
         shown = np.maximum(self.square - self.total**2 / told, 0.0)
         mixed = (shown + _PREDICTED * self.predicted / told) / (told + _PREDICTED - 1)

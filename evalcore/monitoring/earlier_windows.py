@@ -27,9 +27,8 @@ from assay.evalcore.weighted.judges import JudgeFigure
 #   dependent     an estimate that rests on a label model which took labels of an earlier window shares that
 #                 window's error.  By how much is not known, so the distances themselves are added: a standard
 #                 deviation of a sum is at most the sum of theirs, however the windows depend on each other
-#
-#   draws         what the draws of each window say alone (`tracking.OwnDraws`), where that is known of all: the
-#                 mean is of those, and their errors are uncorrelated whatever label models took over
+#   draws         what the draws of each window say alone (`tracking.OwnDraws`), where that is known of all:
+#                 the mean is of those, and their errors are uncorrelated whatever label models took over
 #
 # A warm start alone does not make windows dependent: an estimate made of its own draws, each weighted by its
 # chance, is conditionally unbiased whatever the label model had learned.

@@ -93,6 +93,12 @@ class Against:
     error_rate: float
 
 
+def fixed_watched(floor: float | None, ceiling: float | None) -> list[WatchedLimit]:
+    """The limits that are the same for every window."""
+    ends: list[tuple[Side, float | None, str]] = [("below", floor, "floor"), ("above", ceiling, "ceiling")]
+    return [WatchedLimit(side=side, value=at, name=name) for side, at, name in ends if at is not None]
+
+
 def limits_of(
     rules: Rules, window: str, segment: str | None, standing: NewestVerdicts, error_rate: float
 ) -> list[Against]:
@@ -101,13 +107,7 @@ def limits_of(
     A drop from a window of which nothing is sure is no limit yet; the share kept for it is not spent.
     """
     rate = error_rate / max(rules.limits, 1)
-    found = []
-    if rules.floor is not None:
-        floor = WatchedLimit(side="below", value=rules.floor, name="floor")
-        found.append(Against(limit=floor, error_rate=rate))
-    if rules.ceiling is not None:
-        ceiling = WatchedLimit(side="above", value=rules.ceiling, name="ceiling")
-        found.append(Against(limit=ceiling, error_rate=rate))
+    found = [Against(limit=one, error_rate=rate) for one in fixed_watched(rules.floor, rules.ceiling)]
     if rules.drop is None:
         return found
     edge = _sure_of(drop_references(rules, rules.drop, window, standing), segment, standing)

@@ -1,20 +1,20 @@
 """A window's measure with the windows before it: an interval that knows what they said.
 
-The interval of a window's estimate rests on the window's own labels and looks at nothing before.  Where a stream
-moves slowly the windows before say more of it than its own labels do.  What is added up here is what the draws
-of each window say alone (`OwnDraws`): the mean X of `evalcore.monitoring.betting`, whose error is uncorrelated
-with that of every other window, whatever label model chose the draws or took labels over.  So
+The interval of a window's estimate rests on the window's own labels and looks at nothing before.  Where a
+stream moves slowly the windows before say more of it than its own labels do.  What is added up here is what
+the draws of each window say alone (`OwnDraws`): the mean X of `evalcore.monitoring.betting`, whose error is
+uncorrelated with that of every other window, whatever label model chose the draws or took labels over.  So
 
     the mean of windows    errors add up as those of independent samples: w windows, 1/√w of the width
     this window            a local level: the measure moves from window to window by steps whose size is
                            learned from the windows themselves, and now and then by a jump
 
 The filter has the measure on a grid of values, and the size of a step (in errors of one window) on another.
-Neither is believed: where this window's draws disagree with the windows before, the interval takes in their own;
-it is widened; and it ends no nearer than what so many labels could have missed.
+Neither is believed: where this window's draws disagree with the windows before, the interval takes in their
+own; it is widened; and it ends no nearer than what so many labels could have missed.
 
-What it cannot see: a move that is within the error of one window and did not happen before.  So it says nothing
-of a breach: that is for the evidence of the draws.  docs/measured/monitoring.md has how often it is wrong.
+What it cannot see: a move that is within the error of one window and did not happen before.  So it calls no
+breach: that is for the evidence of the draws.  docs/measured/monitoring.md has how often it is wrong.
 
     W   windows;  P  values of the measure;  Q  sizes of a step
 """
@@ -62,7 +62,9 @@ class Tracked:
     draws: int        # in all of them
 
 
-def mean_of_draws(windows: Sequence[OwnDraws], shares: Sequence[float], confidence: float) -> tuple[float, float]:
+def mean_of_draws(
+    windows: Sequence[OwnDraws], shares: Sequence[float], confidence: float
+) -> tuple[float, float]:
     """The mean of windows, weighted by shares that sum to 1, and the half-width of its interval."""
     value = fsum(share * one.value for share, one in zip(shares, windows, strict=True))
     error = sqrt(fsum((share * one.error) ** 2 for share, one in zip(shares, windows, strict=True)))
@@ -125,7 +127,8 @@ def _filtered(
     apart = grid[:, None] - grid[None, :]
     jump = _columns(np.exp(-0.5 * (apart / (_JUMP * unit)) ** 2))
     moves = np.stack([
-        (1 - _JUMPS) * _columns(np.exp(-0.5 * (apart / (step * unit)) ** 2)) + _JUMPS * jump for step in _STEPS
+        (1 - _JUMPS) * _columns(np.exp(-0.5 * (apart / (step * unit)) ** 2)) + _JUMPS * jump
+        for step in _STEPS
     ])
     likely = np.full((len(_STEPS), len(grid)), 1 / len(grid))
     log_weight = np.zeros(len(_STEPS))

@@ -164,12 +164,14 @@ def recent_means(
             verdict.window: earlier for verdict in before
             for earlier in (verdict.overall, *verdict.segments) if earlier.segment == place.segment
         } | {window: place}
-        told = {name: one for name, one in known.items() if one.measured.value is not None}
-        by_draws = recent_draws(place.segment, {n: (p.measured, p.drawn) for n, p in told.items()})
-        found.append(by_draws or recent_mean(
-            place.segment, {name: one.measured for name, one in known.items()},
-            "dependent" if joined and before else "independent",
-        ))
+        told = {name: one.measured for name, one in known.items()}
+        if not (joined and before):
+            found.append(recent_mean(place.segment, told, "independent"))
+            continue
+        by_draws = recent_draws(place.segment, {
+            name: (one.measured, one.drawn) for name, one in known.items() if one.measured.value is not None
+        })
+        found.append(by_draws or recent_mean(place.segment, told, "dependent"))
     return tuple(mean for mean in found if mean is not None)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 
+from assay.evalcore.monitoring.expectation import Expectation
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import (
     Measured,
@@ -16,6 +17,7 @@ from assay.evalcore.monitoring.verdicts import (
     lies_beyond,
     lies_within,
     needed_for_ok,
+    shown_by_windows,
 )
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.report import wording
@@ -39,6 +41,7 @@ SIGNALS = {
     "predictions": "share of predicted positives",
     "classes": "shares of the predicted classes",
     "expected": "measure that the probabilities expect",
+    "beyond_limit": "what the probabilities expect, corrected by labels so far, is beyond the limit by",
 }
 _MUST = {"below": "at least", "above": "at most"}
 _TIMES = {1: "once", 2: "twice"}
@@ -245,6 +248,44 @@ def what_moved(news: PlaceNews) -> str:
     return said
 
 
+def with_windows_before(place: PlaceVerdict) -> str:
+    """`With the 5 windows before it, by what their draws say: 0.812 (0.790 to 0.834).`
+
+    Nothing where there is no such interval.
+    """
+    told = place.tracked
+    if told is None or place.measured.exact:
+        return ""
+    said = (f"With the {wording.plural(told.windows - 1, 'window')} before it, by what their draws say: "
+            f"{wording.value_and_interval(told.value, told.lower, told.upper)}.")
+    decided = shown_by_windows(place.measured, told, place.limits)
+    if place.verdict == "ok" and decided and not lies_within(place.measured, place.limits):
+        said += " That is why it counts as ok."
+    return said
+
+
+def decided_with_windows(place: PlaceVerdict) -> str:
+    """`with the windows before 0.790 to 0.834`, of a window that is ok by that interval alone."""
+    told = place.tracked
+    if (told is None or place.verdict != "ok" or lies_within(place.measured, place.limits)
+            or not shown_by_windows(place.measured, told, place.limits)):
+        return ""
+    return f"with the windows before {wording.ends_in_words(told.value, told.lower, told.upper)}"
+
+
+def expected_in_words(found: Expectation | None) -> str:
+    """What the model itself expects of a window, and its record, in a sentence; nothing without one."""
+    if found is None:
+        return ""
+    said = f"The probabilities of the predictions expect {wording.number(found.value, 3)}"
+    if found.lean is None or found.off is None or found.corrected is None:
+        return f"{said}; too few windows with labels yet to say what that is worth."
+    high = "high" if found.lean >= 0 else "low"
+    return (f"{said}. In the {wording.plural(found.windows, 'window')} before they were too {high} by "
+            f"{wording.number(abs(found.lean), 3)} on average; corrected by that "
+            f"{wording.number(found.corrected, 3)}, give or take {wording.number(found.off, 3)}.")
+
+
 def worst_segment(news: PlaceNews) -> str:
     """`Worst of 4 segments: carrier=HA 0.410 (0.330 to 0.520), each interval by itself.`, of a breach of the
     whole pool; nothing with fewer than two segments."""
@@ -275,8 +316,8 @@ def how_sure(news: PlaceNews) -> str:
             return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
         return (f"{said} This interval alone does not show the breach: all windows since the last breach do, "
                 "taken together.")
-    why = why_open(news.place)
-    return f"{said} {why}" if why else said
+    further = (why_open(news.place), with_windows_before(news.place))
+    return " ".join(part for part in (said, *further) if part)
 
 
 def why_open(place: PlaceVerdict) -> str:
