@@ -238,7 +238,8 @@ def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[Evid
 #
 # An exact value decides by itself.
 
-Source = Literal["draws", "exact", "none"]   # what the evidence of a window is made of
+# what the evidence of a window is made of; tangent: of draws, by a line that stands for the measure
+Source = Literal["draws", "tangent", "exact", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

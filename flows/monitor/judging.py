@@ -117,6 +117,7 @@ def judge(
         segments=segments,
         labels_to_decide=_labels_to_decide(overall, found),
         dependent=found.dependent,
+        parts=found.sample.parts(),
         recent=recent_means(versions, window, (overall, *segments), found.dependent, newest),
     )
 

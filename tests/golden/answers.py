@@ -120,7 +120,7 @@ def _verdict(verdict: WindowVerdict) -> dict[str, Any]:
     Without those of the spec's version and of follow-ups.  Labels to decide are those that take an interval
     off a limit; of one that lies beyond, there were none.
     """
-    left_out = {"recent", "version"}
+    left_out = {"recent", "version", "parts"}
     if any(lies_beyond(verdict.overall.measured, limit) for limit in verdict.overall.limits):
         left_out.add("labels_to_decide")
     told = {name: value for name, value in asdict(verdict).items() if name not in left_out}

@@ -27,6 +27,7 @@ from assay.tasks.report.history.words import (
     limit_in_words,
     news_in,
     news_of_place,
+    what_fell,
     what_moved,
 )
 from assay.tasks.report.rendering import render
@@ -161,6 +162,7 @@ def window_html(history: MonitorHistory, row: HistoryRow) -> bytes:
         figure=windows_figure(replace(history, rows=history.rows[max(at - _DRAWN, 0):at])),
         limits=[line for news in (whole, *segments) for line in _limits(news)],
         signals=_signals(row),
+        fell=what_fell(whole),
         expected=expected_in_words(history.expectation_of(row)),
         pool=verdict.pool,
         rests_on=verdict.rests_on,

@@ -13,7 +13,7 @@ from assay.evalcore.monitoring.expectation import Expectation, expectation
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked
-from assay.evalcore.monitoring.verdicts import PlaceVerdict, WatchedLimit
+from assay.evalcore.monitoring.verdicts import PlaceVerdict, Test, WatchedLimit
 from assay.evalcore.printed import printed
 from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
 from assay.tasks.ledger.monitors import Amendment, Mute, Opening, WindowState, WindowVerdict
@@ -209,7 +209,7 @@ class MonitorHistory:
     measure: str
     error_rate: float
     horizon: int                      # windows that the error rate is about
-    test: str                         # the rule that calls a breach
+    test: Test                        # the rule that calls a breach
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 
+from assay.evalcore.monitoring.causes import PartChange, part_changes, simultaneous_half
 from assay.evalcore.monitoring.expectation import Expectation
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import (
     Measured,
     PlaceVerdict,
+    Promise,
     WatchedLimit,
     lies_beyond,
     lies_within,
@@ -60,6 +62,9 @@ class PlaceNews:
     raised: tuple[Signal, ...]   # signals
     worst: PlaceVerdict | None = None   # of those windows without this one, the one furthest beyond its limit
     last: PlaceVerdict | None = None    # and the last one
+    changes: tuple[PartChange, ...] = ()   # of the parts, beside windows before; the largest fall first
+    model: str | None = None     # the version of the model, where the spec says it
+    promise: str = ""            # how rare a false breach is
     reason: str = ""             # why the spec was changed, in the version that the window belongs to
 
     @property
@@ -128,9 +133,48 @@ def news_of_place(
     return PlaceNews(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
         raised=tuple(signal for signal in signals if signal.raised),
+        changes=_changes_of_parts(verdict, place, earlier),
         worst=max(standing.values(), key=_how_far, default=None), last=last,
         reason=(reasons or {}).get(verdict.version, ""),
     )
+
+
+_COMPARED = 8     # windows before, that a change of a part is told against
+
+
+def _changes_of_parts(
+    verdict: WindowVerdict, place: PlaceVerdict, earlier: Sequence[WindowVerdict]
+) -> tuple[PartChange, ...]:
+    """Of the whole pool: its parts beside the last windows before without a breach, by the same spec."""
+    if place.segment is not None or not verdict.parts:
+        return ()
+    quiet = {
+        one.window: one for one in earlier if one.window < verdict.window and one.version == verdict.version
+    }
+    before = [
+        {part.name: part.drawn for part in quiet[name].parts}
+        for name in sorted(quiet) if quiet[name].overall.verdict != "breach"
+    ][-_COMPARED:]
+    now = {part.name: part.drawn for part in verdict.parts}
+    return tuple(part_changes(now, before, place.measured.confidence))
+
+
+def what_fell(news: PlaceNews) -> str:
+    """`Recall fell most: 0.612, before 0.781, a change of -0.169 (-0.290 to -0.048).`, of a breach.
+
+    The intervals of all parts that were looked at hold together.
+    """
+    if news.place.verdict != "breach" or not news.changes:
+        return ""
+    names = [wording.measure_name(one.name) for one in news.changes]
+    fell = news.changes[0]
+    if fell.upper >= 0:
+        return f"Of {', '.join(names)} none fell beyond what chance explains, by itself."
+    change = wording.value_and_interval(fell.change, fell.lower, fell.upper)
+    others = f", held together with {', '.join(names[1:])}" if names[1:] else ""
+    moved = f"{wording.number(fell.now, 3)}, before {wording.number(fell.before, 3)}"
+    return (f"{names[0]} fell most: {moved}, a change of "
+            f" {change}{others}.")
 
 
 def _how_far(place: PlaceVerdict) -> float:
@@ -169,12 +213,19 @@ def again_in_words(row: HistoryRow) -> str:
 
 def false_breaches(history: MonitorHistory) -> str:
     """How often a breach is called although there is none."""
-    chance = wording.percent(history.error_rate)
+    return promise_in_words(
+        Promise(error_rate=history.error_rate, test=history.test, horizon=history.horizon)
+    )
+
+
+def promise_in_words(promise: Promise) -> str:
+    """How often a breach is called although there is none."""
+    chance = wording.percent(promise.error_rate)
     when = {
         "cusum": "in each window",
         "e-process": "ever, between two real ones,",
-    }.get(history.test, f"in any {history.horizon} windows")
-    return f"A false breach is called {when} with a chance of at most {chance} ({history.test})."
+    }.get(promise.test, f"in any {promise.horizon} windows")
+    return f"A false breach is called {when} with a chance of at most {chance} ({promise.test})."
 
 
 def news_in(history: MonitorHistory, row: HistoryRow) -> list[PlaceNews]:
@@ -294,6 +345,13 @@ def worst_segment(news: PlaceNews) -> str:
     if news.place.verdict != "breach" or news.place.segment is not None or limit is None or len(known) < 2:
         return ""
     sign = 1.0 if limit.side == "below" else -1.0
+    drawn = [(one.segment, one.drawn) for one in known if one.drawn is not None]
+    if len(drawn) == len(known):
+        segment, own = min(drawn, key=lambda one: sign * one[1].value)
+        half = simultaneous_half(own, known[0].measured.confidence, len(drawn))
+        lowest, highest = max(own.value - half, 0.0), own.value + half
+        said = f"{segment} {wording.value_and_interval(own.value, lowest, highest)}"
+        return f"Worst of {len(drawn)} segments: {said}; the intervals of all of them hold together."
     worst = min(known, key=lambda one: sign * (one.measured.value or 0.0))
     said = f"{worst.segment} {value_in_words(worst.measured)}"
     return f"Worst of {len(known)} segments: {said}, each interval by itself."
