@@ -32,6 +32,9 @@ class Windows:
     lower: Floats      # (W,)
     upper: Floats      # (W,)
     factors: Floats    # (W, G) log factors of the bets that the measure is beyond the limit
+    mean: Floats       # (W,) of what their draws say of the limit,
+    variance: Floats   # (W,) and of one draw
+    told: Ints         # (W,) draws
 
     def covers(self) -> float:
         """The share of intervals that cover the truth."""
@@ -87,7 +90,8 @@ def simulate_against(
     (e,) = with_exact_values(state, how.estimate(state, 0.95, rng))
     truth = float(what.of_confusion(data.confusion()))
     return [
-        Windows(truth=truth, value=e.value, lower=e.lower, upper=e.upper, factors=account.factors)
+        Windows(truth=truth, value=e.value, lower=e.lower, upper=e.upper, factors=account.factors,
+                mean=account.mean(), variance=account.variance(), told=account.told)
         for account in accounts
     ]
 

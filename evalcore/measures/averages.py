@@ -215,7 +215,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
             losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
             labels_of="every" if how in ("macro", "labelled", "of means") else "",
-            margin=_MARGINS.get((how, name)),
+            margin=_MARGINS.get((how, name)), smooth=True,
         )
 
     return MeasureFamily(name=name, title=title, meaning=meaning, kinds=kinds, make=make)

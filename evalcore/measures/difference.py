@@ -42,12 +42,20 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
         losses=(*measure.losses, *baseline.losses),
         bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
         margin=_margin if _both_means(measure, baseline) else None,
+        smooth=not measure.told_apart and _both_smooth(measure, baseline),
         alone=difference(measure.alone, baseline.alone) if measure.alone and baseline.alone else None,
     )
 
 
 def _both_means(*measures: OutcomeMeasure) -> bool:
-    return all(measure.margin is margin_of_mean for measure in measures)
+    heavy = any(loss.heavy for measure in measures for loss in measure.losses)
+    return not heavy and all(measure.margin is margin_of_mean for measure in measures)
+
+
+def _both_smooth(*measures: OutcomeMeasure) -> bool:
+    return not any(
+        loss.heavy or not (one.smooth or one.margin) for one in measures for loss in one.losses
+    )
 
 
 def _margin(limit: float, known: Floats, at_least: bool) -> Margin:

@@ -46,6 +46,11 @@ class Loss(ABC):
         """d."""
 
     @property
+    def heavy(self) -> bool:
+        """Whether a loss may be many times what is usual: of that the largest says little."""
+        return False
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """Lengths of runs of components that are shares: one a class, or one alone; () for others."""
         return ()
@@ -172,6 +177,9 @@ class OutcomeMeasure(DeclaredMeasure):
     labels_of: Literal["", "own", "every"] = ""
     is_error: bool = False                  # the smaller the better
     prefers: bool = True                    # of two systems it calls one the better
+    # where there is no margin: whether it is a smooth function of means of bounded losses, so that a tangent
+    # stands for it (`evalcore.monitoring.evidence`)
+    smooth: bool = False
     margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
     # of the known part of R (..., d_k): what tells two systems apart by it, (..., q), because the rest is the
     # same for both: no label is needed.  None where labels are

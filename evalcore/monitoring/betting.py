@@ -44,7 +44,7 @@ from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import Design
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 
 Side = Literal["below", "above"]   # what a breach is: the measure below its limit, or above it
 
@@ -101,6 +101,11 @@ class Account:
     labelled: Floats    # (R,) Σ v of the labelled items
     deviation: Floats   # (R,) Σ of the squared deviations of X, in units of the predicted variance
     draws: Ints         # (R,)
+    # of the draws on items that were told of, for what they say together (`evalcore.monitoring.tracking`)
+    told: Ints          # (R,) how many,
+    total: Floats       # (R,) Σ N X,
+    square: Floats      # (R,) Σ (N X)², and
+    predicted: Floats   # (R,) Σ of the variances that were predicted
 
     @staticmethod
     def new(repeats: int) -> "Account":
@@ -108,8 +113,20 @@ class Account:
         nothing = np.zeros(repeats)
         return Account(
             factors=np.zeros((repeats, len(EFFECTS))), labelled=nothing, deviation=nothing,
-            draws=np.zeros(repeats, np.int64),
+            draws=np.zeros(repeats, np.int64), told=np.zeros(repeats, np.int64), total=nothing,
+            square=nothing, predicted=nothing,
         )
+
+    def mean(self) -> Floats:
+        """(R,) the mean of N X over the draws: N times that of v, but for chance."""
+        return np.asarray(self.total / np.maximum(self.told, 1))
+
+    def variance(self) -> Floats:
+        """(R,) of N X of a draw: what draws show, or that mixed with what was predicted; the larger one."""
+        told = np.maximum(self.told, 2)
+        shown = np.maximum(self.square - self.total**2 / told, 0.0)
+        mixed = (shown + _PREDICTED * self.predicted / told) / (told + _PREDICTED - 1)
+        return np.asarray(np.maximum(shown / (told - 1), mixed))
 
 
 def draw_weights(design: Design) -> Floats:
@@ -121,12 +138,13 @@ def draw_weights(design: Design) -> Floats:
 
 
 def bet_on_round(
-    account: Account, said: Expected, weight: Floats, left: Ints, cell: Ints, value: Floats
+    account: Account, said: Expected, weight: Floats, left: Ints, cell: Ints, value: Floats,
+    gaps: Bools | None = None,
 ) -> Account:
     """The account after the draws of a round.
 
     weight, left (R, C) of unlabelled items before the round; cell (R, T), −1 after the last draw; value
-    (R, T): v of the drawn items.
+    (R, T): v of the drawn items; gaps (T,): draws on items that nobody told of.
     """
     items = left.astype(np.float64)
     n_items_left = items.sum(axis=1)
@@ -141,6 +159,8 @@ def bet_on_round(
     total = (items * weight).sum(axis=1)
     factors, deviation = account.factors.copy(), account.deviation.copy()
     labelled, draws = account.labelled.copy(), account.draws.copy()
+    told, total_x = account.told.copy(), account.total.copy()
+    square_x, predicted_x = account.square.copy(), account.predicted.copy()
     rows = np.arange(len(left))
     for t in range(cell.shape[1]):
         r = rows[cell[:, t] >= 0]
@@ -157,10 +177,18 @@ def bet_on_round(
         factors[r] += np.log1p(-stake * np.minimum(x, bound)[:, None])
         deviation[r] += np.minimum((x - base[r]) ** 2 / predicted, _FAR)
         draws[r] += 1
+        if gaps is None or not gaps[t]:
+            told[r] += 1
+            total_x[r] += x
+            square_x[r] += x**2
+            predicted_x[r] += predicted
         labelled[r] += v
         base[r] += v - m
         total[r] -= w
-    return Account(factors=factors, labelled=labelled, deviation=deviation, draws=draws)
+    return Account(
+        factors=factors, labelled=labelled, deviation=deviation, draws=draws, told=told, total=total_x,
+        square=square_x, predicted=predicted_x,
+    )
 
 
 def mixed(logs: Floats) -> Floats:

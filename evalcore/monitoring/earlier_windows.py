@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from assay.evalcore.monitoring.tracking import OwnDraws, mean_of_draws
 from assay.evalcore.monitoring.verdicts import Measured
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.pool.strata import assign
@@ -26,11 +27,13 @@ from assay.evalcore.weighted.judges import JudgeFigure
 #   dependent     an estimate that rests on a label model which took labels of an earlier window shares that
 #                 window's error.  By how much is not known, so the distances themselves are added: a standard
 #                 deviation of a sum is at most the sum of theirs, however the windows depend on each other
+#   draws         what the draws of each window say alone (`tracking.OwnDraws`), where that is known of all:
+#                 the mean is of those, and their errors are uncorrelated whatever label models took over
 #
 # A warm start alone does not make windows dependent: an estimate made of its own draws, each weighted by its
 # chance, is conditionally unbiased whatever the label model had learned.
 
-Joined = Literal["independent", "dependent"]
+Joined = Literal["independent", "dependent", "draws"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,25 @@ def recent_mean(segment: str | None, windows: Mapping[str, Measured], joined: Jo
         segment=segment, windows=names, value=value,
         lower=value - _together(share, down, joined), upper=value + _together(share, up, joined),
         confidence=min(confidence), labels=sum(labels), joined=joined,
+    )
+
+
+def recent_draws(
+    segment: str | None, windows: Mapping[str, tuple[Measured, OwnDraws | None]]
+) -> RecentMean | None:
+    """The same mean, of what the windows' draws say alone; None where that is not known of all, or one is
+    exact."""
+    if len(windows) < 2 or any(own is None or not own.error for _, own in windows.values()):
+        return None
+    known = [(m, own) for m, own in windows.values() if own is not None]
+    labels = sum(m.labels for m, _ in known)
+    confidence = min(m.confidence for m, _ in known)
+    value, half = mean_of_draws(
+        [own for _, own in known], [m.labels / labels for m, _ in known], confidence
+    )
+    return RecentMean(
+        segment=segment, windows=tuple(windows), value=value, lower=value - half, upper=value + half,
+        confidence=confidence, labels=labels, joined="draws",
     )
 
 

@@ -14,11 +14,14 @@ import numpy as np
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, chances_of
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import Margin, OutcomeMeasure
+from assay.evalcore.measures.rates import RATES_BESIDE
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.causes import Part
+from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.pool.cells import Cells
@@ -45,6 +48,11 @@ from assay.evalcore.types import Bools, Floats
 # of predictions that a margin takes for known (Cohen's kappa, macro precision) are those of the whole
 # window.
 #
+# *A measure that no mean decides about* (macro F1, Matthews' correlation, a difference of two F1s) is bet on
+# by its tangent, g(R°) + J(R°)·(R − R°): a mean again.  R° is what the labels of the rounds before make one
+# expect of the window, so it is known before a round is drawn, and each round has its own.  What the tangent
+# leaves out is of the square of how far R° is off: the bound on false breaches is measured here, not proven.
+#
 #     T   items asked in a round;  C cells;  D components of the losses;  K   values of a measure
 
 _SHARES = ("accuracy", "rate", "subset_accuracy", "win_rate", "within")
@@ -69,6 +77,15 @@ class WatchedNumber(ABC):
         """Whether the mean of some v decides about a limit."""
 
     @property
+    @abstractmethod
+    def has_tangent(self) -> bool:
+        """Whether its tangent stands for it, where no mean decides."""
+
+    @abstractmethod
+    def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
+        """R° (D + D_k,) of the window, as it is expected before a round."""
+
+    @property
     def is_share(self) -> bool:
         """Whether it is a share of items, whose interval is that of a count."""
         return self.versus is None and self.measure.name in _SHARES
@@ -87,13 +104,20 @@ class WatchedNumber(ABC):
         """Whether the items of a round were drawn one after the other, with known probabilities."""
         return one.one_at_a_time
 
+    def beside(self) -> Sequence[tuple[str, "WatchedNumber"]]:
+        """Other shares of the same items that say what carries a change, by name."""
+        return ()
+
     @abstractmethod
     def leans_on_model(self, rounds: Sequence[LabelledRound]) -> bool:
         """Whether the estimates rest on the label model, and on the labels that it took over."""
 
     @abstractmethod
-    def against(self, values: Floats, side: Side) -> Any:
-        """What tells v for limits (K,): its mean is at or above 0 while the limit is kept."""
+    def against(self, values: Floats, side: Side, at: Floats | None = None) -> Any:
+        """What tells v for limits (K,): its mean is at or above 0 while the limit is kept.
+
+        at: R°, where a tangent stands for the measure
+        """
 
     @abstractmethod
     def expected(self, against: Any, one: LabelledRound, share: float) -> betting.Expected:
@@ -116,6 +140,11 @@ class WatchedMeasure(WatchedNumber):
     def full_name(self) -> str:
         return self.measure.name if self.of_class is None else f"{self.measure.name}({self.of_class})"
 
+    def beside(self) -> Sequence[tuple[str, WatchedNumber]]:
+        return [
+            (one.name, replace(self, measure=one)) for one in RATES_BESIDE if one.name != self.measure.name
+        ]
+
     @property
     def n_items(self) -> int:
         return self.cells.n_items
@@ -125,6 +154,21 @@ class WatchedMeasure(WatchedNumber):
         return self.measure.margin(0.5) is not None
 
     @property
+    def has_tangent(self) -> bool:
+        return True
+
+    def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
+        rate, left = one.plan.design.model[0], one.plan.design.left[0].astype(np.float64)
+        loss = self.measure.loss[self.cells.prediction]                                    # (C, 2, d)
+        total = (left * (1 - rate)) @ loss[:, 0] + (left * rate) @ loss[:, 1]
+        n = left.sum()
+        for other in earlier:
+            told = other.plan.ask & is_outcome(other.code) & other.new
+            total = total + loss[other.plan.cell[told], other.label[told]].sum(axis=0)
+            n += told.sum()
+        return np.asarray(total / n)
+
+    @property
     def is_share(self) -> bool:
         return self.measure.name in (*_SHARES, "precision", "recall", "specificity")
 
@@ -132,8 +176,14 @@ class WatchedMeasure(WatchedNumber):
         """Where single draws do not say what they stand for."""
         return chances_of(rounds) is None
 
-    def against(self, values: Floats, side: Side) -> Floats:
+    def against(self, values: Floats, side: Side, at: Floats | None = None) -> Floats:
         """(K, C, 2) v by cell and label."""
+        if at is not None:
+            sign = 1.0 if side == "below" else -1.0
+            slope = self.measure.gradient(at)
+            value = float(self.measure.value(at)) - float(slope @ at)
+            table = (value + self.measure.loss @ slope)[self.cells.prediction]
+            return np.asarray(sign * (table - values[:, None, None]))
         tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
         return np.stack([table for table in tables if table is not None])
 
@@ -162,14 +212,24 @@ class Worth:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WatchedStack(WatchedNumber):
-    """Of any outcome: the first measure of the question."""
+    """Of any outcome: the first measure of the question, or another one of it."""
 
     question: Question
+    other: OutcomeMeasure | None = None    # of the question, where it is not the first that is meant
 
     @property
     def measure(self) -> OutcomeMeasure:
         first: OutcomeMeasure = self.question.measures.measures[0]
-        return first
+        return self.other or first
+
+    def beside(self) -> Sequence[tuple[str, WatchedNumber]]:
+        """The other measures of the question that are single shares of the same system."""
+        watched, own = self.measure, self.question.measures
+        return [
+            (one.full_name, replace(self, other=one)) for one in own.measures
+            if one is not watched and one.margin is not None and one.bounds == (0.0, 1.0)
+            and len(one.parts) == 1 and one.versus is None and watched.versus is None
+        ][:_MOST_BESIDE]
 
     @property
     def n_items(self) -> int:
@@ -178,6 +238,22 @@ class WatchedStack(WatchedNumber):
     @property
     def decided_by_mean(self) -> bool:
         return self.measure.margin is not None
+
+    @property
+    def has_tangent(self) -> bool:
+        return self.measure.smooth
+
+    def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
+        stack, cells = self.question.measures, self.question.cells
+        left = one.plan.design.left[0].astype(np.float64)
+        total, n = left @ self.question.method.expects(one.before), left.sum()
+        for other in earlier:
+            told = other.plan.ask & is_outcome(other.code) & other.new
+            phi = stack.kind.phi(np.where(told, other.code, 0.0))
+            total = total + stack.of(other.items, phi)[told].sum(axis=0)
+            n += told.sum()
+        columns = stack.columns(self.measure, cells.known_sizes.tolist())
+        return np.asarray(np.concatenate([total / n, cells.known / cells.n_items])[columns])
 
     @property
     def full_name(self) -> str:
@@ -199,7 +275,7 @@ class WatchedStack(WatchedNumber):
         """True: estimates use the label model."""
         return True
 
-    def against(self, values: Floats, side: Side) -> Worth:
+    def against(self, values: Floats, side: Side, at: Floats | None = None) -> Worth:
         """v for limits (K,): its mean over the window is at or above 0 while the limit is kept."""
         stack, cells, measure = self.question.measures, self.question.cells, self.measure
         sign = 1.0 if side == "below" else -1.0
@@ -209,7 +285,10 @@ class WatchedStack(WatchedNumber):
         whole: Floats = np.zeros((len(values), stack.size + len(cells.known)))
         most, least = (np.zeros((len(values), cells.n_cells)) for _ in range(2))
         for i, value in enumerate(values.tolist()):
-            margin = measure.margin(value, known, side == "below")   # type: ignore[misc]
+            margin = (
+                self._tangent(at, value) if at is not None
+                else measure.margin(value, known, side == "below")   # type: ignore[misc]
+            )
             constant[i] = sign * margin.constant
             whole[i, columns] = sign * np.concatenate([margin.slope, margin.told])
             most[i] = constant[i] + self._most(whole[i])
@@ -218,6 +297,11 @@ class WatchedStack(WatchedNumber):
             constant=constant, slope=whole[:, : stack.size], told=whole[:, stack.size :], most=most,
             least=np.minimum(least, most),
         )
+
+    def _tangent(self, at: Floats, limit: float) -> Margin:
+        slope = np.asarray(self.measure.gradient(at))[0]
+        constant = float(self.measure.value(at)[0]) - float(slope @ at[: len(slope)]) - limit
+        return Margin(constant=constant, slope=slope, told=np.zeros(len(at) - len(slope)))
 
     def _most(self, slopes: Floats) -> Floats:
         """(C,) the largest that all losses can make of slopes (D + D_k,)."""
@@ -232,7 +316,10 @@ class WatchedStack(WatchedNumber):
         cells = self.question.cells
         said = against.of(self.question.method.expects(one.before), cells.told / cells.size[:, None])
         mean = np.clip(said, against.least, against.most)
-        square = (against.most - mean) * (mean - against.least) + mean**2
+        far = mean - against.least
+        if any(loss.heavy for loss in self.measure.losses):
+            far = np.minimum(far, _HEAVY * np.maximum(against.most - mean, _HEAVY_LEAST))
+        square = (against.most - mean) * far + mean**2
         return betting.Expected(
             mean=share * mean, variance=np.maximum(share * square - (share * mean) ** 2, 0.0),
             best=np.maximum(against.most, 0.0),
@@ -274,6 +361,11 @@ def watched_by(question: Question) -> WatchedNumber:
 #     T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
 
 _STEPS = 400       # values of a measure that are tried when an end is looked for
+_NEAR = 1e-3       # of a value: how far to each side its bets are looked at
+_SECANTS = 2       # steps to the value of a window's draws; the first is there where the margin is linear
+_HEAVY, _HEAVY_LEAST = 3.0, 0.05   # times what is expected, that a heavy loss is reckoned to reach
+_MOST_BESIDE = 12  # measures of which it is asked whether they carry a change
+_FEWEST_DRAWS = 5  # draws without which their spread is not known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -317,8 +409,11 @@ class WindowSample:
     @property
     def bets(self) -> bool:
         """Whether there are single draws to bet on, and the measure is one that they decide about."""
-        drawn = any(self.measured_by.one_at_a_time(one) for one in self.rounds)
-        return drawn and self.measured_by.decided_by_mean
+        return self._drawn and self.measured_by.decided_by_mean
+
+    @property
+    def _drawn(self) -> bool:
+        return any(self.measured_by.one_at_a_time(one) for one in self.rounds)
 
     @property
     def dependent(self) -> bool:
@@ -327,19 +422,76 @@ class WindowSample:
 
     def from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
         """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws."""
-        against = self.measured_by.against(values, side)
-        account = betting.Account.new(len(values))
-        for one in self.rounds:
-            asked = one.plan.ask
-            counts = (is_outcome(one.code) & self._inside(one, segment))[asked]
-            # 0 where undecided, unanswered or outside the segment
-            value = np.where(counts, self.measured_by.found(against, one), 0.0)
-            if self.measured_by.one_at_a_time(one):
+        return self._account(values, side, segment).factors
+
+    def _account(self, values: Floats, side: Side, segment: str | None) -> betting.Account:
+        """The bets (K) that the measure is beyond each of the limits (K,)."""
+        watched, account = self.measured_by, betting.Account.new(len(values))
+        against = watched.against(values, side) if watched.decided_by_mean else None
+        for i, one in enumerate(self.rounds):
+            if not watched.decided_by_mean:
+                earlier = self.rounds[:i]
+                at = watched.expected_risk(one, earlier)
+                if not (np.isfinite(watched.measure.value(at)).all()
+                        and np.isfinite(watched.measure.gradient(at)).all()):
+                    continue   # nothing is bet on a round before which the measure is undefined
+                against = watched.against(values, side, at)
+                values_so_far = [self._found(against, other, segment).sum(axis=1) for other in earlier]
+                account = replace(account, labelled=sum(values_so_far, np.zeros(len(values))))
+            value = self._found(against, one, segment)
+            if watched.one_at_a_time(one):
                 said = self.measured_by.expected(against, one, self._share(segment))
                 account = _bet(account, said, value, one)
             else:
                 account = replace(account, labelled=account.labelled + value.sum(axis=1))
-        return account.factors
+        return account
+
+    def own_draws(self, segment: str | None) -> OwnDraws | None:
+        """What the draws of this window say alone: the value x at which the mean of the bets' X is 0.
+
+        Labels taken over decide what was expected, and so how far it may be off; never on which side.  Of a
+        measure that is a ratio of means X is linear in x.  None where there are no single draws to go by, or
+        items come in clusters.
+        """
+        measured, source = self.measured(segment), self.source(segment)
+        if source == "exact" and measured.value is not None:
+            return OwnDraws(value=measured.value, error=0.0, draws=measured.labels)
+        if source == "none" or self.clustered or measured.value is None:
+            return None
+        return self._where_balanced(measured.value, segment)
+
+    def parts(self) -> tuple[Part, ...]:
+        """What the draws of the whole window say of the measures beside the watched one; nothing where the
+        evidence is not of draws."""
+        if self.source(None) not in ("draws", "tangent") or self.clustered:
+            return ()
+        found = []
+        for name, beside in self.measured_by.beside():
+            drawn = replace(self, measured_by=beside)._where_balanced(0.5, None)
+            if drawn is not None and 0 <= drawn.value <= 1:
+                found.append(Part(name=name, drawn=drawn))
+        return tuple(found)
+
+    def _where_balanced(self, start: float, segment: str | None) -> OwnDraws | None:
+        """The value at which the mean of the bets' X is 0, looked for from `start` on."""
+        x, step = start, _NEAR * max(abs(start), 1.0)
+        for _ in range(_SECANTS):
+            account = self._account(np.array([x - step, x + step]), "below", segment)
+            low, high = account.mean()
+            slope = (high - low) / (2 * step)
+            if account.told[0] < _FEWEST_DRAWS or not abs(slope) > 0:
+                return None
+            x -= float((low + high) / 2 / slope)
+        variance = float(account.variance().mean())
+        return OwnDraws(
+            value=x, error=float(np.sqrt(variance / account.told[0]) / abs(slope)),
+            draws=int(account.told[0]),
+        )
+
+    def _found(self, against: Any, one: LabelledRound, segment: str | None) -> Floats:
+        """v (K, T) of the items asked in a round; 0 where undecided, unanswered or outside the segment."""
+        counts = (is_outcome(one.code) & self._inside(one, segment))[one.plan.ask]
+        return np.where(counts, self.measured_by.found(against, one), 0.0)
 
     def _share(self, segment: str | None) -> float:
         """The share of the window's items that count."""
@@ -378,7 +530,10 @@ class WindowSample:
         """What the evidence is made of."""
         if self.settled or self.measured(segment).exact:
             return "exact"
-        return "draws" if self.bets else "none"
+        if self.bets:
+            return "draws"
+        tangent = segment is None and self._drawn and self.measured_by.has_tangent
+        return "tangent" if tangent else "none"
 
     def log_factors(self, limit: WatchedLimit, segment: str | None) -> Floats:
         """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said."""
@@ -403,7 +558,7 @@ class WindowSample:
                 if known is None:
                     return nothing
                 return np.stack([betting.known_log_factors(known, x, side) for x in values.tolist()])
-            case "draws":
+            case "draws" | "tangent":
                 return self.from_draws(values, side, segment)
 
 
@@ -418,7 +573,7 @@ def _bet(
         account, said,
         np.broadcast_to(betting.draw_weights(design), said.mean.shape),
         np.broadcast_to(design.left, said.mean.shape),
-        np.broadcast_to(cell, value.shape), value,
+        np.broadcast_to(cell, value.shape), value, gaps,
     )
     # an unanswered item goes back to the unlabelled ones
     return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))
@@ -432,7 +587,7 @@ def sure_end(sample: WindowSample, segment: str | None, side: Side, error: float
     one; None where there is no evidence.
     """
     source = sample.source(segment)
-    if source != "draws":
+    if source in ("exact", "none"):
         return sample.measured(segment).value if source == "exact" else None
     lowest, highest = sample.bounds
     tried: Floats = np.linspace(lowest, highest, _STEPS + 1, dtype=np.float64)

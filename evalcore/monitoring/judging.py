@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.evidence import WindowSample, sure_end
+from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked, track
 from assay.evalcore.monitoring.verdicts import (
     HORIZON,
     Correction,
@@ -92,6 +93,12 @@ class Against:
     error_rate: float
 
 
+def fixed_watched(floor: float | None, ceiling: float | None) -> list[WatchedLimit]:
+    """The limits that are the same for every window."""
+    ends: list[tuple[Side, float | None, str]] = [("below", floor, "floor"), ("above", ceiling, "ceiling")]
+    return [WatchedLimit(side=side, value=at, name=name) for side, at, name in ends if at is not None]
+
+
 def limits_of(
     rules: Rules, window: str, segment: str | None, standing: NewestVerdicts, error_rate: float
 ) -> list[Against]:
@@ -100,13 +107,7 @@ def limits_of(
     A drop from a window of which nothing is sure is no limit yet; the share kept for it is not spent.
     """
     rate = error_rate / max(rules.limits, 1)
-    found = []
-    if rules.floor is not None:
-        floor = WatchedLimit(side="below", value=rules.floor, name="floor")
-        found.append(Against(limit=floor, error_rate=rate))
-    if rules.ceiling is not None:
-        ceiling = WatchedLimit(side="above", value=rules.ceiling, name="ceiling")
-        found.append(Against(limit=ceiling, error_rate=rate))
+    found = [Against(limit=one, error_rate=rate) for one in fixed_watched(rules.floor, rules.ceiling)]
     if rules.drop is None:
         return found
     edge = _sure_of(drop_references(rules, rules.drop, window, standing), segment, standing)
@@ -178,6 +179,7 @@ def _judge_pool(
     ]
     limits = tuple(against.limit for against in chosen)
     kept = tuple(sample.kept(limit, None) for limit in limits)
+    drawn, tracked = _tracked(window, sample, None, standing)
     return PlaceVerdict(
         segment=None,
         measured=measured,
@@ -189,10 +191,14 @@ def _judge_pool(
             for so_far, against in zip(found, chosen, strict=True)
         ),
         needed=float(-np.log(rules.error_rate)),
-        verdict=verdict_of(measured, limits, any(so_far.alarm for so_far in found), in_breach, kept),
+        verdict=verdict_of(
+            measured, limits, any(so_far.alarm for so_far in found), in_breach, kept, tracked
+        ),
         source=sample.source(None),
         kept=kept,
         sure=_sure(rules, sample, None, spent),
+        drawn=drawn,
+        tracked=tracked,
     )
 
 
@@ -239,6 +245,7 @@ def _judge_segments(
         limits = tuple(against.limit for against in chosen[name])
         here = [found[name, limit.name] for limit in limits]
         kept = tuple(sample.kept(limit, name) for limit in limits)
+        drawn, tracked = _tracked(window, sample, name, standing)
         return PlaceVerdict(
             segment=name,
             measured=measured,
@@ -247,11 +254,13 @@ def _judge_segments(
             evidence=tuple(so_far.evidence for so_far in here),
             needed=float(np.log(members / spent)),
             verdict=verdict_of(
-                measured, limits, any(so_far.alarm for so_far in here), name in in_breach, kept
+                measured, limits, any(so_far.alarm for so_far in here), name in in_breach, kept, tracked
             ),
             source=sample.source(name),
             kept=kept,
             sure=_sure(rules, sample, name, share),
+            drawn=drawn,
+            tracked=tracked,
         )
 
     return tuple(verdict(name) for name in segments)
@@ -267,6 +276,18 @@ def _stored(
         for limit, row in zip(verdict.limits, verdict.factors, strict=True)
     }
     return {member: np.array(row) for member, row in rows.items() if wanted(member)}
+
+
+def _tracked(
+    window: str, sample: WindowSample, segment: str | None, standing: NewestVerdicts
+) -> tuple[OwnDraws | None, Tracked | None]:
+    """What the draws of a place say alone, and with those of the windows before it, in order of time."""
+    own = sample.own_draws(segment)
+    if own is None:
+        return None, None
+    places = (standing[name].get(segment) for name in sorted(name for name in standing if name < window))
+    before = [place.drawn for place in places if place is not None and place.drawn is not None]
+    return own, track([*before[1 - FURTHEST:], own], sample.confidence, sample.bounds)
 
 
 def _sure(

@@ -33,6 +33,7 @@ from assay.evalcore.monitoring.verdicts import (
     Promise,
     WatchedLimit,
     carried,
+    lies_beyond,
     lies_within,
     needed_for_ok,
 )
@@ -117,13 +118,6 @@ def labels_to_ok(place: PlaceVerdict, pool: int) -> int | None:
     if least <= 0 or m.labels >= pool:
         return None
     return min(max(ceil(m.labels * (needed_for_ok(m) / least - 1)), 1), pool - m.labels)
-
-
-def lies_beyond(measured: Measured, limit: WatchedLimit) -> bool:
-    """Whether all of an interval is where a breach is."""
-    if measured.lower is None or measured.upper is None:
-        return False
-    return measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
 
 
 def fixed_limits(limits: Sequence[WatchedLimit]) -> list[WatchedLimit]:

@@ -15,6 +15,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side, mixed
+from assay.evalcore.monitoring.tracking import OwnDraws, Tracked
 from assay.evalcore.types import Bools, Floats
 
 # Many segments, one error rate: which of several alarms to believe.
@@ -227,12 +228,18 @@ def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[Evid
 #     ok              this window's interval lies within the limits.  This speaks of one window, at the
 #                     confidence of its interval; it is not controlled over the life of a monitor.  Of methods
 #                     whose intervals end too near on few labels, the window's draws must show it too: bets
-#                     that the measure keeps its limit, at half of what the interval may miss
+#                     that the measure keeps its limit, at half of what the interval may miss.
+#                     Or the interval with the windows before lies within them (`tracking`), and so does what
+#                     the window's own draws say
 #     inconclusive    neither
+#
+# A window beyond its limit by either interval confirms a breach that stands; with the windows before none is
+# called.
 #
 # An exact value decides by itself.
 
-Source = Literal["draws", "exact", "none"]   # what the evidence of a window is made of
+# what the evidence of a window is made of; tangent: of draws, by a line that stands for the measure
+Source = Literal["draws", "tangent", "exact", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,30 +280,48 @@ class PlaceVerdict:
     kept: tuple[float | None, ...] = ()
     # with a drop: what the measure is at least (or at most), by its draws; later windows are held against it
     sure: float | None = None
+    drawn: OwnDraws | None = None     # what this window's draws say alone
+    tracked: Tracked | None = None    # and what they say with those of the windows before
 
 
 def verdict_of(
     measured: Measured, limits: Sequence[WatchedLimit], alarm: bool, standing: bool = False,
-    kept: Sequence[float | None] = (),
+    kept: Sequence[float | None] = (), tracked: Tracked | None = None,
 ) -> Verdict:
     """The verdict on a place of a window.
 
     alarm      the evidence of the windows so far is enough for a breach
     standing   a breach was called before, and nothing has been ok since
     kept       for each limit, the log evidence that it is kept, where ok takes that beside the interval
+    tracked    the measure by its draws and those of the windows before
     """
     if alarm:
         return "breach"
     if measured.lower is None or measured.upper is None:
         return "inconclusive"
-    outside = any(
-        measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
+    beyond = any(lies_beyond(measured, limit) for limit in limits) or any(
+        tracked is not None and lies_beyond(tracked, limit) and not _keeps(tracked.own, limit)
         for limit in limits
     )
-    if standing and outside:
+    if standing and beyond:
         return "breach"
     shown = all(one is None or one >= needed_for_ok(measured) for one in kept)
-    return "ok" if shown and lies_within(measured, limits) else "inconclusive"
+    within = (shown and lies_within(measured, limits)) or shown_by_windows(measured, tracked, limits)
+    return "ok" if within else "inconclusive"
+
+
+def shown_by_windows(
+    measured: Measured, tracked: Tracked | None, limits: Sequence[WatchedLimit]
+) -> bool:
+    """Whether a window is within its limits by the windows before and its own draws, and its estimate is."""
+    if tracked is None or measured.exact or measured.value is None:
+        return False
+    points = (tracked.own, measured.value)
+    return lies_within(tracked, limits) and all(_keeps(x, limit) for x in points for limit in limits)
+
+
+def _keeps(value: float, limit: WatchedLimit) -> bool:
+    return value >= limit.value if limit.side == "below" else value <= limit.value
 
 
 def needed_for_ok(measured: Measured) -> float:
@@ -304,7 +329,14 @@ def needed_for_ok(measured: Measured) -> float:
     return -log((1 - measured.confidence) / 2)
 
 
-def lies_within(measured: Measured, limits: Sequence[WatchedLimit]) -> bool:
+def lies_beyond(measured: Measured | Tracked, limit: WatchedLimit) -> bool:
+    """Whether all of an interval is where a breach is."""
+    if measured.lower is None or measured.upper is None:
+        return False
+    return measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
+
+
+def lies_within(measured: Measured | Tracked, limits: Sequence[WatchedLimit]) -> bool:
     """Whether all of an interval is within the limits."""
     if measured.lower is None or measured.upper is None:
         return False

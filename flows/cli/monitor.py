@@ -49,6 +49,7 @@ from assay.tasks.report.history.words import (
     STATES,
     again_in_words,
     beyond_in_words,
+    decided_with_windows,
     no_data_in_words,
     windows_in_words,
 )
@@ -247,6 +248,8 @@ def _line(run: Sequence[HistoryRow], wide: int) -> str:
     hints = [row.state]
     if row.overall is not None and (beyond := beyond_in_words(row.overall)):
         hints.append(beyond)
+    if row.overall is not None and (more := decided_with_windows(row.overall)):
+        hints.append(more)
     if row.verdict and row.verdict.labels_to_decide:
         hints.append(f"about {wording.plural(row.verdict.labels_to_decide, 'more label')} would decide")
     if row.verdict and row.asked:

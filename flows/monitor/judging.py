@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
-from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_mean
+from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_draws, recent_mean
 from assay.evalcore.monitoring.evidence import WindowSample
 from assay.evalcore.monitoring.judging import judge_places
 from assay.evalcore.monitoring.sizing import Sizing, fixed_limits, labels_to_alarm, labels_to_ok, size_of
@@ -117,6 +117,7 @@ def judge(
         segments=segments,
         labels_to_decide=_labels_to_decide(overall, found),
         dependent=found.dependent,
+        parts=found.sample.parts(),
         recent=recent_means(versions, window, (overall, *segments), found.dependent, newest),
     )
 
@@ -158,16 +159,20 @@ def recent_means(
     before = [newest[name] for name in _last(versions, newest, window, -1)]
     # the first of them may depend on windows that are not among them
     joined = dependent or any(verdict.dependent for verdict in before[1:])
-    found = (
-        recent_mean(
-            place.segment,
-            {**{verdict.window: earlier.measured for verdict in before
-                for earlier in (verdict.overall, *verdict.segments) if earlier.segment == place.segment},
-             window: place.measured},
-            "dependent" if joined and before else "independent",
-        )
-        for place in places
-    )
+    found = []
+    for place in places:
+        known = {
+            verdict.window: earlier for verdict in before
+            for earlier in (verdict.overall, *verdict.segments) if earlier.segment == place.segment
+        } | {window: place}
+        told = {name: one.measured for name, one in known.items()}
+        if not (joined and before):
+            found.append(recent_mean(place.segment, told, "independent"))
+            continue
+        by_draws = recent_draws(place.segment, {
+            name: (one.measured, one.drawn) for name, one in known.items() if one.measured.value is not None
+        })
+        found.append(by_draws or recent_mean(place.segment, told, "dependent"))
     return tuple(mean for mean in found if mean is not None)
 
 

@@ -29,8 +29,11 @@ from typing import Literal
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.monitoring.calendar import Window, seasons
+from assay.evalcore.monitoring.expectation import beyond_limit, expectation
+from assay.evalcore.monitoring.judging import fixed_watched
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
+from assay.evalcore.monitoring.tracking import FURTHEST
 from assay.flows.monitor.judging import size_for
 from assay.flows.monitor.run import MonitorRun
 from assay.flows.monitor.shares import is_behind, kept_from, left_this_month, month_of, room_for_late, too_old
@@ -66,7 +69,9 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     complete = outcomes_due(run, window)
     if before and seen.content == before[-1].content and not complete:
         return None
-    found = signals_of_traffic(run.versions, window, seen.profile, known)
+    found = signals_of_traffic(run.versions, window, seen.profile, known) + _expected_beyond(
+        run, window, seen.profile, known
+    )
     replaced = before[-1].replaced + 1 if before else 0
     again = "outcomes complete" if complete else "late predictions"
     why = again if before else _why(found)
@@ -270,6 +275,24 @@ def signals_of_traffic(
     new = Watched(profile=profile, seasons=seasons(window))
     watch = spec.monitor
     return signals([*before, new], rate=watch.signal_rate, fewest=watch.signal_windows)
+
+
+def _expected_beyond(
+    run: MonitorRun, window: Window, profile: Profile, known: Mapping[str, Profile]
+) -> list[Signal]:
+    """Whether the probabilities, corrected by their record, expect this window beyond a fixed limit."""
+    limit, standing = run.spec_of(window.name).limit, run.standing
+    if profile.expected is None or limit is None:
+        return []
+    before = [
+        (known[name].expected, standing[name].overall.drawn)
+        for name in sorted(known) if name < window.name and name in standing
+    ]
+    told = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
+    if len(told) < run.spec_of(window.name).monitor.signal_windows:
+        return []
+    fixed = fixed_watched(limit.min, limit.max)
+    return beyond_limit(expectation(profile.expected, told[-FURTHEST:]), fixed)
 
 
 def _profile(openings: Sequence[Opening]) -> Profile | None:

@@ -6,15 +6,22 @@ channel is told, and how often.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.verdicts import Promise
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert, owned_alert, window_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.report.history.words import PlaceNews, news_of_place, value_in_words
+from assay.tasks.report.history.words import (
+    PlaceNews,
+    news_of_place,
+    promise_in_words,
+    value_in_words,
+)
 from assay.tasks.spec.alerts import Alerts, Kind, window_links
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -31,7 +38,12 @@ def tell(
     reasons    why the spec was changed, by version
     """
     for place in (verdict.overall, *verdict.segments):
-        news = news_of_place(verdict, place, verdicts, signals, reasons)
+        news = replace(
+            news_of_place(verdict, place, verdicts, signals, reasons), model=spec.model_version,
+            promise=promise_in_words(Promise(
+                error_rate=spec.monitor.error_rate, test=spec.monitor.test, horizon=spec.monitor.horizon
+            )),
+        )
         kind = _kind(news)
         if kind is not None and kind in _choices(spec).tell:
             raise_alert(ledger, owned_alert(alert_of(spec, news, kind), spec.ownership), now)

@@ -131,14 +131,17 @@ def window_alert(
 ) -> Alert:
     """The alert of a breach in a window, or of the recovery from one."""
     lines = [words.what_moved(news), words.how_sure(news)]
+    if news.model:
+        lines[0] = f"Model {news.model}. {lines[0]}"
     limits = words.limits_in_words(news.place)
     if limits:
         lines.append(f"It must be {limits}.")
     if len(news.breached) > 1:
         others = wording.plural(len(news.breached), "window")
         lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
-    if worst := words.worst_segment(news):
-        lines.append(worst)
+    lines += [said for said in (words.what_fell(news), words.worst_segment(news)) if said]
+    if kind == "breach" and news.promise:
+        lines.append(news.promise)
     lines += ["", _LIMIT_MOVED if news.moved_limit is not None else _TO_DO[kind]]
     evaluation = news.verdict.rests_on.evaluation
     lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")

@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import timedelta
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,7 +24,7 @@ from assay.evalcore.errors import missing_extra
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
-from assay.tasks.alerts.pagers import incident, pager_for, post
+from assay.tasks.alerts.pagers import Refusal, incident, pager_for, post
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
 DEFAULT = "default"
@@ -96,7 +97,7 @@ class AddressChannel:
         with quiet():
             why = self._send(alert, owner)
         if why:   # raised here, outside of any handler: an exception would carry its cause along
-            raise NotDelivered(why)
+            raise NotDelivered(why, why.pause if isinstance(why, Refusal) else timedelta(0))
 
     def _send(self, alert: Alert, owner: str) -> str:
         import apprise
@@ -126,7 +127,7 @@ class BlockChannel:
         with quiet():
             why = self._send(alert, owner)
         if why:
-            raise NotDelivered(why)
+            raise NotDelivered(why, why.pause if isinstance(why, Refusal) else timedelta(0))
 
     def _send(self, alert: Alert, owner: str) -> str:
         import prefect.blocks.notifications

@@ -48,7 +48,14 @@ _log = logging.getLogger("assay.alerts")
 
 
 class NotDelivered(AssayError):
-    """A channel could not be told. The text names no address and no secret: it is written into the ledger."""
+    """A channel could not be told. The text names no address and no secret: it is written into the ledger.
+
+    pause: how long the channel asked not to be tried again
+    """
+
+    def __init__(self, why: str, pause: timedelta = timedelta(0)) -> None:
+        super().__init__(why)
+        self.pause = pause
 
 
 class Channel(Protocol):
@@ -229,7 +236,7 @@ def _deliver(
     except NotDelivered as error:
         _log.warning("%s: alert %s did not reach %s: %s", ledger.name, alert.key, channel.name, error)
         failed_key = layout.alert_failed(ledger.name, alert.key, channel.name, attempt)
-        settle_try(ledger, failed_key, "failed", now, str(error))
+        settle_try(ledger, failed_key, "failed", now, str(error), error.pause)
         return ended("failed", str(error))
     settle_try(ledger, sent_key, "sent", now)
     _log.info("%s: %s was told of %s", ledger.name, channel.name, alert.key)

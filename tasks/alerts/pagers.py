@@ -9,6 +9,8 @@ Apprise sends PagerDuty no key, and closes an alert of Opsgenie only from the pr
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
@@ -120,7 +122,39 @@ def post(address: str, what: JsonObject, headers: dict[str, str] | None = None) 
         reply = httpx.post(address, json=what, headers=headers, timeout=TIMEOUT)
     except Exception as error:   # the text of some of them holds the address
         return f"it could not be reached ({type(error).__name__})"
-    return "" if reply.status_code < 300 else f"it answered with HTTP {reply.status_code}"
+    if reply.status_code < 300:
+        return ""
+    asked = _seconds(reply.headers.get("retry-after"))
+    return Refusal.later(f"it answered with HTTP {reply.status_code}", asked)
+
+
+class Refusal(str):
+    """Why a channel did not take a message, and how long it asked not to be tried again (Retry-After)."""
+
+    __slots__ = ("pause",)
+    pause: timedelta
+
+    @classmethod
+    def later(cls, why: str, seconds: float) -> "Refusal":
+        """With the pause in its words, where there is one."""
+        made = cls(f"{why}, and asks for {seconds:.0f} s before the next try" if seconds else why)
+        made.pause = timedelta(seconds=seconds)
+        return made
+
+
+def _seconds(said: str | None) -> float:
+    """Of a Retry-After: seconds, or a date; 0 for anything else."""
+    if said is None:
+        return 0.0
+    try:
+        return max(float(int(said)), 0.0)
+    except ValueError:
+        pass
+    try:
+        at = parsedate_to_datetime(said)
+    except (TypeError, ValueError):
+        return 0.0
+    return max((at - datetime.now(UTC)).total_seconds(), 0.0) if at.tzinfo else 0.0
 
 
 _PAGERS: dict[str, Callable[[Any, Alert, str], str]] = {

@@ -28,6 +28,7 @@ class Try:
     number: int       # 1 for the first
     at: datetime
     failed: bool      # known to have failed
+    asked: float = 0.0   # seconds that the channel asked not to be tried again
 
     @property
     def pause(self) -> timedelta:
@@ -35,7 +36,7 @@ class Try:
         if not self.failed:
             return CLAIM
         pause: timedelta = FIRST_RETRY * 2 ** min(self.number - 1, 20)
-        return min(pause, LAST_RETRY)
+        return min(max(pause, timedelta(seconds=self.asked)), LAST_RETRY)
 
     def is_over(self, now: datetime) -> bool:
         """Whether another attempt may be made. A date far ahead says nothing: a clock was wrong."""
@@ -57,6 +58,7 @@ class Settled:
     at: datetime
     status: Status
     why: str
+    asked: float = 0.0   # seconds that the channel asked not to be tried again (Retry-After)
 
 
 @retried
@@ -64,16 +66,15 @@ def read_tries(ledger: Ledger, alert: str, channel: str) -> list[Try]:
     """The attempts to tell this channel of an alert, in order."""
     there = list(ledger.keys(layout.alert_tries(ledger.name, alert)))
     made = {key: values for key in there if (values := layout.alert_try.match(key)) is not None}
-    return sorted(
-        (
-            Try(
-                number=attempt, at=get_record(ledger, key, TryClaim).at,
-                failed=layout.alert_failed(ledger.name, alert, channel, attempt) in there,
-            )
-            for key, (_, _, tried, attempt) in made.items() if tried == channel
-        ),
-        key=lambda one: one.number,
-    )
+
+    def of_attempt(key: str, attempt: int) -> Try:
+        failed_key = layout.alert_failed(ledger.name, alert, channel, attempt)
+        failed = failed_key in there
+        asked = get_record(ledger, failed_key, Settled).asked if failed else 0.0
+        return Try(number=attempt, at=get_record(ledger, key, TryClaim).at, failed=failed, asked=asked)
+
+    found = [of_attempt(key, attempt) for key, (_, _, tried, attempt) in made.items() if tried == channel]
+    return sorted(found, key=lambda one: one.number)
 
 
 @retried
@@ -102,6 +103,8 @@ def claim(ledger: Ledger, key: str, now: datetime) -> bool:
 
 
 @retried
-def settle_try(ledger: Ledger, key: str, status: Status, now: datetime, why: str = "") -> None:
+def settle_try(
+    ledger: Ledger, key: str, status: Status, now: datetime, why: str = "", pause: timedelta = timedelta(0)
+) -> None:
     """End an attempt, or settle an alert for a channel. The first record counts."""
-    put_record(ledger, key, Settled(at=now, status=status, why=why))
+    put_record(ledger, key, Settled(at=now, status=status, why=why, asked=pause.total_seconds()))

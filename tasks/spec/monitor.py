@@ -43,7 +43,7 @@ from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import MethodName
-from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems
+from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems, watched_by_tangent
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
 _EXACT = 1e-9        # the half-width of an interval that has closed
@@ -214,7 +214,14 @@ class MonitorSpec(Spec):
             self._single_draws()
         except BadInput as error:
             problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
-        watched = unwatchable(self.labels, self.measure[0], self.pool.compares)
+        first, labels, compares = self.measure[0], self.labels, self.pool.compares
+        if self.pool.segments and watched_by_tangent(labels, first, compares):
+            problems.append((
+                "pool.segments", f"of {first.name} have no evidence of their own: no mean over items decides "
+                "about it, and a tangent stands for it of the whole pool alone; leave them out, or watch "
+                "accuracy, F1, precision or recall",
+            ))
+        watched = unwatchable(labels, first, compares)
         problems += [("measure", why) for why in watched]
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})

@@ -108,6 +108,17 @@ def test_a_receiver_that_fails_goes_away_and_comes_back_is_told_once(receiver):
     assert outbox_index(store) == {}
 
 
+def test_a_receiver_that_asks_for_a_pause_is_left_alone_for_so_long(receiver):
+    store = MemoryStore()
+    raise_alert(Ledger(store, "spam"), an_alert(), NOON)
+    receiver.statuses, receiver.retry_after = [429], "1800"
+    (refused,) = deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON)
+    assert refused.why == "it answered with HTTP 429, and asks for 1800 s before the next try"
+    assert deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON + HOUR / 4) == []
+    (sent,) = deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON + HOUR / 2)
+    assert sent.status == "sent"
+
+
 def free_port():
     with webhook_receiver() as short:
         return short.port

@@ -260,7 +260,7 @@ def test_the_mean_over_the_last_windows_stands_beside_the_newest(tmp_path):
 def test_warm_starts_make_windows_dependent_where_the_label_model_estimates(tmp_path):
     write_stream(tmp_path, 3)
     for method, joined in (
-        ("dirichlet-tree:depth=3", "independent"), ("recalibrated:report_draws=100", "dependent")
+        ("dirichlet-tree:depth=3", "independent"), ("recalibrated:report_draws=100", "draws")
     ):
         data = monitor_data(tmp_path, quiet_labels=50) | {"method": method}
         _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 3)

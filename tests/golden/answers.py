@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.monitoring.sizing import lies_beyond
+from assay.evalcore.monitoring.verdicts import lies_beyond
 from assay.flows.monitor.history import read_monitor_history
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import RoundEstimate, read_estimate
@@ -120,10 +120,12 @@ def _verdict(verdict: WindowVerdict) -> dict[str, Any]:
     Without those of the spec's version and of follow-ups.  Labels to decide are those that take an interval
     off a limit; of one that lies beyond, there were none.
     """
-    left_out = {"recent", "version"}
+    left_out = {"recent", "version", "parts"}
     if any(lies_beyond(verdict.overall.measured, limit) for limit in verdict.overall.limits):
         left_out.add("labels_to_decide")
     told = {name: value for name, value in asdict(verdict).items() if name not in left_out}
+    for place in (told["overall"], *told["segments"]):
+        del place["drawn"], place["tracked"]   # they follow from the rounds
     del told["rests_on"]["follow_ups"]   # the windows count them
     return array_of(list(_numbers(told)))
 

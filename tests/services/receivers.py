@@ -19,6 +19,7 @@ class WebhookReceiver:
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.statuses: list[int] = []
+        self.retry_after = ""                         # of answers that refuse
         self.answer = b"{}"                           # the body of what it answers; Slack's is "ok"
         self.seen = 0                                 # requests, accepted or not
         self.arrived = threading.Event()
@@ -43,6 +44,8 @@ def webhook_receiver(port: int = 0) -> Iterator[WebhookReceiver]:
                 receiver.headers.append(dict(self.headers))
                 receiver.paths.append(self.path)
             self.send_response(status)
+            if status >= 300 and receiver.retry_after:
+                self.send_header("Retry-After", receiver.retry_after)
             self.send_header("Content-Length", str(len(receiver.answer)))
             self.end_headers()
             self.wfile.write(receiver.answer)

@@ -21,12 +21,14 @@ from assay.tasks.report.history.words import (
     PlaceNews,
     alert_headline,
     as_factor,
+    expected_in_words,
     false_breaches,
     first_news,
     how_sure,
     limit_in_words,
     news_in,
     news_of_place,
+    what_fell,
     what_moved,
 )
 from assay.tasks.report.rendering import render
@@ -169,6 +171,8 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
         "figure": windows_figure(replace(history, rows=history.rows[max(at - _DRAWN, 0):at])),
         "limits": [line for news in (whole, *segments) for line in limit_lines(news)],
         "signals": _signals(row),
+        "fell": what_fell(whole),
+        "expected": expected_in_words(history.expectation_of(row)),
         "pool": verdict.pool,
         "rests_on": verdict.rests_on,
         "interval": verdict.interval,

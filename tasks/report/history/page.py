@@ -216,6 +216,8 @@ def windows_figure(history: MonitorHistory) -> Picture:
         ax = figure.subplots()
         for state, colour in _COLOURS.items():
             _estimates(ax, rows, state, colour)
+        _with_those_before(ax, rows)
+        _expected(ax, rows)
         _limits(ax, rows)
         _gaps(ax, rows)
         step = -(-max(len(rows), 1) // (_MOST_TICKS // 2 if is_narrow(figure) else _MOST_TICKS))
@@ -253,6 +255,27 @@ def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> 
         at, values, yerr=[low, high], fmt="o", markersize=4, linewidth=1.3, capsize=2.5, color=colour,
         label=state,
     )
+
+
+def _with_those_before(ax: Any, rows: Sequence[HistoryRow]) -> None:
+    """The interval of each window with the windows before it, as a band."""
+    told = [None if row.overall is None else row.overall.tracked for row in rows]
+    if any(told):
+        nothing = float("nan")
+        ax.fill_between(
+            range(len(rows)), [nothing if one is None else one.lower for one in told],
+            [nothing if one is None else one.upper for one in told],
+            color=LINE, alpha=0.15, linewidth=0, label="with windows before", zorder=0.5,
+        )
+
+
+def _expected(ax: Any, rows: Sequence[HistoryRow]) -> None:
+    """What the probabilities expect of each window."""
+    told = [(i, row.expected) for i, row in enumerate(rows) if row.expected is not None]
+    if told:
+        at, values = zip(*told, strict=True)
+        ax.plot(at, values, linestyle="none", marker="x", markersize=4, color=_COLOURS["inconclusive"],
+                label="the model expects")
 
 
 def _gaps(ax: Any, rows: Sequence[HistoryRow]) -> None:

@@ -9,9 +9,11 @@ from typing_extensions import TypedDict
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
+from assay.evalcore.monitoring.expectation import Expectation, expectation
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
-from assay.evalcore.monitoring.verdicts import PlaceVerdict, WatchedLimit
+from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked
+from assay.evalcore.monitoring.verdicts import PlaceVerdict, Test, WatchedLimit
 from assay.evalcore.printed import printed
 from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
 from assay.tasks.ledger.monitors import Amendment, Mute, Opening, WindowState, WindowVerdict
@@ -57,6 +59,8 @@ class PlaceJson(TypedDict):
     labels: int
     limits: list[LimitJson]
     evidence_needed: float | None    # log evidence that makes a breach
+    drawn: OwnDraws | None           # what its own draws say alone
+    tracked: Tracked | None          # and with those of the windows before; null where they are too few
 
 
 class SegmentJson(PlaceJson):
@@ -89,6 +93,7 @@ class WindowJson(PlaceJson):
     pool: int | None                 # items in the window
     labels_to_decide: int | None     # about so many more would decide
     recent: RecentMean | None        # null where fewer than two windows have an estimate
+    expected: Expectation | None     # what the probabilities expect, and how right they were before
     why: str | None                  # first, quiet, suspicious, ...: what its labels were decided by
     sizing: Sizing | None            # what its number of labels was decided from; null: the spec says it
     outcomes: Literal["arrived", "complete"] | None   # labels that came by themselves
@@ -186,6 +191,11 @@ class HistoryRow:
         return self.openings[0].signals if self.openings else ()
 
     @property
+    def expected(self) -> float | None:
+        """The measure as the probabilities of its predictions have it."""
+        return next((o.profile.expected for o in self.openings if o.profile is not None), None)
+
+    @property
     def raised(self) -> tuple[Signal, ...]:
         """The signals that were raised."""
         return tuple(signal for signal in self.signals if signal.raised)
@@ -199,7 +209,7 @@ class MonitorHistory:
     measure: str
     error_rate: float
     horizon: int                      # windows that the error rate is about
-    test: str                         # the rule that calls a breach
+    test: Test                        # the rule that calls a breach
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()
@@ -217,6 +227,17 @@ class MonitorHistory:
         """The newest windows, as far as all of them have no predictions; none where data comes."""
         last = runs_without_data(self.rows)[-1:]
         return tuple(last[0]) if last and last[0][0].has_no_data else ()
+
+    def expectation_of(self, row: HistoryRow) -> Expectation | None:
+        """What the probabilities expect of a window, with their record in earlier windows of the model."""
+        if row.expected is None:
+            return None
+        before = [
+            (one.expected, one.overall.drawn) for one in self.rows
+            if one.window < row.window and one.model_version == row.model_version and one.overall is not None
+        ]
+        told = [(value, drawn) for value, drawn in before if value is not None and drawn is not None]
+        return expectation(row.expected, told[-FURTHEST:])
 
     def to_json(self) -> HistoryJson:
         """What `assay history --json` prints."""
@@ -237,7 +258,7 @@ class MonitorHistory:
                 for one in self.mutes
             ],
             "judges": printed(self.judges),
-            "windows": [window_json(row) for row in self.rows],
+            "windows": [window_json(row, self.expectation_of(row)) for row in self.rows],
             **ownership_json(self.ownership),
         }
 
@@ -267,8 +288,8 @@ def held_against(place: PlaceVerdict) -> list[tuple[WatchedLimit, float]]:
     return list(zip(place.limits, place.evidence, strict=True))
 
 
-def window_json(row: HistoryRow) -> WindowJson:
-    """A window, as a history has it."""
+def window_json(row: HistoryRow, expected: Expectation | None = None) -> WindowJson:
+    """A window, as a history has it; expected: what its probabilities say, with their record."""
     verdict = row.verdict
     return {
         "window": row.window,
@@ -283,6 +304,7 @@ def window_json(row: HistoryRow) -> WindowJson:
         "pool": verdict.pool if verdict else None,
         "labels_to_decide": verdict.labels_to_decide if verdict else None,
         "recent": printed(row.recent),
+        "expected": printed(expected),
         "why": row.openings[0].why if row.openings else None,
         "sizing": printed(row.openings[0].sizing) if row.openings else None,
         "outcomes": row.openings[0].outcomes if row.openings else None,
@@ -316,7 +338,7 @@ def _place_json(place: PlaceVerdict | None) -> PlaceJson:
     if place is None:
         return {
             "value": None, "lower": None, "upper": None, "confidence": None, "labels": 0, "limits": [],
-            "evidence_needed": None,
+            "evidence_needed": None, "drawn": None, "tracked": None,
         }
     measured = place.measured
     return {
@@ -327,4 +349,6 @@ def _place_json(place: PlaceVerdict | None) -> PlaceJson:
             for limit, evidence in held_against(place)
         ],
         "evidence_needed": place.needed,
+        "drawn": printed(place.drawn),
+        "tracked": printed(place.tracked),
     }

@@ -8,14 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 
+from assay.evalcore.monitoring.causes import PartChange, part_changes, simultaneous_half
+from assay.evalcore.monitoring.expectation import Expectation
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.sizing import lies_beyond
 from assay.evalcore.monitoring.verdicts import (
     Measured,
     PlaceVerdict,
+    Promise,
     WatchedLimit,
+    lies_beyond,
     lies_within,
     needed_for_ok,
+    shown_by_windows,
 )
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.report import wording
@@ -39,6 +43,7 @@ SIGNALS = {
     "predictions": "share of predicted positives",
     "classes": "shares of the predicted classes",
     "expected": "measure that the probabilities expect",
+    "beyond_limit": "what the probabilities expect, corrected by labels so far, is beyond the limit by",
 }
 _MUST = {"below": "at least", "above": "at most"}
 _TIMES = {1: "once", 2: "twice"}
@@ -57,6 +62,9 @@ class PlaceNews:
     raised: tuple[Signal, ...]   # signals
     worst: PlaceVerdict | None = None   # of those windows without this one, the one furthest beyond its limit
     last: PlaceVerdict | None = None    # and the last one
+    changes: tuple[PartChange, ...] = ()   # of the parts, beside windows before; the largest fall first
+    model: str | None = None     # the version of the model, where the spec says it
+    promise: str = ""            # how rare a false breach is
     reason: str = ""             # why the spec was changed, in the version that the window belongs to
 
     @property
@@ -125,9 +133,48 @@ def news_of_place(
     return PlaceNews(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
         raised=tuple(signal for signal in signals if signal.raised),
+        changes=_changes_of_parts(verdict, place, earlier),
         worst=max(standing.values(), key=_how_far, default=None), last=last,
         reason=(reasons or {}).get(verdict.version, ""),
     )
+
+
+_COMPARED = 8     # windows before, that a change of a part is told against
+
+
+def _changes_of_parts(
+    verdict: WindowVerdict, place: PlaceVerdict, earlier: Sequence[WindowVerdict]
+) -> tuple[PartChange, ...]:
+    """Of the whole pool: its parts beside the last windows before without a breach, by the same spec."""
+    if place.segment is not None or not verdict.parts:
+        return ()
+    quiet = {
+        one.window: one for one in earlier if one.window < verdict.window and one.version == verdict.version
+    }
+    before = [
+        {part.name: part.drawn for part in quiet[name].parts}
+        for name in sorted(quiet) if quiet[name].overall.verdict != "breach"
+    ][-_COMPARED:]
+    now = {part.name: part.drawn for part in verdict.parts}
+    return tuple(part_changes(now, before, place.measured.confidence))
+
+
+def what_fell(news: PlaceNews) -> str:
+    """`Recall fell most: 0.612, before 0.781, a change of -0.169 (-0.290 to -0.048).`, of a breach.
+
+    The intervals of all parts that were looked at hold together.
+    """
+    if news.place.verdict != "breach" or not news.changes:
+        return ""
+    names = [wording.measure_name(one.name) for one in news.changes]
+    fell = news.changes[0]
+    if fell.upper >= 0:
+        return f"Of {', '.join(names)} none fell beyond what chance explains, by itself."
+    change = wording.value_and_interval(fell.change, fell.lower, fell.upper)
+    others = f", held together with {', '.join(names[1:])}" if names[1:] else ""
+    moved = f"{wording.number(fell.now, 3)}, before {wording.number(fell.before, 3)}"
+    return (f"{names[0]} fell most: {moved}, a change of "
+            f" {change}{others}.")
 
 
 def _how_far(place: PlaceVerdict) -> float:
@@ -166,12 +213,19 @@ def again_in_words(row: HistoryRow) -> str:
 
 def false_breaches(history: MonitorHistory) -> str:
     """How often a breach is called although there is none."""
-    chance = wording.percent(history.error_rate)
+    return promise_in_words(
+        Promise(error_rate=history.error_rate, test=history.test, horizon=history.horizon)
+    )
+
+
+def promise_in_words(promise: Promise) -> str:
+    """How often a breach is called although there is none."""
+    chance = wording.percent(promise.error_rate)
     when = {
         "cusum": "in each window",
         "e-process": "ever, between two real ones,",
-    }.get(history.test, f"in any {history.horizon} windows")
-    return f"A false breach is called {when} with a chance of at most {chance} ({history.test})."
+    }.get(promise.test, f"in any {promise.horizon} windows")
+    return f"A false breach is called {when} with a chance of at most {chance} ({promise.test})."
 
 
 def news_in(history: MonitorHistory, row: HistoryRow) -> list[PlaceNews]:
@@ -245,6 +299,44 @@ def what_moved(news: PlaceNews) -> str:
     return said
 
 
+def with_windows_before(place: PlaceVerdict) -> str:
+    """`With the 5 windows before it, by what their draws say: 0.812 (0.790 to 0.834).`
+
+    Nothing where there is no such interval.
+    """
+    told = place.tracked
+    if told is None or place.measured.exact:
+        return ""
+    said = (f"With the {wording.plural(told.windows - 1, 'window')} before it, by what their draws say: "
+            f"{wording.value_and_interval(told.value, told.lower, told.upper)}.")
+    decided = shown_by_windows(place.measured, told, place.limits)
+    if place.verdict == "ok" and decided and not lies_within(place.measured, place.limits):
+        said += " That is why it counts as ok."
+    return said
+
+
+def decided_with_windows(place: PlaceVerdict) -> str:
+    """`with the windows before 0.790 to 0.834`, of a window that is ok by that interval alone."""
+    told = place.tracked
+    if (told is None or place.verdict != "ok" or lies_within(place.measured, place.limits)
+            or not shown_by_windows(place.measured, told, place.limits)):
+        return ""
+    return f"with the windows before {wording.ends_in_words(told.value, told.lower, told.upper)}"
+
+
+def expected_in_words(found: Expectation | None) -> str:
+    """What the model itself expects of a window, and its record, in a sentence; nothing without one."""
+    if found is None:
+        return ""
+    said = f"The probabilities of the predictions expect {wording.number(found.value, 3)}"
+    if found.lean is None or found.off is None or found.corrected is None:
+        return f"{said}; too few windows with labels yet to say what that is worth."
+    high = "high" if found.lean >= 0 else "low"
+    return (f"{said}. In the {wording.plural(found.windows, 'window')} before they were too {high} by "
+            f"{wording.number(abs(found.lean), 3)} on average; corrected by that "
+            f"{wording.number(found.corrected, 3)}, give or take {wording.number(found.off, 3)}.")
+
+
 def worst_segment(news: PlaceNews) -> str:
     """`Worst of 4 segments: carrier=HA 0.410 (0.330 to 0.520), each interval by itself.`, of a breach of the
     whole pool; nothing with fewer than two segments."""
@@ -253,6 +345,13 @@ def worst_segment(news: PlaceNews) -> str:
     if news.place.verdict != "breach" or news.place.segment is not None or limit is None or len(known) < 2:
         return ""
     sign = 1.0 if limit.side == "below" else -1.0
+    drawn = [(one.segment, one.drawn) for one in known if one.drawn is not None]
+    if len(drawn) == len(known):
+        segment, own = min(drawn, key=lambda one: sign * one[1].value)
+        half = simultaneous_half(own, known[0].measured.confidence, len(drawn))
+        lowest, highest = max(own.value - half, 0.0), own.value + half
+        said = f"{segment} {wording.value_and_interval(own.value, lowest, highest)}"
+        return f"Worst of {len(drawn)} segments: {said}; the intervals of all of them hold together."
     worst = min(known, key=lambda one: sign * (one.measured.value or 0.0))
     said = f"{worst.segment} {value_in_words(worst.measured)}"
     return f"Worst of {len(known)} segments: {said}, each interval by itself."
@@ -275,8 +374,8 @@ def how_sure(news: PlaceNews) -> str:
             return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit_number(limit.value)}."
         return (f"{said} This interval alone does not show the breach: all windows since the last breach do, "
                 "taken together.")
-    why = why_open(news.place)
-    return f"{said} {why}" if why else said
+    further = (why_open(news.place), with_windows_before(news.place))
+    return " ".join(part for part in (said, *further) if part)
 
 
 def why_open(place: PlaceVerdict) -> str:

@@ -301,7 +301,8 @@ def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
         )
 
 
-# Which measures a monitor can watch: those whose limits are statements about a mean of bounded losses.
+# Which measures a monitor can watch: those whose limits are statements about a mean of bounded losses, or
+# that are smooth functions of such means.
 #
 # Of two systems a monitor watches the difference of the first measure.
 
@@ -325,11 +326,9 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     compares: it is the difference of two systems that is watched.
     """
     kind = labels.outcome
+    if kind is None:
+        return   # a mean decides about it, or a tangent stands for it
     try:
-        if kind is None:
-            if choice.of_two_classes(labels.one_class).margin(0.5) is None:
-                yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
-            return
         measure = choice.of(kind, 1)
     except BadInput:
         return   # said already
@@ -345,14 +344,29 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     elif measure.margin is None and kind.name == "number" and not isfinite(sum(kind.value_range)):
         yield (f"{measure.full_name} cannot be watched without bounds: one outcome could move it by any "
                "amount; say under `labels` what the least and the largest number is")
-    elif measure.margin is None:
+    elif measure.margin is None and not measure.smooth:
         able = ", ".join(_watchable(kind, compares))
         yield f"{measure.full_name} {_NO_MEAN}; these can be put first: {able}"
 
 
+def watched_by_tangent(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> bool:
+    """Whether a tangent stands for the measure that a monitor watches: segments of it have no evidence."""
+    kind = labels.outcome
+    try:
+        if kind is None:
+            return choice.of_two_classes(labels.one_class).margin(0.5) is None
+        measure = choice.of(kind, 1)
+    except BadInput:
+        return False   # said already
+    if compares and measure.system is not None:
+        measure = difference(measure, measure)
+    return measure.margin is None and measure.smooth
+
+
 def _differs_as_a_mean(measure: OutcomeMeasure) -> bool:
     """Whether the difference of two systems by this measure can be watched."""
-    return difference(measure, measure).margin is not None
+    apart = difference(measure, measure)
+    return apart.margin is not None or apart.smooth
 
 
 def _watchable(kind: OutcomeKind, compares: bool) -> Iterator[str]:
@@ -369,5 +383,5 @@ def _watchable(kind: OutcomeKind, compares: bool) -> Iterator[str]:
             continue
         if compares and (family.one_system or measure.system is None or not _differs_as_a_mean(measure)):
             continue
-        if measure.margin is not None:
+        if measure.margin is not None or measure.smooth:
             yield f"{name} (of a class)" if options else name

@@ -8,8 +8,6 @@ import pytest
 from benchmarks.abilities import features, kinds, table_of_features, why_not
 
 _NO_SCORE = {"tags": "no measure", "numbers": "of classes or tags", "preferences": "no measure"}
-_NO_MEAN = {"one class of several": "no mean over items decides", "tags": "no mean over items decides",
-            "preferences": "the labels themselves compare"}
 _NO_ONE_CLASS = dict.fromkeys(("classes", "grades", "tags", "numbers", "preferences"), "of no one class")
 _COMPARED = {"preferences": "the labels themselves compare"}
 _SEVERAL_NUMBERS = dict.fromkeys(
@@ -31,9 +29,9 @@ REFUSED = {
     "an audit": _NO_ONE_CLASS,
     "segments of compared systems": _COMPARED,
     "areas under curves in segments": _NO_SCORE,
-    "monitors of two systems": _NO_MEAN,
+    "monitors of two systems": _COMPARED,
     "areas under curves in monitors": _NO_SCORE,
-    "drops of two systems in monitors": _NO_MEAN,
+    "drops of two systems in monitors": _COMPARED,
     "a limit on the points of a curve": _NO_SCORE | _SEVERAL_NUMBERS,
     "whole clusters drawn in monitors": dict.fromkeys(kinds(), "evidence from single draws"),
     "cuts by features": dict.fromkeys(

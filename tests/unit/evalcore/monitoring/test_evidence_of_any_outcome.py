@@ -176,9 +176,23 @@ def test_the_challenger_wrong_where_the_champion_is_right_is_evidence_against_it
     assert (better.from_draws(np.array([0.0]), "above", None) > 0).all()
 
 
-def test_a_difference_of_ratios_has_no_evidence():
-    sample, _ = Window("f1", {"class": "cat"}, items=TWO_SYSTEMS).drawn((1, 3))
-    assert sample.source(None) == "none"
+@pytest.mark.parametrize(("name", "options", "items"), [
+    ("f1", {"class": "cat"}, TWO_SYSTEMS), ("macro_f1", {}, ITEMS), ("mcc", {}, ITEMS),
+    ("macro_recall", {}, ITEMS),
+])
+def test_a_tangent_stands_for_a_measure_that_no_mean_decides_about(name, options, items):
+    """It touches the measure where the window is expected; with all labels but one that is near the truth."""
+    window = Window(name, options, items=items)
+    sample, _ = window.drawn((0, 1, 2, 3), (4,))
+    assert sample.source(None) == "tangent"
+    assert sample.source("region=n") == "none"
+    watched, last = sample.measured_by, sample.rounds[-1]
+    at = watched.expected_risk(last, sample.rounds[:-1])
+    worth = watched.against(np.array([0.3]), "below", at)
+    v = np.concatenate([watched.found(worth, one)[0] for one in sample.rounds])
+    near = float(watched.measure.value(at)[0])
+    assert v.mean() == pytest.approx(window.value - 0.3, abs=max(abs(near - window.value), 0.02))
+    assert np.isfinite(sample.from_draws(np.array([0.3]), "below", None)).all()
 
 
 @pytest.mark.parametrize("segment", ["region=n", "region=s"])
@@ -221,10 +235,7 @@ def test_wrong_answers_are_evidence_against_a_floor_and_right_ones_against_a_cei
     assert sure_end(right, None, "below", 0.05) < Window("accuracy").value
 
 
-@pytest.mark.parametrize(("name", "method"), [
-    ("macro_f1", "recalibrated:one-at-a-time=true"), ("accuracy", "recalibrated"),
-])
-def test_without_a_margin_or_single_draws_there_is_no_evidence(name, method):
-    sample, _ = Window(name, method=method).drawn((0, 1))
+def test_without_single_draws_there_is_no_evidence():
+    sample, _ = Window("accuracy", method="recalibrated").drawn((0, 1))
     assert sample.source(None) == "none"
     assert sure_end(sample, None, "below", 0.05) is None

@@ -178,10 +178,12 @@ def test_two_classes_are_missed_beside_anything(kind):
     assert desk.looked_for == spec["labels"]["positive"]
 
 
-def test_a_monitor_needs_a_measure_that_is_a_mean():
+def test_a_monitor_watches_a_measure_by_its_tangent_of_the_whole_pool_alone():
     given = data(threshold={"min": 0.5}, monitor={
         "first": "2026-11-20", "schedule": {"every_minutes": 60}, "monthly_labels": 100,
     })
     given["pool"]["source"] = "predictions-{date}.csv"
-    with pytest.raises(BadInput, match="macro_f1 cannot be watched: no mean over items decides"):
+    assert MonitorSpec.from_data(given, "monitor.yaml").measure[0].name == "macro_f1"
+    given["pool"]["segments"] = ["region"]
+    with pytest.raises(BadInput, match=r"segments.*of macro_f1 have no evidence of their own"):
         MonitorSpec.from_data(given, "monitor.yaml")
