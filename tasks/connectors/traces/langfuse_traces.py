@@ -15,7 +15,7 @@ from assay.tasks.connectors.log_text import short_values
 from assay.tasks.connectors.records import Notes, Plain, Verdict
 from assay.tasks.connectors.traces.otel_spans import json_values
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
-from assay.tasks.connectors.traces.turns import Turn, parsed_or_text, text_or_json, turns_of
+from assay.tasks.connectors.turns import Turn, parsed_or_text, text_or_json, turns_of
 
 _OBSERVATION = re.compile(rb'"(?:traceId|trace_id)"\s*:.*"type"\s*:\s*"(?:[A-Z_]+)"', re.S)
 _TRACE = re.compile(rb'"(?:observations|scores|htmlPath|externalId|bookmarked|projectId)"\s*:', re.S)

@@ -12,7 +12,7 @@ from assay.tasks.connectors.log_text import short_values
 from assay.tasks.connectors.records import Notes, Plain, Verdict
 from assay.tasks.connectors.traces.otel_spans import json_values, parquet_names, parquet_rows
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
-from assay.tasks.connectors.traces.turns import Turn, parsed_or_text, text_or_json, turns_of
+from assay.tasks.connectors.turns import Turn, parsed_or_text, text_or_json, turns_of
 
 _RUN = re.compile(rb'\s*\[?\s*\{.*"run_type"\s*:\s*"', re.S)
 _KINDS: Mapping[str, SpanKind] = {"llm": "model", "tool": "tool", "retriever": "tool"}

@@ -21,7 +21,7 @@ from assay.tasks.connectors.importer import Place, read_as
 from assay.tasks.connectors.log_text import sound_json
 from assay.tasks.connectors.records import Notes, Plain, Verdict
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
-from assay.tasks.connectors.traces.turns import Turn, parsed_or_text, turns_of
+from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
 
 _OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
 _CONSOLE = re.compile(rb'\s*\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"context"\s*:\s*\{\s*"trace_id"')

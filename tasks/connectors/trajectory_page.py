@@ -7,7 +7,7 @@ the tags are those that the desks let through.
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from assay.tasks.connectors.traces.turns import ToolCall, Turn
+from assay.tasks.connectors.turns import ToolCall, Turn
 
 MOST_SHOWN = 20_000      # characters of one text; what is longer is cut, and says so
 
