@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 @click.option("--layout", type=click.Choice(["responses", "questions"]), default=None,
               help="Of logs with several models: a row for each response, or for each question with the "
                    "responses side by side [default: by question, where the models can be compared so].")
+@click.option("--earlier", multiple=True, metavar="LOG",
+              help="A log of an earlier system that answered the same questions: its results become judges. "
+                   "Repeat it for several.")
 @json_option
 def import_command(
     given: tuple[str, ...], to: Path, write: Path | None, format: str | None, layout: "Layout | None",
-    as_json: bool,
+    earlier: tuple[str, ...], as_json: bool,
 ) -> int:
     """Make a pool of the logs or tables of another tool, and suggest a spec.
 
@@ -51,12 +54,13 @@ def import_command(
     Example:
       assay import logs/ --to pool.parquet --write assay.yaml
       assay doctor assay.yaml && assay run assay.yaml
+      assay import this-week.json --earlier last-week.json --to pool.parquet --write assay.yaml
     """
     from assay.flows.connectors import bring_in
 
     if write is not None:
         refuse_to_replace(write)
-    found = bring_in(given, to, format, layout)
+    found = bring_in(given, to, format, layout, earlier)
     if write is not None and found.written.spec is not None:
         write_new(write, found.written.spec)
     if as_json:
