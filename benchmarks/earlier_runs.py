@@ -1,7 +1,7 @@
 """What results of earlier systems are worth: `python -m benchmarks.earlier_runs [--repeats R]`.
 
-Each of the fourteen systems of the pool is the new one in turn, the thirteen others are the earlier ones; then
-a population of hundreds of systems that is made.  Rewrites docs/measured/earlier-runs.md below its line MARK.
+Each of the fourteen systems of the pool is the new one in turn, the thirteen others are the earlier ones; a
+population of hundreds of systems is made.  Rewrites docs/measured/earlier-runs.md below its line MARK.
 """
 
 import argparse
@@ -28,7 +28,7 @@ OUT = Path(__file__).parent.parent / "docs" / "measured" / "earlier-runs.md"
 BUDGETS = (50, 100, 200)
 KIND = Classes(("correct", "incorrect"))
 FOLDS, RIDGE, LEAST = 10, 1.0, 0.1
-MADE_ITEMS, MADE_SYSTEMS, MADE_NEW = 2_000, 300, 4
+MADE_ITEMS, MADE_SYSTEMS, MADE_NEW = 2_000, 300, 2
 
 
 def by_judges(results: Floats) -> Items:
@@ -61,7 +61,7 @@ def worth(right: Floats, items: Items, repeats: int) -> tuple[Floats, Floats]:
 
 
 def limits(right: Floats, results: Floats) -> tuple[float, float, float]:
-    """What nobody can have: functions of earlier results fitted to all labels of the new system, cross-fitted.
+    """What nobody can have: functions of earlier results, cross-fitted to all labels of the new system.
 
     A linear one (logistic), one with all products of two systems, and the linear one with the best chances.
     """
@@ -103,7 +103,7 @@ def rows(repeats: int) -> Iterator[str]:
     """The page's tables."""
     table = pq.read_table(pool_path("fourteen-systems"))
     names = [name for name in table.column_names if name.startswith("error_")]
-    right = 1 - np.column_stack([table[name].to_numpy() for name in names])
+    right = 1 - np.column_stack([table[name].to_numpy().astype(np.float64) for name in names])
     yield from _table("Fourteen systems, 2,000 questions", right, list(range(len(names))),
                       [name.removeprefix("error_") for name in names], repeats)
     made = made_systems()

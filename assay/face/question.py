@@ -42,8 +42,8 @@ KINDS = ("classes", "grades", "tags", "number", "preference")
 
 OF_POOL = {       # argument -> key under `pool`
     "prediction": "prediction", "score": "score", "probability": "probability", "threshold": "threshold",
-    "thresholds": "thresholds", "judge": "judge", "earlier": "earlier", "covariates": "covariates", "spread": "spread",
-    "cluster": "cluster", "systems": "systems",
+    "thresholds": "thresholds", "judge": "judge", "earlier": "earlier", "covariates": "covariates",
+    "spread": "spread", "cluster": "cluster", "systems": "systems",
     "baseline": "baseline", "pairs": "pairs", "features": "features", "show": "display",
     "show_as": "show_as", "segments": "segments", "id": "id",
 }

@@ -292,8 +292,8 @@ def _two_classes(pool: Pool) -> None:
                     "a judge says under `score` or `probability`")
     if pool.earlier is not None:
         raise wrong("`earlier` holds results as judges, which guess other labels than a positive and a "
-                    "negative class; name both classes under labels: {classes: [...]}, or give the share of earlier "
-                    "systems that say positive under `score`")
+                    "negative class; name both classes under labels: {classes: [...]}, or give the share "
+                    "of earlier systems that say positive under `score`")
     if pool.score is None and pool.probability is None and (pool.prediction is None or pool.task == "scored"):
         raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
     if isinstance(pool.probability, dict):

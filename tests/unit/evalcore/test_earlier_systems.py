@@ -20,7 +20,7 @@ def test_factors_find_the_chances_better_than_shares_do():
     fit = fit_factors(results)
     # of a system that nobody has seen: the mean over systems; of one that was seen: its own
     own = np.abs(fit.of_systems() - chance).mean()
-    assert own < 0.6 * np.abs(results.mean(axis=1, keepdims=True) - chance).mean()
+    assert own < 0.7 * np.abs(results.mean(axis=1, keepdims=True) - chance).mean()
     assert np.abs(fit.of_new_system() - chance.mean(axis=1)).mean() < 0.05
 
 

@@ -79,16 +79,18 @@ def test_of_many_earlier_systems_the_most_telling_stay(tmp_path):
 
 def spec_with(labels, **pool):
     """A spec that has `earlier`."""
-    return {"name": "x", "pool": {"source": "p.csv", "id": "i", "earlier": ["before"], **pool}, "labels": labels,
-            "measure": "accuracy", "target": {"half_width": 0.1}, "budget": {"labels": 9},
-            "desk": {"kind": "folder", "path": "d"}}
+    return {
+        "name": "x", "pool": {"source": "p.csv", "id": "i", "earlier": ["before"], **pool}, "labels": labels,
+        "measure": "accuracy", "target": {"half_width": 0.1}, "budget": {"labels": 100},
+        "desk": {"kind": "caller"},
+    }
 
 
 def test_earlier_results_are_judges_in_a_spec_but_of_two_classes():
-    known = Spec.model_validate(spec_with({"classes": ["a", "b"]}, prediction="p", judge="j"))
+    known = Spec.from_json(spec_with({"classes": ["a", "b"]}, prediction="p", judge="j"))
     assert known.pool.judges == ("j", "before")
-    with pytest.raises(ValueError, match="`earlier` holds results as judges"):
-        Spec.model_validate(spec_with({"positive": "a", "negative": "b"}, prediction="p", score="s"))
+    with pytest.raises(BadInput, match="`earlier` holds results as judges"):
+        Spec.from_json(spec_with({"positive": "a", "negative": "b"}, prediction="p", score="s"))
 
 
 def test_earlier_results_in_python(tmp_path):
@@ -96,7 +98,8 @@ def test_earlier_results_in_python(tmp_path):
     frame = logs.to_frame()
     frame["truth"] = ["incorrect" if i % 7 == 0 else "correct" for i in range(60)]
     result = assay.evaluate(
-        frame, outcome=["correct", "incorrect"], prediction="judge", earlier="earlier_colours_small",
-        measures=[{"name": "rate", "class": "correct"}], oracle="truth", id="item_id", budget=60,
+        frame, outcome={"classes": ["correct", "incorrect"]}, prediction="judge",
+        earlier="earlier_colours_small", measures=[{"name": "rate", "class": "correct"}], oracle="truth",
+        id="item_id", budget=60,
     )
     assert result.value == pytest.approx(51 / 60)
