@@ -82,12 +82,14 @@ docs: setup
 links: setup
 	$(BIN)/python docs/links.py --external
 
-# Logs of Inspect, lm-evaluation-harness, promptfoo and datasets, made anew by the packages themselves, and the tests of
-# `assay import` on them. The gate reads those in tests/logs, made in the same way. Minutes; needs node and npm.
+# Logs of Inspect, lm-evaluation-harness, promptfoo, datasets, and of the tools of TRACED, made anew by the packages
+# themselves, and the tests of `assay import` on them. The gate reads those in tests/logs, made in the same way. Minutes;
+# needs node and npm.
 CONNECTORS := $(ASSAY_CACHE)/connectors
 MADE_BY    := $(CURDIR)/tests/logs/made_by
+TRACED     := otel phoenix langfuse langsmith deepeval ragas
 connectors: setup
-	for tool in inspect lm-eval; do \
+	for tool in inspect lm-eval $(TRACED); do \
 	  $(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CONNECTORS)/$$tool && \
 	  $(BIN)/uv pip install --quiet --python $(CONNECTORS)/$$tool/bin/python --require-hashes -r requirements/$$tool.txt \
 	  || exit 1; done
@@ -100,6 +102,8 @@ connectors: setup
 	  PROMPTFOO_DISABLE_UPDATE=1 PROMPTFOO_FAILED_TEST_EXIT_CODE=0; for made in one.json several.jsonl; do \
 	  promptfoo/node_modules/.bin/promptfoo eval --no-cache --no-table --no-progress-bar --no-write --no-share \
 	  -c $(MADE_BY)/for_promptfoo/$${made%.*}.yaml -o logs/promptfoo/$$made || exit 1; done
+	cd $(CONNECTORS) && for tool in $(TRACED); do \
+	  $$tool/bin/python $(MADE_BY)/for_$$tool.py logs/$$tool || exit 1; done
 	ASSAY_LOGS=$(CONNECTORS)/logs $(BIN)/pytest tests/unit/tasks/connectors tests/end_to_end/test_import.py
 
 bench: setup

@@ -201,15 +201,15 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, tempfile.TemporaryDirect
 
 # Columns that are given themselves.
 
-_LISTS = ("judge", "covariates", "show", "segments")    # a list there is one of columns
+_LISTS = ("judge", "earlier", "covariates", "show", "segments")    # a list there is one of columns
 
 
 def with_columns(data: Any, asked: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A frame that has the columns that were given themselves, and the arguments with their names.
 
     data    a frame, a path, or None where all columns are given
-    asked   argument -> a column's name; or its values: an array, a Series, a list; or a list (judge, show,
-            segments) or mapping (probability, systems) of these
+    asked   argument -> a column's name; or its values: an array, a Series, a list; or a list (judge,
+            earlier, show, segments) or mapping (probability, systems) of these
 
     Raises BadInput naming the argument whose values do not fit.
     """

@@ -38,6 +38,7 @@ def evaluate(
     probability: Column | Mapping[str, Column] | None = None,
     threshold: float | None = None,
     judge: Column | Sequence[Column] | None = None,
+    earlier: Column | Sequence[Column] | None = None,
     covariates: Column | Sequence[Column] | None = None,
     spread: Column | None = None,
     cluster: Column | None = None,
@@ -99,6 +100,7 @@ def evaluate(
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
         judge: columns that guess the label, but of two classes; with gaps where they say nothing.
+        earlier: columns of results of earlier systems on the same items, as judges.
         covariates: columns of numbers that say more of the items, but of one class.
         spread: column of positive numbers: how uncertain each predicted number is.
         cluster: column that names what items come together in.

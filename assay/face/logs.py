@@ -53,7 +53,7 @@ class Logs:
 
 def import_logs(
     given: str | Path | Sequence[str | Path], *, to: str | Path, format: str | None = None,
-    layout: Layout | None = None,
+    layout: Layout | None = None, earlier: str | Path | Sequence[str | Path] = (),
 ) -> Logs:
     """Make a pool of logs or tables of another tool.
 
@@ -64,6 +64,7 @@ def import_logs(
         layout: of logs with several models: `responses`, a row for each, or `questions`, a row for each
             question with the responses side by side; by question where the models can be compared so, unless
             said.
+        earlier: logs of earlier systems that answered the same questions; their results become judges.
 
     Raises:
         BadInput: naming the file and what is wrong with it.
@@ -78,7 +79,8 @@ def import_logs(
         no-such-logs/: there is no such file or folder
     """
     several = [given] if isinstance(given, str | Path) else list(given)
-    found = bring_in(several, Path(to), format, layout)
+    before = [earlier] if isinstance(earlier, str | Path) else list(earlier)
+    found = bring_in(several, Path(to), format, layout, before)
     return Logs(
         path=str(found.written.path), format=found.format, rows=found.written.rows,
         columns=found.written.columns, systems=found.written.systems, notes=found.notes,

@@ -42,21 +42,21 @@ KINDS = ("classes", "grades", "tags", "number", "preference")
 
 OF_POOL = {       # argument -> key under `pool`
     "prediction": "prediction", "score": "score", "probability": "probability", "threshold": "threshold",
-    "thresholds": "thresholds", "judge": "judge", "covariates": "covariates", "spread": "spread",
-    "cluster": "cluster", "systems": "systems",
+    "thresholds": "thresholds", "judge": "judge", "earlier": "earlier", "covariates": "covariates",
+    "spread": "spread", "cluster": "cluster", "systems": "systems",
     "baseline": "baseline", "pairs": "pairs", "features": "features", "show": "display",
     "show_as": "show_as", "segments": "segments", "id": "id",
 }
 COLUMNS = (
-    "prediction", "score", "probability", "judge", "covariates", "spread", "cluster", "systems", "features",
-    "show", "segments", "id",
+    "prediction", "score", "probability", "judge", "earlier", "covariates", "spread", "cluster", "systems",
+    "features", "show", "segments", "id",
 )
 _OF_SPEC = {      # argument -> key, of those with another name in a spec
     "outcome": "labels", "measures": "measure", "limit": "limit", "target": "target", "budget": "budget",
 }
 _DEFAULTS = {"method": "auto", "seed": 0, "batch_size": BATCH_SIZE}   # what a spec takes for not said
 _LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
-_LISTED = ("show", "segments", "features", "thresholds", "covariates")
+_LISTED = ("show", "segments", "features", "thresholds", "covariates", "earlier")
 
 
 def spec_of(source: FrameSource, asked: Mapping[str, Any]) -> Spec:

@@ -67,9 +67,9 @@ class ExportJson(TypedDict):
 
     evaluation: str
     out: str                         # the file
-    format: str
+    format: str                      # csv, parquet, or the tool whose scores they are
     items: int                       # labelled
-    columns: list[str]
+    columns: list[str]               # none of scores
     revision: int                    # of the labels
     seed: int
     pool: PoolJson
@@ -106,13 +106,14 @@ class ImportedJson(TypedDict):
 
 
 class PublishedJson(TypedDict):
-    """The run of MLflow that holds an evaluation or a monitor."""
+    """The run of MLflow that holds an evaluation or a monitor, and events of OpenTelemetry."""
 
     name: str                        # of the evaluation, or monitors/NAME
-    run_id: str
-    experiment_id: str
+    run_id: str | None               # null: MLflow was not told
+    experiment_id: str | None
     new: bool                        # the run was made by this call
     metrics: int                     # values of metrics that this call added
+    events: int                      # sent by OTLP, an estimate each
 
 
 class AlertJson(TypedDict):

@@ -10,10 +10,19 @@ from assay.evalcore.printed import printed
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
-from assay.flows.record.opened import open_evaluation
-from assay.flows.weighted import NewQuestion, exported, new_estimates, read_sample, reused_estimates
+from assay.flows.record.opened import Opened, open_evaluation
+from assay.flows.scores_out import scores_of_labels, write_scores
+from assay.flows.weighted import (
+    NewQuestion,
+    PoolSample,
+    exported,
+    new_estimates,
+    read_sample,
+    reused_estimates,
+)
 from assay.tasks.report.files import write_files
 from assay.tasks.weighted.export import FORMATS, format_for
+from assay.tasks.weighted.tool_scores import SCORE_FORMATS
 
 
 @click.command()
@@ -23,10 +32,18 @@ from assay.tasks.weighted.export import FORMATS, format_for
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Where to write it [default: ./assay-labels-NAME.csv].")
 @click.option("--shown", is_flag=True, help="Add the columns that people saw.")
+@click.option("--scores", "tool", type=click.Choice(list(SCORE_FORMATS)), default=None,
+              help="Write labels and estimates as scores that this tool takes in.")
+@click.option("--target", default=None, metavar="COLUMN",
+              help="With --scores: the column of the source that names each item's trace, span or run "
+                   "[default: trace_id, of Phoenix span_id].")
+@click.option("--run", "run_id", default=None, metavar="ID",
+              help="With --scores: the dataset run or project that the estimates are of.")
 @store_option
 @json_option
 def export(
-    name: str, format_name: str | None, out: Path | None, shown: bool, where: str | None, as_json: bool
+    name: str, format_name: str | None, out: Path | None, shown: bool, tool: str | None, target: str | None,
+    run_id: str | None, where: str | None, as_json: bool,
 ) -> int:
     """Write the labelled items of an evaluation with their weights, for scikit-learn and others.
 
@@ -35,7 +52,14 @@ def export(
     \b
     Example:
       assay export restaurant-dedup --out labels.parquet
+      assay export support-agent --scores langfuse --out scores.jsonl
     """
+    if tool is not None:
+        if format_name is not None or shown:
+            raise BadInput("--scores has the form of its tool: leave --format and --shown out")
+        return _export_scores(name, tool, (target, run_id), out, where, as_json)
+    if target is not None or run_id is not None:
+        raise BadInput("--target and --run belong to --scores; name the tool, or leave them out")
     format = format_for(format_name, out)
     with working(f"reading the labels of {name}"):
         opened = open_evaluation(store_named(where), name)
@@ -43,10 +67,32 @@ def export(
         columns = exported(opened, found, shown=shown)
     path = out or Path(f"assay-labels-{name}.{format}")
     write_files({path.name: FORMATS[format](columns)}, path.parent)
+    return _tell_of_export(opened, found, (path, format, list(columns)), as_json)
+
+
+def _export_scores(
+    name: str, tool: str, given: tuple[str | None, str | None], out: Path | None, where: str | None,
+    as_json: bool,
+) -> int:
+    """given: the column of targets, and the run."""
+    (target, run), path = given, out or Path(f"assay-scores-{name}.{SCORE_FORMATS[tool].suffix}")
+    with working(f"reading the labels of {name}"):
+        opened = open_evaluation(store_named(where), name)
+        found = read_sample(opened)
+        written = scores_of_labels(opened, found, tool, target=target, run=run)
+    write_scores(path, written)
+    return _tell_of_export(opened, found, (path, tool, []), as_json)
+
+
+def _tell_of_export(
+    opened: Opened, found: PoolSample, file: tuple[Path, str, list[str]], as_json: bool
+) -> int:
+    """file: where it is, its format and its columns."""
+    path, format, columns = file
     if as_json:
         told: ExportJson = {
-            "evaluation": name, "out": str(path), "format": format, "items": len(found.rows),
-            "columns": list(columns), "revision": found.revision, "seed": opened.spec.seed,
+            "evaluation": opened.name, "out": str(path), "format": format, "items": len(found.rows),
+            "columns": columns, "revision": found.revision, "seed": opened.spec.seed,
             "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
         }
         print_json(told)

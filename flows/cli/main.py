@@ -89,7 +89,7 @@ COMMANDS = {
     ),
     "publish": CommandPlace(
         "other_tools", "publish_command",
-        "Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.",
+        "Tell MLflow or OpenTelemetry of an evaluation or a monitor.",
     ),
     "estimate": CommandPlace(
         "labels", "estimate_command",

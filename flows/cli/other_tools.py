@@ -32,14 +32,17 @@ if TYPE_CHECKING:
               help="Write the suggested spec to this file, which must not exist yet.")
 @click.option("--format", "format", default=None, metavar="NAME",
               help="What FILE is, where its content does not say: inspect, lm-eval, promptfoo, mlflow, "
-                   "datasets.")
+                   "datasets, otel, phoenix, langfuse, langsmith, deepeval, ragas.")
 @click.option("--layout", type=click.Choice(["responses", "questions"]), default=None,
               help="Of logs with several models: a row for each response, or for each question with the "
                    "responses side by side [default: by question, where the models can be compared so].")
+@click.option("--earlier", multiple=True, metavar="LOG",
+              help="A log of an earlier system that answered the same questions: its results become judges. "
+                   "Repeat it for several.")
 @json_option
 def import_command(
     given: tuple[str, ...], to: Path, write: Path | None, format: str | None, layout: "Layout | None",
-    as_json: bool,
+    earlier: tuple[str, ...], as_json: bool,
 ) -> int:
     """Make a pool of the logs or tables of another tool, and suggest a spec.
 
@@ -51,12 +54,13 @@ def import_command(
     Example:
       assay import logs/ --to pool.parquet --write assay.yaml
       assay doctor assay.yaml && assay run assay.yaml
+      assay import this-week.json --earlier last-week.json --to pool.parquet --write assay.yaml
     """
     from assay.flows.connectors import bring_in
 
     if write is not None:
         refuse_to_replace(write)
-    found = bring_in(given, to, format, layout)
+    found = bring_in(given, to, format, layout, earlier)
     if write is not None and found.written.spec is not None:
         write_new(write, found.written.spec)
     if as_json:
@@ -85,40 +89,60 @@ def _print(found: "BroughtIn", spec: Path | None) -> None:
 
 @click.command("publish")
 @click.argument("name")
-@click.option("--mlflow", "tracking", required=True, metavar="ADDRESS",
+@click.option("--mlflow", "tracking", default=None, metavar="ADDRESS",
               help="Where MLflow is, such as http://127.0.0.1:5000 or sqlite:///mlflow.db; env: where "
                    "MLFLOW_TRACKING_URI says.")
 @click.option("--experiment", default=None, metavar="EXPERIMENT",
               help="The experiment, made if there is none [default: MLFLOW_EXPERIMENT_NAME, else assay].")
 @click.option("--run", "run_id", default=None, metavar="ID",
               help="Write into this run [default: the one of NAME, made if there is none].")
+@click.option("--otel", "send_otel", is_flag=True,
+              help="Send the estimates as events gen_ai.evaluation.result by OTLP, to where "
+                   "OTEL_EXPORTER_OTLP_ENDPOINT says.")
 @store_option
 @json_option
 def publish_command(
-    name: str, tracking: str, experiment: str | None, run_id: str | None, where: str | None, as_json: bool
+    name: str, tracking: str | None, experiment: str | None, run_id: str | None, send_otel: bool,
+    where: str | None, as_json: bool,
 ) -> int:
-    """Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.
+    """Tell MLflow or OpenTelemetry of an evaluation or a monitor.
 
-    Every closed round is a step; of a monitor, every judged window. It can be done at any time, finished or
-    not, and again: the same run is found, and only what is new is added.
+    MLflow has metrics with lower and upper ends, and the report. Every closed round is a step; of a monitor,
+    every judged window. It can be done at any time, finished or not, and again: the same run is found, and
+    only what is new is added. OpenTelemetry has an event for each estimate, with its bounds.
 
     \b
     Example:
       assay publish restaurant-dedup --mlflow http://127.0.0.1:5000
       assay publish monitors/dedup --mlflow env --experiment quality
+      assay publish support-agent --otel
     """
-    from assay.flows.publish import to_mlflow
-    from assay.tasks.mlflow.tracking import tracking_address
+    if tracking is None and (experiment is not None or run_id is not None):
+        raise click.UsageError("--experiment and --run are of MLflow: say where it is with --mlflow")
+    if tracking is None and not send_otel:
+        raise click.UsageError("say whom to tell: --mlflow ADDRESS, --otel, or both")
+    store, done, events = store_named(where), None, 0
+    if tracking is not None:
+        from assay.flows.publish import to_mlflow
+        from assay.tasks.mlflow.tracking import tracking_address
 
-    done = to_mlflow(store_named(where), name, tracking_address(tracking), experiment=experiment, run=run_id)
+        done = to_mlflow(store, name, tracking_address(tracking), experiment=experiment, run=run_id)
+    if send_otel:
+        from assay.flows.scores_out import send_results
+
+        events = send_results(store, name)
     if as_json:
         told: PublishedJson = {
-            "name": name, "run_id": done.run_id, "experiment_id": done.experiment_id, "new": done.new,
-            "metrics": done.metrics,
+            "name": name, "run_id": done.run_id if done else None,
+            "experiment_id": done.experiment_id if done else None, "new": bool(done and done.new),
+            "metrics": done.metrics if done else 0, "events": events,
         }
         print_json(told)
-    else:
+        return 0
+    if done is not None:
         known = "new run" if done.new else "run"
         click.echo(f"{name}: {known} {done.run_id} of experiment {done.experiment_id}, "
                    f"{wording.plural(done.metrics, 'metric value')} added")
+    if send_otel:
+        click.echo(f"{name}: {wording.plural(events, 'event')} sent by OTLP")
     return 0

@@ -13,8 +13,9 @@ import re
 import struct
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter, Place, read_as
 from assay.tasks.connectors.log_text import content_text, sound_json, text_of_messages
 from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
+from assay.tasks.connectors.traces.trajectory import tells_more, with_results
+from assay.tasks.connectors.trajectory_page import trajectory_page
+from assay.tasks.connectors.turns import turns_of
 
 # Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
 # Zstandard, which the standard library cannot read before Python 3.14; Arrow can.
@@ -131,7 +135,8 @@ def _response(
         return None
     attached: Any = sample.get("attachments") or {}
     message: Any = output["choices"][0]["message"]
-    _note_what_is_left(sample, output, notes)
+    if len(output["choices"]) > 1:
+        notes.leave_out("further responses to one request")
     judged, reasons = _judged(sample, letters, notes)
     return SystemResponse(
         question_id=str(sample["id"]), repeat=int(sample.get("epoch", 1)), task=str(about.get("task", "")),
@@ -140,6 +145,7 @@ def _response(
         response=_attached(content_text(message.get("content"), notes), attached),
         reference=_reference(sample.get("target")), choice=_choice(sample),
         judged=judged, reasons={name: _attached(text, attached) or "" for name, text in reasons.items()},
+        trajectory=_attached(_trajectory(sample, notes), attached, escape),
         about=_plain(sample.get("metadata") or {}, notes),
     )
 
@@ -211,22 +217,20 @@ def _summaries(place: Place, archive: Zipped) -> Iterator[Any]:
         yield from (one.get("scores") for one in _parsed(place, name, archive.read(name)))
 
 
-def _note_what_is_left(sample: dict[str, Any], output: dict[str, Any], notes: Notes) -> None:
-    said: Any = [m for m in sample.get("messages") or [] if m.get("role") == "assistant"]
-    if len(said) > 1:
-        notes.leave_out("responses before the last one, of several turns")
-    if any(message.get("tool_calls") for message in said):
-        notes.leave_out("tool calls")
-    choices: Any = output["choices"]
-    if len(choices) > 1:
-        notes.leave_out("further responses to one request")
+def _trajectory(sample: dict[str, Any], notes: Notes) -> str | None:
+    """All messages, where there are more than a question and its answer."""
+    turns = with_results(turns_of(sample.get("messages") or [], "user", notes))
+    said = next((turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text), "")
+    return trajectory_page(said, turns) if tells_more(turns) else None
 
 
-def _attached(text: str | None, attached: Mapping[str, str]) -> str | None:
-    """With long texts, which a log keeps apart, put back."""
+def _attached(
+    text: str | None, attached: Mapping[str, str], written: Callable[[str], str] = str
+) -> str | None:
+    """With long texts, which a log keeps apart, put back; written: as they have to be written there."""
     if text is None or "attachment://" not in text:
         return text
-    return re.sub(r"attachment://(\w+)", lambda found: str(attached.get(found[1], found[0])), text)
+    return re.sub(r"attachment://(\w+)", lambda found: written(str(attached.get(found[1], found[0]))), text)
 
 
 def _plain(metadata: Mapping[str, Any], notes: Notes) -> dict[str, Plain]:

@@ -27,6 +27,7 @@ class SystemResponse:
     response: str | None = None
     choice: str | None = None            # of a question with choices: the one that the response is
     reference: str | None = None         # the right answer, as whoever wrote the question has it
+    trajectory: str | None = None        # all that led to the response, as HTML that is safe to show
     judged: Mapping[str, Verdict | None] = field(default_factory=dict)    # by scorer, rule or judge
     reasons: Mapping[str, str] = field(default_factory=dict)              # what a scorer or judge said why
     people: Mapping[str, Verdict | None] = field(default_factory=dict)    # by question that people were asked

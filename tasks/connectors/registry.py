@@ -12,9 +12,14 @@ from assay.tasks.connectors.mlflow_logs import MlflowLogs
 from assay.tasks.connectors.promptfoo_output import PromptfooOutput
 from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.saved_datasets import SavedDatasets
+from assay.tasks.connectors.scored_cases import DeepevalResults, RagasResults
+from assay.tasks.connectors.traces.langfuse_traces import LangfuseTraces
+from assay.tasks.connectors.traces.langsmith_runs import LangsmithRuns
+from assay.tasks.connectors.traces.otel_spans import OpenTelemetrySpans, PhoenixSpans
 
 IMPORTERS: tuple[Importer, ...] = (
-    InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs(), SavedDatasets(),
+    InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs(), SavedDatasets(), OpenTelemetrySpans(),
+    PhoenixSpans(), LangfuseTraces(), LangsmithRuns(), DeepevalResults(), RagasResults(),
 )
 _LISTED = 5
 

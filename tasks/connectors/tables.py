@@ -65,6 +65,11 @@ def refuse_existing_pool(to: Path) -> None:
         raise BadInput(f"cannot write {to}: there is no folder {to.parent}; make it first")
 
 
+def columns_of_pool(pool: Path) -> tuple[str, ...]:
+    """Its names, in order."""
+    return tuple(pq.read_schema(pool).names)
+
+
 def write_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, to: Path) -> int:
     """Write these rows; how many there were. Raises BadInput where the place cannot be written to."""
     part = to.with_name(f".{to.name}.part")

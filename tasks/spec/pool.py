@@ -149,6 +149,10 @@ class Pool(Part):
     judge: Column | Columns | None = Field(
         default=None, description="a column, or several, that guess the label, but of two classes; with gaps"
     )
+    earlier: Columns | None = Field(
+        default=None, min_length=1,
+        description="columns of results of earlier systems on the same items, as judges; with gaps",
+    )
     covariates: Columns | None = Field(
         default=None, min_length=1,
         description="columns of numbers that say more of the items, such as a length: labels tell what",
@@ -235,10 +239,9 @@ class Pool(Part):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The columns of judges, in order."""
-        if self.judge is None:
-            return ()
-        return (self.judge,) if isinstance(self.judge, str) else self.judge
+        """The columns of judges, in order, and then those of earlier systems."""
+        named = () if self.judge is None else (self.judge,) if isinstance(self.judge, str) else self.judge
+        return (*named, *(self.earlier or ()))
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -287,6 +290,10 @@ def _two_classes(pool: Pool) -> None:
     if pool.judge is not None:
         raise wrong("`judge` guesses other labels than a positive and a negative class; with these name what "
                     "a judge says under `score` or `probability`")
+    if pool.earlier is not None:
+        raise wrong("`earlier` holds results as judges, which guess other labels than a positive and a "
+                    "negative class; name both classes under labels: {classes: [...]}, or give the share "
+                    "of earlier systems that say positive under `score`")
     if pool.score is None and pool.probability is None and (pool.prediction is None or pool.task == "scored"):
         raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
     if isinstance(pool.probability, dict):
@@ -346,6 +353,8 @@ def _one_class(pool: Pool) -> None:
                       "out"),
         ("judge", "guesses labels for methods of any outcome; one of two classes looks at `probability`, or "
                   "at predictions alone: leave it out"),
+        ("earlier", "holds results as judges, for methods of any outcome; one of two classes looks at "
+                    "`probability`, or at predictions alone: leave it out"),
     ):
         if getattr(pool, key) is not None:
             raise wrong(f"`{key}` {remedy}")

@@ -89,6 +89,28 @@ def test_the_page_about_imports_works_as_it_is_written(tmp_path, monkeypatch, ca
     assert "metadata that is no single value: steps" in capsys.readouterr().out
 
 
+def test_the_guide_for_llm_applications_works_as_it_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    shutil.copy(LOGS / "inspect/colours-large.eval", "this-week.eval")
+    shutil.copy(LOGS / "inspect/colours-small.eval", "last-week.eval")
+    codes = {}
+    for language, text in blocks("how-to/llm-application.md"):
+        assert language == "bash"
+        for line in text.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "assay"
+            codes[line] = run_command_line(arguments)
+    assert len(codes) == 5
+    waiting = {line for line, code in codes.items() if code == 5}
+    assert waiting == {"assay advance pool-trial", "assay status pool-trial"}
+    assert set(codes.values()) == {0, 5}
+    assert "earlier_last_week" in capsys.readouterr().out
+    asked = Path("labelling/pool-trial/round-0001.csv").read_text(encoding="utf-8-sig")
+    assert "Which colour has number" in asked
+    assert "p_correct" not in asked                         # people do not see what is guessed
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The built site; a warning is an error."""

@@ -33,6 +33,9 @@ class ByQuestion:
         fixed = [ID, "question", "reference", "task", "repeat", *(n for n, _ in self._system_fields()),
                  *(self._preferred(scorer) for scorer in survey.judged)]
         self._about = unlike({name: plain_name(name) for name in survey.about}, fixed)
+        if survey.texts["trajectory"]:
+            notes.tell("where models are compared by question, people see responses, not what led to them; "
+                       "for that: --layout responses")
         missing = len(survey.questions) - survey.shared
         if missing:
             notes.tell(f"{missing:,} questions are left out, because some system has no response to them")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.records import Notes, Plain
+from assay.tasks.connectors.records import Notes, Plain, SystemResponse
 from assay.tasks.connectors.responses.columns import (
     ID,
     Draft,
@@ -18,9 +18,10 @@ from assay.tasks.connectors.responses.columns import (
 )
 from assay.tasks.connectors.responses.survey import FEW, Spool, Survey
 from assay.tasks.connectors.responses.verdicts import NOBODY_SAID, VerdictColumns
+from assay.tasks.connectors.trajectory_page import trajectory_page
 
-TEXTS = ("question", "response", "choice", "reference")
-SHOWN = ("question", "response", "reference")
+TEXTS = ("question", "response", "choice", "reference", "trajectory")
+SHOWN = ("question", "response", "trajectory", "reference")
 
 
 class ByResponse:
@@ -57,11 +58,18 @@ class ByResponse:
         for one in spool:
             yield {
                 ID: ids.of(one), "question": one.question, "response": one.response, "choice": one.choice,
-                "reference": one.reference, "task": one.task, "model": one.system, "run": one.run,
-                "repeat": one.repeat, **self._judges.row(one.judged), **self._people.row(one.people),
+                "reference": one.reference, "trajectory": self._trajectory(one),
+                "task": one.task, "model": one.system, "run": one.run, "repeat": one.repeat,
+                **self._judges.row(one.judged), **self._people.row(one.people),
                 **{column: one.reasons.get(name) for name, column in self._reasons.items()},
                 **{column: one.about.get(name) for name, column in self._about.items()},
             }
+
+    def _trajectory(self, one: SystemResponse) -> str | None:
+        """Of every response, where some have one: a response alone is a short one."""
+        if not self._survey.texts["trajectory"]:
+            return None
+        return one.trajectory or trajectory_page(one.response or "", ())
 
     def draft(self) -> Draft:
         """People are asked what the first scorer was asked, or what people were asked before."""
@@ -76,7 +84,10 @@ class ByResponse:
         pool: JsonObject = {} if predicted is None else {"prediction": predicted}
         if judges:
             pool["judge"] = [*judges]
-        pool["display"] = [name for name in SHOWN if survey.texts[name]]
+        hidden = {"response"} if survey.texts["trajectory"] else set()      # a trajectory begins with it
+        pool["display"] = [name for name in SHOWN if survey.texts[name] and name not in hidden]
+        if survey.texts["trajectory"]:
+            pool["show_as"] = {"trajectory": "html"}
         segments = self._segments()
         if segments:
             pool["segments"] = segments

@@ -88,7 +88,7 @@ class Survey:
         for name in response.judged:
             self.judged_tasks.setdefault(name, set()).add(response.task)
         self.reasons |= dict.fromkeys(response.reasons)
-        for name in ("question", "response", "choice", "reference"):
+        for name in ("question", "response", "choice", "reference", "trajectory"):
             self.texts[name] += getattr(response, name) is not None
         text = response.response if response.choice is None else response.choice
         if text is not None and len(text) <= SHORT:

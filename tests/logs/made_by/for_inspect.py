@@ -12,7 +12,8 @@ from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ModelAPI, ModelOutput, get_model, modelapi
 from inspect_ai.scorer import choice, includes, model_graded_qa
-from inspect_ai.solver import generate, multiple_choice
+from inspect_ai.solver import generate, multiple_choice, use_tools
+from inspect_ai.tool import tool
 
 COLOURS = ("red", "green", "blue", "white")
 
@@ -26,6 +27,8 @@ class Made(ModelAPI):
         text = "\n".join(message.text for message in input)
         number = int(re.search(r"(\d+)", text)[1])
         wrong = number % (3 if self.model_name == "small" else 7) == 0
+        if tools and input[-1].role != "tool":
+            return ModelOutput.for_tool_call(self.model_name, "double", {"n": number})
         if self.model_name == "grader":
             said = f"Compared with the reference. GRADE: {'P' if number % 8 == 5 else 'CI'[number % 3 == 0]}"
         elif "ANSWER: $LETTER" in text:
@@ -37,6 +40,21 @@ class Made(ModelAPI):
     async def count_text_tokens(self, text):
         """Without a vocabulary, which would be downloaded."""
         return len(text.split())
+
+
+@tool
+def double():
+    """A tool that the agent has."""
+
+    async def execute(n: int):
+        """Twice a number.
+
+        Args:
+            n: the number
+        """
+        return str(2 * n)
+
+    return execute
 
 
 def sums(n):
@@ -57,19 +75,21 @@ def colours(n):
 
 
 def main(to):
-    """Three logs: an archive with two scorers and two repeats, JSON, and two models on the same questions."""
+    """An archive with two scorers and two repeats, JSON, two models on the same questions, and an agent."""
     to.mkdir(parents=True, exist_ok=True)
     grader = get_model("made/grader")
     quiet = {"display": "none", "log_samples": True, "log_dir": str(to / "new"), "log_realtime": False}
     graded = Task(dataset=sums(20), solver=generate(), name="sums", epochs=2,
                   scorer=[includes(), model_graded_qa(model=grader, partial_credit=True)])
     chosen = Task(dataset=colours(60), solver=multiple_choice(), scorer=choice(), name="colours")
+    agent = Task(dataset=sums(6), solver=[use_tools(double()), generate()], scorer=includes(), name="agent")
     short = Task(dataset=sums(8), solver=generate(), scorer=includes(), name="sums")
     runs = {
         "sums.eval": (graded, "made/small", "eval"),
         "sums.json": (short, "made/small", "json"),
         "colours-small.eval": (chosen, "made/small", "eval"),
         "colours-large.eval": (chosen, "made/large", "eval"),
+        "agent.json": (agent, "made/small", "json"),
     }
     for name, (task, model, format) in runs.items():
         [log] = eval(task, model=model, log_format=format, **quiet)

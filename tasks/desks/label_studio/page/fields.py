@@ -214,7 +214,7 @@ _KEPT = {
     "p", "br", "hr", "div", "span", "section", "article", "h1", "h2", "h3", "h4", "h5", "h6",
     "b", "i", "em", "strong", "u", "s", "sub", "sup", "small", "mark", "code", "pre", "blockquote", "q",
     "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
-    "figure", "figcaption", "img",
+    "figure", "figcaption", "img", "details", "summary",
 }
 _DROPPED_WITH_CONTENT = {
     "script", "style", "iframe", "object", "embed", "applet", "template", "noscript", "title", "svg", "math",

@@ -7,9 +7,11 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.registry import IMPORTERS, recognised
 
+TRACED = ("otel", "phoenix", "langfuse", "langsmith", "deepeval", "ragas")
+
 
 def test_every_committed_log_is_recognised_by_one_importer():
-    for folder in ("inspect", "lm-eval", "promptfoo"):
+    for folder in ("inspect", "lm-eval", "promptfoo", *TRACED):
         found = recognised([LOGS / folder], None, Notes())
         assert found.importer.name == folder
         assert len(found.places) == len([path for path in (LOGS / folder).rglob("*") if path.is_file()])

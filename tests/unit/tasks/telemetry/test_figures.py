@@ -3,15 +3,18 @@
 import http.server
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from doubles.history import history, place, row
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.telemetry import exporters
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.tasks.telemetry import events, exporters
 from assay.tasks.telemetry.figures import samples
 
 END = datetime(2026, 11, 3, tzinfo=UTC)
@@ -113,6 +116,42 @@ def test_opentelemetry_s_collector_gets_the_same_numbers(collector):
     assert points == {
         (one.family.name, *sorted(one.labels.items())): pytest.approx(one.value) for one in FOUND
     }
+
+
+def test_estimates_are_events_with_bounds(collector):
+    row = MeasureEstimate(measure="rate", class_name="correct", value=0.7, lower=0.6, upper=0.8,
+                          confidence=0.95, interval="design", labels=40)
+    none = replace(row, measure="f1", value=None, lower=None, upper=None)
+    events.send_events(events.events_of_evaluation("agent", [row, none], "ok", datetime.now(UTC)))
+    ((path, body),) = collector.taken
+    assert path == "/v1/logs"
+    (resource,) = ExportLogsServiceRequest.FromString(body).resource_logs
+    [record] = [record for scope in resource.scope_logs for record in scope.log_records]
+    assert record.event_name == "gen_ai.evaluation.result"
+    told = {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in record.attributes}
+    assert told == {
+        "gen_ai.evaluation.name": "agent.rate.correct", "gen_ai.evaluation.score.value": 0.7,
+        "gen_ai.evaluation.score.label": "ok", "gen_ai.evaluation.explanation": "design",
+        "assay.evaluation.lower": 0.6, "assay.evaluation.upper": 0.8, "assay.evaluation.confidence": 0.95,
+        "assay.evaluation.labels": 40,
+    }
+
+
+def test_the_newest_judged_window_is_events(collector):
+    found = events.events_of_monitor(DAYS, END)
+    told = {one.attributes["gen_ai.evaluation.name"]: one.attributes for one in found}
+    whole = told[f"{DAYS.monitor}.{DAYS.measure}"]
+    assert whole["gen_ai.evaluation.score.value"] == 0.7
+    assert whole["assay.evaluation.lower"] == pytest.approx(0.65)
+    assert whole["gen_ai.evaluation.score.label"] == "breach"
+    assert whole["assay.evaluation.window"] == "2026-11-02"
+    assert len(told) == 2, "a segment without a value has no event"
+
+
+def test_a_collector_that_refuses_events_is_an_error(collector):
+    collector.status = 400
+    with pytest.raises(events.EventsNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        events.send_events([])
 
 
 def test_a_collector_that_refuses_is_an_error(collector):

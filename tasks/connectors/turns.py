@@ -1,0 +1,179 @@
+"""Messages of a chat, in the forms in which tools write them, as turns of a conversation.
+
+    OpenAI              role, content, tool_calls; tool_call_id of a tool's answer
+    Anthropic           content in parts: text, tool_use, tool_result
+    GenAI conventions   parts: text, tool_call, tool_call_response (OpenTelemetry)
+    OpenInference       message.role, message.content, message.tool_calls, message.contents
+    LangChain           type: human, ai, system, tool; also wrapped as {lc, id, kwargs}
+
+What is none of these becomes text: a lone value as it is, anything else as JSON.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.tasks.connectors.records import Notes
+
+_DEEPEST = 30     # wrappings within each other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """What a model asked of a tool, and what came back."""
+
+    name: str
+    arguments: str = ""            # JSON, or text
+    result: str | None = None
+    id: str = ""                   # by which its result names it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A message; of a tool, the result of a call."""
+
+    role: str
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""              # of a tool: the id of the call
+
+
+def turns_of(value: Any, role: str, notes: Notes) -> list[Turn]:
+    """The turns in any value; `role` is of those that name none."""
+    return list(_turns(value, role, notes, 0))
+
+
+def text_or_json(value: Any) -> str:
+    """A text as it is, and anything else as JSON; nothing for None."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def parsed_or_text(value: Any) -> Any:
+    """A JSON object or array that stands in a text, parsed; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def only_text(turns: Sequence[Turn]) -> str | None:
+    """What was said in them, one below the other; None where nothing was."""
+    return "\n\n".join(turn.text for turn in turns if turn.text) or None
+
+
+def _turns(value: Any, role: str, notes: Notes, depth: int) -> Iterator[Turn]:
+    value = parsed_or_text(value)
+    if value is None or value == "":
+        return
+    if depth > _DEEPEST:
+        raise ValueError("messages lie too deep within each other")
+    if isinstance(value, Mapping):
+        yield from _of_mapping(value, role, notes, depth)
+    elif isinstance(value, Sequence) and not isinstance(value, str) and any(
+        isinstance(one, Mapping | list | tuple) for one in value
+    ):
+        for one in value:
+            yield from _turns(one, role, notes, depth + 1)
+    else:
+        yield Turn(role=role, text=text_or_json(value))
+
+
+# what holds messages; the first that is there is looked into
+_HOLDERS = ("messages", "choices", "generations", "message")
+_VALUES = ("content", "output", "input", "question", "query", "answer", "response", "text", "value")
+_LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+
+
+def _of_mapping(value: Mapping[str, Any], role: str, notes: Notes, depth: int) -> Iterator[Turn]:
+    if "kwargs" in value and "lc" in value:                          # LangChain, serialised
+        yield from _of_mapping(dict(value["kwargs"]), role, notes, depth + 1)
+        return
+    if "role" in value or value.get("type") in _LANGCHAIN:
+        named = value.get("role") or _LANGCHAIN[str(value.get("type"))]
+        yield from _message(value, str(named), notes)
+        return
+    for key in _HOLDERS:
+        held = value.get(key)
+        if isinstance(held, Mapping | list | tuple) and held:
+            first = held[:1] if key in ("choices", "generations") and isinstance(held, list) else held
+            yield from _turns(first, role, notes, depth + 1)
+            return
+    if "parts" in value:
+        yield from _message(value, role, notes)
+        return
+    found = [key for key in _VALUES if value.get(key) not in (None, "")]
+    if found and (len(value) == 1 or isinstance(value[found[0]], str)):
+        yield from _turns(value[found[0]], role, notes, depth + 1)
+    elif len(value) == 1:
+        yield from _turns(next(iter(value.values())), role, notes, depth + 1)
+    elif value:
+        yield Turn(role=role, text=text_or_json(value))
+
+
+def _message(message: Mapping[str, Any], role: str, notes: Notes) -> Iterator[Turn]:
+    """One message: its text with its calls, and a turn for each result of a tool that stands in its parts."""
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    results: list[Turn] = []
+    parts = next((message[k] for k in ("parts", "contents", "content") if message.get(k)), None)
+    for part in parts if isinstance(parts, list | tuple) else [parts]:
+        _take_part(part, texts, calls, results, notes)
+    calls += [_call(one) for one in message.get("tool_calls") or ()]
+    extra = message.get("additional_kwargs")
+    if not calls and isinstance(extra, Mapping):
+        calls += [_call(one) for one in extra.get("tool_calls") or ()]
+    role = {"human": "user", "ai": "assistant", "model": "assistant"}.get(role, role)
+    if texts or calls or not results:
+        answers = str(message.get("tool_call_id") or "") if role == "tool" else ""
+        yield Turn(role=role, text="\n".join(texts), calls=tuple(calls), answers=answers)
+    yield from results
+
+
+def _take_part(
+    part: Any, texts: list[str], calls: list[ToolCall], results: list[Turn], notes: Notes
+) -> None:
+    if isinstance(part, Mapping) and isinstance(part.get("message_content"), Mapping):
+        part = part["message_content"]
+    if part is None:
+        return
+    if not isinstance(part, Mapping):
+        texts.append(text_or_json(part))
+        return
+    kind = str(part.get("type", "text"))
+    if kind in ("tool_call", "tool_use"):
+        calls.append(_call(part))
+    elif kind in ("tool_call_response", "tool_result"):
+        said = next((part[k] for k in ("response", "result", "content") if part.get(k) is not None), "")
+        results.append(Turn(
+            role="tool", text=only_text(turns_of(said, "tool", notes)) or "",
+            answers=str(part.get("id") or part.get("tool_use_id") or ""),
+        ))
+    elif kind in ("reasoning", "thinking"):
+        notes.leave_out("a model's reasoning")
+    else:
+        said = part.get("text", part.get("content"))
+        if isinstance(said, str):
+            texts.append(said)
+        else:
+            name = kind.removesuffix("_url").removeprefix("input_")
+            notes.leave_out(f"parts of messages that are no text: {name}")
+            texts.append(f"[{name}]")
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    """Raises AttributeError for what is no mapping."""
+    wrapped = call.get("tool_call")
+    call = wrapped if isinstance(wrapped, Mapping) else call
+    held = call.get("function")
+    inner = held if isinstance(held, Mapping) else call
+    arguments = next((inner[k] for k in ("arguments", "args", "input") if inner.get(k) is not None), "")
+    name = held if isinstance(held, str) else inner.get("name")
+    return ToolCall(
+        name=str(name or "tool"), arguments=text_or_json(parsed_or_text(arguments)),
+        id=str(call.get("id") or ""),
+    )
