@@ -262,8 +262,8 @@ class GuessesOfQuestion(Guesses):
     kinds: ClassVar[tuple[str, ...]] = ("classes", "number", "tags")
 
     def meant(self, state: SampleState, labels: int) -> Floats:
-        """(R, C) as the rounds meant them."""
-        return cast(StateOfQuestion, state).given
+        """(R, C) as the rounds meant them, and of more labels as many times that."""
+        return meant_of_question(cast(StateOfQuestion, state), labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +271,19 @@ class EvenOfQuestion(PassiveSample):
     """One question of a simple random sample."""
 
     def meant(self, state: SampleState, labels: int) -> Floats:
-        """(R, C) as the rounds meant them."""
-        return cast(StateOfQuestion, state).given
+        """(R, C) as the rounds meant them, and of more labels as many times that."""
+        return meant_of_question(cast(StateOfQuestion, state), labels)
+
+
+def meant_of_question(state: StateOfQuestion, labels: int) -> Floats:
+    """(R, C) of so many labels, how many the rounds meant for each cell; evenly before the first round."""
+    if labels == state.n and state.n:
+        return state.given
+    total = state.given.sum(axis=1, keepdims=True)
+    items = (state.cells.size - state.excluded) * state.cells.relevant
+    even = np.broadcast_to(items / np.maximum(items.sum(axis=1, keepdims=True), 1), state.given.shape)
+    share = np.where(total > 0, state.given / np.where(total > 0, total, 1.0), even)
+    return np.asarray(np.minimum(share * labels, items))
 
 
 @dataclass(frozen=True, slots=True)
