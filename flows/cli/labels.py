@@ -11,7 +11,14 @@ from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
 from assay.flows.record.opened import open_evaluation
-from assay.flows.weighted import NewQuestion, exported, new_estimates, read_sample, reused_estimates
+from assay.flows.weighted import (
+    NewQuestion,
+    exported,
+    exported_questions,
+    new_estimates,
+    read_sample,
+    reused_estimates,
+)
 from assay.tasks.report.files import write_files
 from assay.tasks.weighted.export import FORMATS, format_for
 
@@ -39,14 +46,17 @@ def export(
     format = format_for(format_name, out)
     with working(f"reading the labels of {name}"):
         opened = open_evaluation(store_named(where), name)
-        found = read_sample(opened)
-        columns = exported(opened, found, shown=shown)
+        if opened.spec.labels.answers.questions:
+            columns, revision = exported_questions(opened, shown=shown)
+        else:
+            found = read_sample(opened)
+            columns, revision = exported(opened, found, shown=shown), found.revision
     path = out or Path(f"assay-labels-{name}.{format}")
     write_files({path.name: FORMATS[format](columns)}, path.parent)
     if as_json:
         told: ExportJson = {
-            "evaluation": name, "out": str(path), "format": format, "items": len(found.rows),
-            "columns": list(columns), "revision": found.revision, "seed": opened.spec.seed,
+            "evaluation": name, "out": str(path), "format": format, "items": len(columns["item_id"]),
+            "columns": list(columns), "revision": revision, "seed": opened.spec.seed,
             "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
         }
         print_json(told)
@@ -63,13 +73,14 @@ def export(
               help="Call positive what is above it in the pool's score, or at least it in its probability.")
 @click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
 @click.option("--system", default=None, metavar="COLUMN", help="Of the predictions in this column.")
+@click.option("--question", default=None, metavar="NAME", help="Which of several questions it is about.")
 @click.option("--reuse", is_flag=True,
               help="By the method's own estimate and interval, every draw weighted by its chance.")
 @store_option
 @json_option
 def estimate_command(
     name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
-    reuse: bool, where: str | None, as_json: bool,
+    question: str | None, reuse: bool, where: str | None, as_json: bool,
 ) -> int:
     """Estimate a new measure, threshold, segment or system from the labels of an evaluation.
 
@@ -84,10 +95,10 @@ def estimate_command(
     """
     asked = NewQuestion(
         measures=[part.strip() for part in measures.split(",") if part.strip()],
-        threshold=threshold, segment=_segment(segment), system=system,
+        threshold=threshold, segment=_segment(segment), system=system, question=question,
     )
     opened = open_evaluation(store_named(where), name)
-    found = read_sample(opened)
+    found = read_sample(opened, question)
     with working(f"estimating from the labels of {name}"):
         answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
     if as_json:
