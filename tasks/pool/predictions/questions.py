@@ -84,7 +84,7 @@ class QuestionPredictions(Predictions):
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
         """What is kept, as fixed bytes."""
-        return [(name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self._packed()]
+        return [(name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self.packed()]
 
     @property
     def codes(self) -> Mapping[str, int]:
@@ -111,7 +111,7 @@ class QuestionPredictions(Predictions):
             if self._spec.pool.beside else [],
         }
         return [
-            packed(np.concatenate(tables[name], axis=1), dtype) for name, dtype, _ in self._packed()
+            packed(np.concatenate(tables[name], axis=1), dtype) for name, dtype, _ in self.packed()
         ]
 
     @property
@@ -122,7 +122,7 @@ class QuestionPredictions(Predictions):
         return PredictionCounts(predicted=())
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[QuestionsCut, CellRows]:
-        gather = partial(SystemsSoFar, self._spec, PREDICTED_NUMBERS, list(self._packed()))
+        gather = partial(SystemsSoFar, self._spec, PREDICTED_NUMBERS, list(self.packed()))
         cut, rows = cut_gathered(self._spec, method, pool, gather)
         cells: Any = cut.cells
         return QuestionsCut(cells=cells), rows
@@ -130,7 +130,7 @@ class QuestionPredictions(Predictions):
     def cut_from_json(self, data: Mapping[str, Any]) -> QuestionsCut:
         return QuestionsCut.from_json(data)
 
-    def _packed(self) -> Iterator[tuple[str, str, int]]:
+    def packed(self) -> Iterator[tuple[str, str, int]]:
         """Name, type and length of what is kept of an item in one column."""
         asked = [one.entry.outcome for one in self._each]
         for name, dtype, width in (
