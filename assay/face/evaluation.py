@@ -130,8 +130,9 @@ class Evaluation:
         questions = spec.labels.asked if isinstance(spec.labels, QuestionList) else {}
         said = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
         by_question = {name: one.answer.spellings for name, one in questions.items()}
+        own = spec.labels.spellings
         spelled = {
-            text_of(item): _to_each(label, by_question) if questions else _spelled(label, spec.labels.spellings)
+            text_of(item): _to_each(label, by_question) if questions else _spelled(label, own)
             for item, label in said.items()
         }
         pair = spec.labelling.pair

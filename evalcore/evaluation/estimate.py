@@ -185,7 +185,8 @@ class MeasureEstimate:
     def same(self, other: "MeasureEstimate") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
         mine, theirs = (
-            (one.measure, one.question, one.system, one.versus, one.class_name, one.at, one.curve, one.segment)
+            (one.measure, one.question, one.system, one.versus, one.class_name, one.at, one.curve,
+             one.segment)
             for one in (self, other)
         )
         return mine == theirs

@@ -145,8 +145,8 @@ def method_of_questions(name: str) -> str:
     Raises BadInput for a method whose estimates rest on draws of its own.
     """
     if name not in _DRAWS_OF_QUESTIONS and name.partition(":")[0] not in OF_QUESTIONS:
-        raise BadInput(f"{name!r} draws items for one question; with several take auto, whose draws serve all "
-                       "of them, or passive, a simple random sample")
+        raise BadInput(f"{name!r} draws items for one question; with several take auto, whose draws serve "
+                       "all of them, or passive, a simple random sample")
     return _DRAWS_OF_QUESTIONS.get(name, name)
 
 

@@ -1,8 +1,8 @@
 """Several questions about one item, asked in one reading: an outcome is an answer to each, or to some.
 
 A code holds the answers to all questions as one whole number below 2^53, so it goes where the code of any
-outcome goes.  With c_q the answer's place among the n_q answers of question q, from 1, and 0 where nothing was
-answered,
+outcome goes.  With c_q the answer's place among the n_q answers of question q, from 1, and 0 where nothing
+was answered,
 
     code = Σ_q c_q Π_{p<q} (n_p + 1)
 

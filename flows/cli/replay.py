@@ -77,8 +77,8 @@ _FLAGS = {
 @click.option("--cluster", default=None, metavar="COLUMN",
               help="A column that names what items come together in; intervals are then over clusters.")
 @click.option("--questions", "questions", type=click.Path(path_type=Path, dir_okay=False), default=None,
-              metavar="SPEC", help="A spec that asks several questions: what columns mean and what is measured; "
-                                   "the answers to each are in a column of its name.")
+              metavar="SPEC", help="A spec that asks several questions: what columns mean and what is "
+                                   "measured; the answers to each are in a column of its name.")
 @json_option
 def replay_command(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
@@ -122,11 +122,11 @@ def replay_command(
         _refuse_idle({**of_two, **of_others})
     else:
         _refuse_idle(of_others)
-    from assay.tasks.replay.question_pool import measures_of_questions, read_question_pool
-    from assay.tasks.spec.evaluation import load_spec
     from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
+    from assay.tasks.replay.question_pool import measures_of_questions, read_question_pool
     from assay.tasks.replay.records import ReplayRequest
     from assay.tasks.replay.run import run_replay
+    from assay.tasks.spec.evaluation import load_spec
 
     given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
              "probability": probability}

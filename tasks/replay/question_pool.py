@@ -57,8 +57,8 @@ def read_question_pool(path: str, spec: Spec) -> OutcomePool:
         there = {} if label is None else answers.by_question(label)
         if len(there) < len(names):
             lacking = next(name for name in names if name not in there)
-            raise BadInput(f"{path}: column {lacking!r}, row {row + 1}: no answer; a replay needs one to every "
-                           "question about every item")
+            raise BadInput(f"{path}: column {lacking!r}, row {row + 1}: no answer; a replay needs one to "
+                           "every question about every item")
     codes = np.array([answers.code(label) for label in labels], np.float64)
     return OutcomePool(kind=spec.labels.outcome, items=items, codes=codes)
 

@@ -255,9 +255,8 @@ def people_in_words(
             f"People could not decide {cannot}, which the estimates leave out. If all of them were {alike}: "
             f"{'; '.join(_if_decided(row, given) for row, given in bounds)}."
         )
-    for row in {row.question: row for row in whole if row.question and row.nonresponse}.values():
-        if row.nonresponse:
-            lines.append(_question_unanswered(str(row.question), row.nonresponse))
+    by_question = {row.question: row.nonresponse for row in whole if row.question and row.nonresponse}
+    lines += [_question_unanswered(str(name), gaps) for name, gaps in by_question.items() if gaps]
     gaps = next((row.nonresponse for row in whole if row.nonresponse and not row.question), None)
     if gaps:
         lines.append(

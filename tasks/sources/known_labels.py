@@ -58,8 +58,8 @@ def labelled_rows(
 def rows_of_questions(
     given: str, id_column: str, answers: QuestionAnswers, *, key: str
 ) -> Iterator[pa.RecordBatch]:
-    """The file's rows as (id, answers in their fixed spelling or null), all text; the answers to each question
-    are in a column of its name.
+    """The file's rows as (id, answers in their fixed spelling or null), all text; the answers to each
+    question are in a column of its name.
 
     Raises BadInput as `labelled_rows`.
     """

@@ -127,7 +127,8 @@ class MeasureChoice(Part):
                 question=self.question,
             )
         if self.question is not None:
-            raise BadInput(f"measure {self.name!r} names a question, and `labels` asks one only; leave it out")
+            raise BadInput(f"measure {self.name!r} names a question, and `labels` asks one only; leave it "
+                           "out")
         return outcome_measure(
             self.name, kind, pool_size, system=system, options=self.settings, grids=grids
         )

@@ -73,7 +73,9 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
             label=label,
             updated_at=saved.at.isoformat(),
             raw={"file": digest_of_parts(place)[:16], "rows": [
-                {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", *columns, "skip")}}
+                {"line": row.line, **{
+                    name: row.cells.get(name, "") for name in ("item_id", *columns, "skip")
+                }}
                 for row in rows
             ]},
             asking=batch.asking,

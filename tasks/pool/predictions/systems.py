@@ -172,7 +172,8 @@ class SystemsSoFar:
         """The items of all rows that were taken."""
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
         return Items(
-            prediction=wide.get(self._codes, np.zeros((self._rows, 0))), probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
+            prediction=wide.get(self._codes, np.zeros((self._rows, 0))),
+            probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
             by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
             **columns_beside_guesses(wide.get(BESIDE), spreads=self._spreads),
         )

@@ -6,7 +6,7 @@
     {number: {min: 0, max: 100}}          a number; the bounds are optional
     {tags: [politics, sport]}             any of up to 53 tags
     {prefer: [old, new], tie: true}       which of two answers is better
-    [{name: ..., grades: [...]}, ...]     several questions about one item, each one of the others but `prefer`
+    [{name: ..., grades: [...]}, ...]     several questions about one item
 
 A file is one form or one family of forms; what differs is declared there and nowhere else.
 """

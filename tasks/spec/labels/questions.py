@@ -15,7 +15,6 @@ from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_va
 
 from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.questions import (
     MOST_QUESTIONS,
     OneQuestion,
@@ -51,9 +50,9 @@ _KEYS = frozenset(key for form in _FORMS.values() for key in form.model_fields)
 
 def _named(name: str) -> str:
     if _NAME.fullmatch(name) is None or name.lower() in _TAKEN:
-        raise wrong(f"{name!r} cannot be the name of a question: it begins with a letter, has letters, digits, "
-                    f"- and _, 40 at most, and is none of {', '.join(_TAKEN)}; what people read goes under "
-                    "`question`")
+        raise wrong(f"{name!r} cannot be the name of a question: it begins with a letter, has letters, "
+                    f"digits, - and _, 40 at most, and is none of {', '.join(_TAKEN)}; what people read goes "
+                    "under `question`")
     return name
 
 
@@ -163,7 +162,8 @@ class QuestionList(LabelsForm):
     def _together(self) -> "QuestionList":
         names = [one.name for one in self.questions]
         if not 2 <= len(names) <= MOST_QUESTIONS:
-            raise wrong(f"lists {len(names)} questions; give 2 to {MOST_QUESTIONS}, or the labels of one alone")
+            raise wrong(f"lists {len(names)} questions; give 2 to {MOST_QUESTIONS}, or the labels of one "
+                        "alone")
         for name in names:
             if [other.lower() for other in names].count(name.lower()) > 1:
                 raise wrong(f"calls two questions {name!r}; give each a name of its own")

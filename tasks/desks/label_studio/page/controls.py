@@ -101,7 +101,7 @@ class Control:
         return [f'  <Choice value="{_NONE}" alias="{_NONE_ALIAS}"{self._key(_NONE_KEY)}/>']
 
     def _key(self, key: str) -> str:
-        """A hotkey; none where the page has several questions: a key would answer one of them unseen."""
+        """A hotkey; where the page has several questions Label Studio gives each button one of its own."""
         return "" if self.of else f' hotkey="{key}"'
 
     def _of_choices(self, to: str, away: str) -> list[str]:

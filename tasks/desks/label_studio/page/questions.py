@@ -1,7 +1,7 @@
 """Several questions on one labelling page: a control for each below the item, in the order of the spec.
 
 Each has `can't tell` among its answers, which leaves that question alone unanswered; who cannot tell of any
-skips the item.  No question has keys of its own.
+skips the item.  Keys are those that Label Studio gives, one after the other over the whole page.
 """
 
 from collections.abc import Iterator
