@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
@@ -42,6 +40,7 @@ from assay.tasks.weighted.items import (
     equal_to,
     grid_of_pool,
     judges_of_pool,
+    of_question,
     of_system,
     with_predictions,
     with_scores_and_clusters,
@@ -116,14 +115,9 @@ def _of_question(opened: Opened, folded: Fold, name: str, revision: int) -> Pool
         one.question, one.state, one.rounds([closed.labelled({}) for closed in folded.closed])
     )
     rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(sample.cell, sample.rank)
-    items = with_scores_and_clusters(
-        items_of(rows, of_positive=False), rows, scored=False
-    )
-    predictions = [row.predictions for row in rows if row.predictions is not None]
-    if predictions:
-        items = replace(items, prediction=np.array(predictions, np.float64))
     return PoolSample(
-        sample=sample, rows=rows, items=one.kind.view(one.number, items),
+        sample=sample, rows=rows,
+        items=of_question(one.kind, one.number, items_of(rows, of_positive=False), rows),
         kind=one.kind.each[one.number].kind, folded=folded, revision=revision,
     )
 

@@ -62,7 +62,8 @@ class Packing:
 
     def pack(self, codes: Floats) -> Floats:
         """(n,) of the codes (n, K) of each question's answer; UNANSWERED where there is none."""
-        total, unit = np.zeros(len(codes)), 1.0
+        total: Floats = np.zeros(len(codes))
+        unit = 1.0
         for column, one in zip(codes.T, self.places, strict=True):
             there = column > UNANSWERED
             total = total + unit * np.where(there, one.of(np.where(there, column, 0.0)), 0.0)

@@ -1,7 +1,7 @@
 """What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
@@ -32,6 +32,8 @@ from assay.tasks.spec.questions import contradictions_of_questions
 
 class WholeSpec(SpecParts, Protocol):
     """A spec, as far as its parts can contradict each other."""
+
+    of_monitor: ClassVar[bool]
 
     @property
     def name(self) -> str: ...

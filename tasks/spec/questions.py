@@ -1,6 +1,6 @@
 """What several questions about one item demand of the other parts of a spec."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
 from assay.evalcore.errors import BadInput
@@ -18,7 +18,7 @@ class SpecOfQuestions(SpecParts, Protocol):
     of_monitor: ClassVar[bool]
 
     @property
-    def drive(self) -> tuple[str, ...] | None: ...
+    def drive(self) -> Sequence[str] | None: ...
     @property
     def outcomes(self) -> Outcomes | None: ...
 

@@ -122,7 +122,8 @@ class PoolOfQuestion:
         return self._pool.measured(_On(self._number, work))
 
     def in_first(self, work: Callable[[Stack, Items], B]) -> B:
-        return self._pool.in_first(_On(self._number, work))
+        found: B = self._pool.in_first(_On(self._number, work))
+        return found
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
         return self._pool.each([_On(self._number, work) for work in works])

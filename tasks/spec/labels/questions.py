@@ -210,7 +210,9 @@ def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(said.get("labels"), list | tuple):
         said["labels"] = {"questions": list(said["labels"])}
     labels = said.get("labels")
-    entries = labels.get("questions") if isinstance(labels, dict) else None
+    if not isinstance(labels, dict):
+        return said
+    entries = labels.get("questions")
     if not isinstance(entries, list | tuple):
         return said
     measures = _as_list(said.get("measure"))

@@ -28,7 +28,7 @@ def test_codes_hold_every_answer_and_every_gap():
     ], axis=1).astype(float)
     codes[rng.random(codes.shape) < 0.3] = UNANSWERED
     packed = packing(KINDS).pack(codes)
-    assert (packed >= 0).all() and (packed < LARGEST_CODE).all()
+    assert ((packed >= 0) & (packed < LARGEST_CODE)).all()
     np.testing.assert_array_equal(packing(KINDS).unpack(packed), codes)     # to the last bit
 
 
