@@ -27,7 +27,7 @@ from assay.evalcore.types import Floats
 from benchmarks.outcomes import pool_path
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "several-questions.md"
-RUNS = 300
+RUNS = 200
 BUDGETS = (50, 75, 100, 125, 150, 200, 250, 300)
 HALF_WIDTH = 0.05
 JUDGES = ("gpt-4_rts", "gpt-3.5-turbo_rts", "gpt-3.5-turbo_mcq")
@@ -156,7 +156,7 @@ def table() -> str:
         ]
         lines += [
             f"## {asked.says[0].upper()}{asked.says[1:]}", "",
-            "| question | measure | alone | together | together, an even sample | coverage alone | together |",
+            "| question | measure | alone | together | an even sample | coverage alone | together |",
             "| --- | --- | --- | --- | --- | --- | --- |",
         ]
         found: dict[str, list[float]] = {"alone": [], "auto": [], "passive": []}
