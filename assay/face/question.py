@@ -230,6 +230,9 @@ def known_outcome(outcome: Any) -> KnownOutcome:
     """What labels are; None and a kind alone leave the names to the labels. Raises BadInput."""
     if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
         return KnownOutcome(reader=outcome or "classes")
+    if isinstance(outcome, list | tuple) and isinstance(labels_of(outcome), list):
+        raise BadInput("outcome: these are several questions; replay them with `assay replay POOL "
+                       "--questions SPEC`, and estimate one question at a time")
     if isinstance(outcome, str):
         raise BadInput(f"outcome: {outcome!r} is neither a list of classes nor one of {', '.join(KINDS)}")
     try:
