@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.design.round import ClosedDraws
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.state import Asked, LabelledRound, Question, State, outcomes_seen
 from assay.evalcore.measures.of_questions import StackOfQuestions
@@ -35,16 +34,6 @@ class AskedQuestion:
             replace(
                 one, code=self.kind.packing.unpack(one.code)[:, self.number],
                 items=self.kind.view(self.number, one.items),
-            )
-            for one in rounds
-        ]
-
-    def draws(self, rounds: Sequence[ClosedDraws]) -> list[ClosedDraws]:
-        """The same of rounds as an evaluation takes them."""
-        return [
-            replace(
-                one, code=self.kind.packing.unpack(one.code)[:, self.number],
-                items=None if one.items is None else self.kind.view(self.number, one.items),
             )
             for one in rounds
         ]
