@@ -3,19 +3,26 @@ asked for estimates that nobody had asked for when the labels were bought. Nothi
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
+from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_grid, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
 from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
-from assay.evalcore.weighted.sample import WeightedSample, predictions_unreached
+from assay.evalcore.weighted.sample import (
+    WeightedSample,
+    predictions_unreached,
+    unweighted_sample,
+    weighted_sample,
+)
 from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.revisions import revised_fold
@@ -33,6 +40,7 @@ from assay.tasks.weighted.items import (
     equal_to,
     grid_of_pool,
     judges_of_pool,
+    of_question,
     of_system,
     with_predictions,
     with_scores_and_clusters,
@@ -56,11 +64,21 @@ class PoolSample:
 
 
 @retried
-def read_sample(opened: Opened) -> PoolSample:
-    """The labelled items of the closed rounds, with the labels of now.
+def read_sample(opened: Opened, question: str | None = None) -> PoolSample:
+    """The labelled items of the closed rounds, with the labels of now; question: of those that answer it,
+    where several are asked.
 
-    Raises NoLabels before the first label, and BadInput where the items have no known chances.
+    Raises NoLabels before the first label, and BadInput where the items have no known chances, and where it
+    is not said which of several questions is meant.
     """
+    several = asks_several(opened.question)
+    names = opened.spec.labels.answers.questions
+    if several and question not in names:
+        what = "say which of its" if question is None else f"{question!r} is none of its"
+        raise BadInput(f"evaluation {opened.name!r} asks several questions, and each item has a weight for "
+                       f"each; {what} questions: {', '.join(names)} (--question)")
+    if question is not None and not several:
+        raise BadInput(f"evaluation {opened.name!r} asks one question; leave out --question")
     folded, newest = fold(opened.ledger, opened.statistics), last_revision(opened.ledger)
     if newest is not None and newest.rounds:
         folded = revised_fold(opened, folded, newest)
@@ -74,6 +92,8 @@ def read_sample(opened: Opened) -> PoolSample:
             f"evaluation {opened.name!r} knows {opened.n_outcomes:,} labels that came by themselves; they "
             "are no sample, and its labels speak of the other items alone"
         )
+    if question is not None:
+        return _of_question(opened, folded, question, 0 if newest is None else newest.number)
     sample = opened.statistics.sample(folded.state, folded.closed)
     index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
     rows = index.rows(sample.cell, sample.rank)
@@ -84,6 +104,64 @@ def read_sample(opened: Opened) -> PoolSample:
         sample=sample, rows=rows, items=items_of(rows, of_positive=of_positive),
         kind=opened.statistics.kind, folded=folded, revision=0 if newest is None else newest.number,
     )
+
+
+def _of_question(opened: Opened, folded: Fold, name: str, revision: int) -> PoolSample:
+    """The items that answer one of several questions."""
+    [one] = [found for found in each_question(opened.question, folded.state) if found.name == name]
+    if not one.state.labels:
+        raise NoLabels(f"evaluation {opened.name!r} has no answer to {name!r} yet")
+    sample = weighted_sample(
+        one.question, one.state, one.rounds([closed.labelled({}) for closed in folded.closed])
+    )
+    rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(sample.cell, sample.rank)
+    return PoolSample(
+        sample=sample, rows=rows,
+        items=of_question(one.kind, one.number, items_of(rows, of_positive=False), rows),
+        kind=one.kind.each[one.number].kind, folded=folded, revision=revision,
+    )
+
+
+def exported_questions(opened: Opened, *, shown: bool) -> tuple[dict[str, Sequence[Any]], int]:
+    """As `exported`, of several questions: a row for each item that was read, and for each question what it
+    was labelled, what was predicted and what it stands for, `label:NAME` and so on.  None where a question
+    was not answered.  And the revision of the labels."""
+    whole, by_question = _joined_samples(opened)
+    columns = {
+        name: values for name, values in exported(opened, whole, shown=shown).items()
+        if name not in ("label", "sample_weight")
+    }
+    place = {item: at for at, item in enumerate(columns["item_id"])}
+    for entry, found in by_question:
+        named: dict[str, list[Any]] = {
+            key: [None] * len(place) for key in ("label", "prediction", "sample_weight")
+        }
+        at = [place[row.item_id] for row in found.rows]
+        answers, predicted = opened.spec.labels.answers.questions[entry], found.items.prediction
+        for i, where in enumerate(at):
+            named["label"][where] = answers.value(float(found.sample.label[i]))
+            named["sample_weight"][where] = float(found.sample.weight[i])
+            if predicted.shape[1]:
+                named["prediction"][where] = answers.value(float(predicted[i, 0]))
+        if not predicted.shape[1]:
+            del named["prediction"]
+        columns |= {f"{key}:{entry}": values for key, values in named.items()}
+    return columns, whole.revision
+
+
+def _joined_samples(opened: Opened) -> tuple[PoolSample, list[tuple[str, PoolSample]]]:
+    """Every item that was read, and those that answer each question."""
+    by_question = []
+    for name in opened.spec.labels.answers.questions:
+        with suppress(NoLabels):
+            by_question.append((name, read_sample(opened, name)))
+    if not by_question:
+        raise NoLabels(f"evaluation {opened.name!r} has no label yet")
+    first = by_question[0][1]
+    rounds = [closed.labelled({}) for closed in first.folded.closed]
+    sample = unweighted_sample(rounds, opened.question.cells.relevant)
+    rows = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells).rows(sample.cell, sample.rank)
+    return replace(first, sample=sample, rows=rows), by_question
 
 
 def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
@@ -144,6 +222,7 @@ class NewQuestion:
     threshold: float | None = None             # of the pool's score, or probability
     segment: tuple[str, str] | None = None     # column and value
     system: str | None = None                  # a column of predictions
+    question: str | None = None                # of several that were asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +241,9 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     """
     if asked.threshold is not None and asked.system is not None:
         raise BadInput("--threshold makes predictions of the pool's score, --system has its own: give one")
+    if asked.question is not None and (asked.threshold is not None or asked.system is not None):
+        raise BadInput("--threshold and --system make other predictions of an evaluation with one question; "
+                       "with --question leave them out")
     curves = [written for written in asked.measures if of_scores(named_measure(written)[0])]
     if curves and (asked.threshold is not None or asked.system is not None):
         given = "--threshold" if asked.threshold is not None else "--system"
@@ -306,7 +388,10 @@ def _withheld(e: MeasureEstimate, reason: str) -> MeasureEstimate:
 
 def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEstimate) -> MeasureEstimate:
     segment = None if asked.segment is None else "=".join(asked.segment)
-    return replace(e, revision=found.revision, system=system, at=asked.threshold, segment=segment)
+    return replace(
+        e, revision=found.revision, system=system, at=asked.threshold, segment=segment,
+        question=asked.question,
+    )
 
 
 def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:

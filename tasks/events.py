@@ -138,7 +138,7 @@ def round_markdown(evaluation: str, known: RoundEstimate) -> str:
         value = wording.estimate_text(e.value, e.lower, e.upper) + reason
         interval = wording.ends_in_words(e.value, e.lower, e.upper)
         kind = f"{e.interval}, {wording.percent(e.confidence)}"
-        lines.append(f"| {e.measure} | {value} | {interval} | {kind} |")
+        lines.append(f"| {e.what if e.question else e.measure} | {value} | {interval} | {kind} |")
     return "\n".join(lines) + "\n"
 
 
@@ -157,7 +157,7 @@ def _payload(evaluation: str, known: RoundEstimate) -> JsonObject:
         "said": wording.value_and_interval(first.value, first.lower, first.upper),
         "estimates": [
             {"measure": e.measure, "estimate": e.value, "lower": e.lower, "upper": e.upper,
-             "undefined_reason": e.undefined_reason}
+             "undefined_reason": e.undefined_reason, **({"question": e.question} if e.question else {})}
             for e in known.estimates
         ],
     }

@@ -46,6 +46,7 @@ from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
+from assay.tasks.spec.labels.questions import QuestionList
 
 
 class Evaluation:
@@ -118,16 +119,22 @@ class Evaluation:
 
         Args:
             answers: a frame with the columns `item_id` and `label`, or {item_id: label}; None for an item
-            that
-                cannot be decided.
+                that cannot be decided. Of several questions a column for each, or
+                {item_id: {question: answer}}, with None where one is not answered.
             annotator: tells people apart where several answer an item.
 
         Raises:
             BadInput: for an item that was not asked about, and for an answer that labels cannot be.
         """
-        said = answers if isinstance(answers, Mapping) else _answers(answers)
         spec, text_of = self._asked, self._source.text_of if self._source else str
-        spelled = {text_of(item): _spelled(label, spec.labels.spellings) for item, label in said.items()}
+        questions = spec.labels.asked if isinstance(spec.labels, QuestionList) else {}
+        said = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
+        by_question = {name: one.answer.spellings for name, one in questions.items()}
+        own = spec.labels.spellings
+        spelled = {
+            text_of(item): _to_each(label, by_question) if questions else _spelled(label, own)
+            for item, label in said.items()
+        }
         pair = spec.labelling.pair
         if pair is not None:
             spelled = {item: pair.side(item, label) for item, label in spelled.items()}
@@ -405,17 +412,31 @@ def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
-def _answers(answers: Any) -> dict[Any, Any]:
-    """Item -> label, of a frame of both. Raises BadInput."""
+def _to_each(label: Any, spellings: Mapping[str, Mapping[str, str]]) -> Any:
+    """Answers to several questions as the desk takes them; spellings: by question."""
+    if not isinstance(label, Mapping):
+        return _spelled(label, {})
+    return {name: _spelled(one, spellings.get(name, {})) for name, one in label.items()}
+
+
+def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
+    """Item -> label, of a frame of both; of questions, whose columns it has, what was answered to each.
+
+    Raises BadInput.
+    """
     try:
         frame = nw.from_native(answers, eager_only=True)
     except TypeError:
         raise BadInput(
             f"answers: a {type(answers).__name__} is neither a frame with item_id and label nor a mapping"
         ) from None
-    for column in (ROW, "label"):
+    wanted = (ROW, *questions) if questions else (ROW, "label")
+    for column in wanted:
         if column not in frame.columns:
-            raise BadInput(f"answers: there is no column {column!r}; give a frame with item_id and label")
+            raise BadInput(f"answers: there is no column {column!r}; give a frame with {', '.join(wanted)}")
+    if questions:
+        told, _ = table_of(frame.select(*questions).to_native())
+        return dict(zip(frame[ROW].to_list(), told.to_pylist(), strict=True))
     labels, _ = table_of(frame.select("label").to_native())
     return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 

@@ -1,7 +1,8 @@
 """From the arguments of `begin`, `evaluate`, `replay` and `estimate` to what is asked: one meaning in all.
 
     outcome    two names: the positive class and the negative one; more names: classes; numbers: grades from
-               the lowest; "number"; a mapping, as under `labels` in a spec
+               the lowest; "number"; a mapping, as under `labels` in a spec; a list of mappings: several
+               questions, each with a name, what may be answered, its columns and its measures
     measures   one or several: "f1", "recall(cat)", "fbeta(2)", or {"name": "fbeta", "beta": 2}
     systems    {name: predictions}, or {name: {"prediction": ...}}, {name: {"score": ..., "threshold": 0.5}}
 
@@ -71,11 +72,14 @@ def spec_of(source: FrameSource, asked: Mapping[str, Any]) -> Spec:
             pool[key] = listed(given[name]) if name in _LISTED else given[name]
     if isinstance(pool.get("systems"), Mapping):
         pool["systems"] = systems_of(pool["systems"])
+    labels = labels_of(given.get("outcome"))
+    if isinstance(labels, list) and any("measure" in one for one in labels):
+        given.setdefault("measures", [])
     if "measures" not in given:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     data: dict[str, Any] = {
         "pool": pool,
-        "labels": labels_of(given.get("outcome")),
+        "labels": labels,
         "measure": [_in_spec(one) for one in listed(given["measures"])],
         **_goals(source, given),
         "desk": {"kind": "caller"},
@@ -168,7 +172,7 @@ def _names_in(argument: str, given: Any) -> Iterator[str]:
         yield from (one for one in given if isinstance(one, str))
 
 
-def labels_of(outcome: Any) -> JsonObject:
+def labels_of(outcome: Any) -> Any:
     """What people answer, as a spec has it under `labels`.
 
     >>> labels_of(["spam", "ham"])
@@ -182,6 +186,8 @@ def labels_of(outcome: Any) -> JsonObject:
     """
     if isinstance(outcome, Mapping):
         return {str(key): _plain(value) for key, value in outcome.items()}
+    if isinstance(outcome, list | tuple) and outcome and all(isinstance(one, Mapping) for one in outcome):
+        return [_plain(one) for one in outcome]
     if outcome == "number":
         return {"number": {}}
     if outcome in KINDS:
@@ -224,6 +230,9 @@ def known_outcome(outcome: Any) -> KnownOutcome:
     """What labels are; None and a kind alone leave the names to the labels. Raises BadInput."""
     if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
         return KnownOutcome(reader=outcome or "classes")
+    if isinstance(outcome, list | tuple) and isinstance(labels_of(outcome), list):
+        raise BadInput("outcome: these are several questions; replay them with `assay replay POOL "
+                       "--questions SPEC`, and estimate one question at a time")
     if isinstance(outcome, str):
         raise BadInput(f"outcome: {outcome!r} is neither a list of classes nor one of {', '.join(KINDS)}")
     try:

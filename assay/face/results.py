@@ -154,7 +154,8 @@ class Estimates:
 
     def to_frame(self) -> Any:
         """A row for each estimate, in full precision, with its wide interval and its warnings."""
-        columns = {name: [getattr(one, name) for one in self.estimates] for name in _COLUMNS}
+        asked = ("question",) if any(one.question for one in self.estimates) else ()
+        columns = {name: [getattr(one, name) for one in self.estimates] for name in (*asked, *_COLUMNS)}
         columns["warnings"] = ["; ".join(one.warnings) for one in self.estimates]
         return frame_of(columns, self.backend)
 
@@ -300,7 +301,7 @@ def estimate_of(row: MeasureEstimate) -> Estimate:
 
 def _key(one: Estimate) -> tuple[Any, ...]:
     """What it is looked up by."""
-    of = (one.system, one.versus, one.class_name, one.segment, one.at)
+    of = (one.question, one.system, one.versus, one.class_name, one.segment, one.at)
     return (one.measure, *(part for part in of if part is not None))
 
 

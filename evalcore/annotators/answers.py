@@ -57,6 +57,11 @@ class AnswerKind(ABC):
         return ()
 
     @property
+    def questions(self) -> Mapping[str, "AnswerKind"]:
+        """What may be answered to each of several questions, by name; none where one is asked."""
+        return {}
+
+    @property
     def ordered(self) -> bool:
         """Whether `choices` go from the lowest to the highest."""
         return False

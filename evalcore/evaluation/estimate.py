@@ -102,6 +102,7 @@ class MeasureEstimate:
     """
 
     measure: str                     # such as f1
+    question: str | None = field(default=None, metadata=IF_ANY)   # of several that are asked about an item
     system: str | None = None        # of further predictions in the pool; None: of the pool's own
     versus: str | None = None        # the system it is compared with; the value is then a difference
     class_name: str | None = field(default=None, metadata=key_as("class"))   # or tag, if it is of one
@@ -161,9 +162,10 @@ class MeasureEstimate:
 
     @property
     def of(self) -> str:
-        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions."""
+        """The system, the class and the question it is of: `v2 minus v1, cat`; empty for the pool's own
+        predictions of all that is asked."""
         whose = f"{self.system} minus {self.versus}" if self.versus else self.system
-        return ", ".join(part for part in (whose, self.class_name) if part)
+        return ", ".join(part for part in (whose, self.class_name, self.question) if part)
 
     @property
     def place(self) -> str:
@@ -183,7 +185,8 @@ class MeasureEstimate:
     def same(self, other: "MeasureEstimate") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
         mine, theirs = (
-            (one.measure, one.system, one.versus, one.class_name, one.at, one.curve, one.segment)
+            (one.measure, one.question, one.system, one.versus, one.class_name, one.at, one.curve,
+             one.segment)
             for one in (self, other)
         )
         return mine == theirs

@@ -20,6 +20,7 @@ from assay.evalcore.evaluation.estimate import (
     why_undefined,
 )
 from assay.evalcore.evaluation.price_tag import pricing
+from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
@@ -44,7 +45,13 @@ class _Asked:
 
 
 def estimates(question: Question, state: State) -> list[MeasureEstimate]:
-    """The estimate of each number asked for: measure by measure, and the classes of a measure in order."""
+    """The estimate of each number asked for: measure by measure, and the classes of a measure in order; of
+    several questions one after the other."""
+    if asks_several(question):
+        return [
+            replace(row, question=one.name)
+            for one in each_question(question, state) for row in estimates(one.question, one.state)
+        ]
     rng = stream(question.seed, question.evaluation, state.round, "estimate")
     found = question.method.numbers(state.inner, question.confidence, rng)
     compared, price = comparisons(question, state, found), pricing(question, state)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS, StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
@@ -215,14 +216,32 @@ def forecasts_by_shape(
 ) -> list[Forecast | None]:
     """When each goal will be met, judged from where `state` stands.  Deterministic.
 
-    None before the first label for a verdict, and for any goal of numbers, whose spread nobody guesses.
+    None before the first label for a verdict, and for any goal of numbers, whose spread nobody guesses.  Of
+    several questions a target is met when the last one meets it; a verdict is on the first.
     """
+    if asks_several(question):
+        each = [
+            forecasts_by_shape(one.question, one.state, goals, budget, batch_size)
+            for one in each_question(question, state) if one.drives or not one.number
+        ]
+        return [
+            found[0] if goal.threshold is not None else _last(found)
+            for goal, *found in zip(goals, *each, strict=True)
+        ]
     known = state.labels or question.measures.kind.label_model.shared
     return [
         _forecast(question, state, goal, budget, batch_size)
         if known and (goal.threshold is None or state.labels) else None
         for goal in goals
     ]
+
+
+def _last(found: Sequence[Forecast | None]) -> Forecast | None:
+    """The one that takes most labels; None where nothing can be said of one."""
+    there = [one for one in found if one is not None]
+    if len(there) < len(found):
+        return None
+    return max(there, key=lambda one: (one.labels or np.inf, one.high or np.inf))
 
 
 def half_widths(question: Question, state: State, labels: Floats) -> tuple[Floats, Floats]:

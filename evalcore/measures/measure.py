@@ -159,6 +159,7 @@ class DeclaredMeasure:
     system: int | None = None               # whose measure it is; None where it is of the outcomes alone
     versus: int | None = None               # the system it is compared with, for a difference
     points: tuple[Point, ...] = ()          # of a curve, what each number is
+    question: str | None = None             # of several that are asked about an item
 
 
 def each_number(measures: Iterable[DeclaredMeasure]) -> list[tuple[DeclaredMeasure, int]]:

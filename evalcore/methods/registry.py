@@ -97,6 +97,11 @@ OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # 
     "dirichlet-tree-stochastic": "dirichlet_tree.ClassTreeStochastic",
     "whole-clusters": "whole_clusters.WholeClusters",
 })
+# of several questions about one item: a spec asks for it by its labels
+OF_QUESTIONS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {
+    "questions": "shared_reading.SharedReading",
+})
+_DRAWS_OF_QUESTIONS = {"auto": "questions", "passive": "questions:even=true"}
 AUTO = "auto"
 
 
@@ -121,6 +126,8 @@ def outcome_method(name: str, kind: OutcomeKind | None = None) -> "OutcomeMethod
     Raises as `method`, and BadInput where it cannot do outcomes of this kind.
     """
     base = name.partition(":")[0]
+    if base in OF_QUESTIONS and (kind is None or kind.name == base):
+        return _find(OF_QUESTIONS, name, base)
     first = next(iter(OUTCOME_METHODS))
     chosen = _find(OUTCOME_METHODS, name, first if base == AUTO else base, " for this kind of outcome")
     if kind is not None and kind.name not in chosen.kinds:
@@ -130,6 +137,17 @@ def outcome_method(name: str, kind: OutcomeKind | None = None) -> "OutcomeMethod
             f"methods that are: {able}"
         )
     return chosen
+
+
+def method_of_questions(name: str) -> str:
+    """What `auto` or `passive` is called where several questions are asked of an item.
+
+    Raises BadInput for a method whose estimates rest on draws of its own.
+    """
+    if name not in _DRAWS_OF_QUESTIONS and name.partition(":")[0] not in OF_QUESTIONS:
+        raise BadInput(f"{name!r} draws items for one question; with several take auto, whose draws serve "
+                       "all of them, or passive, a simple random sample")
+    return _DRAWS_OF_QUESTIONS.get(name, name)
 
 
 def method_for(name: str, kind: OutcomeKind | None) -> Method:

@@ -16,6 +16,7 @@ from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, 
 from assay.evalcore.design.proposal import total_pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.measures.of_questions import StackOfQuestions
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -23,7 +24,7 @@ from assay.evalcore.methods.any_outcome.cut import Cut
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
 from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
-from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.base import OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition, build_partition
@@ -40,6 +41,14 @@ class OutcomePool:
 
     def truth(self, stack: Stack) -> Floats:
         """(Q,) the numbers asked for; NaN where one is undefined on this pool."""
+        if isinstance(stack, StackOfQuestions):
+            codes, kind = stack.questions.packing.unpack(self.codes), stack.questions
+            return np.concatenate([
+                OutcomePool(
+                    kind=own.kind, items=kind.view(number, self.items), codes=codes[:, number]
+                ).truth(own)
+                for number, own in enumerate(stack.each)
+            ])
         total, known = np.zeros(stack.size), 0.0
         for where, piece in self.items.chunks():
             total += stack.of(piece, self.kind.phi(self.codes[where])).sum(axis=0)
@@ -295,6 +304,18 @@ class ItemizedPool(Prepared):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PoolOfQuestions(ItemizedPool):
+    """Of several questions about each item."""
+
+    tables: tuple[LossTable, ...]     # of each question
+
+    def begin(self, method: OutcomeMethod, repeats: int) -> Any:
+        state: Any = method.start(self.cut.cells, self.stack, repeats)
+        told = zip(state.questions, self.tables, strict=True)
+        return replace(state, questions=tuple(replace(one, table=table) for one, table in told))
+
+
 @dataclass(slots=True)
 class _Shuffled:
     """The items of each cell, in every repeat's own random order."""
@@ -348,6 +369,17 @@ def prepared(method: Any, pool: LabelledPool | OutcomePool, measures: Any, peopl
     if isinstance(pool, OutcomePool) and isinstance(method, CountingMethod):
         asked = one_of_several(pool.kind, measures.measures)
         return prepared(method, pool.of_class(asked.part), asked.measures)
+    if isinstance(pool, OutcomePool) and isinstance(measures, StackOfQuestions):
+        codes, kind = measures.questions.packing.unpack(pool.codes), measures.questions
+        if not is_outcome(codes).all():
+            raise BadInput("a replay needs an answer to every question about every item of the pool")
+        tables = tuple(
+            loss_table(own, kind.view(number, pool.items), codes[:, number])
+            for number, own in enumerate(measures.each)
+        )
+        return PoolOfQuestions(
+            stack=measures, cut=method.cut(measures, pool.items), table=tables[0], tables=tables
+        )
     if isinstance(pool, OutcomePool):
         return ItemizedPool(
             stack=measures, cut=method.cut(measures, pool.items),

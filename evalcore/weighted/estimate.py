@@ -203,7 +203,7 @@ def _hidden(
     said: Floats = none
     if items.systems:
         said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
-    off = (z - np.median(z[of.among], axis=0))[of.among]
+    off = (z - np.median(z[of.among], axis=0))[of.among] if of.among.any() else z[of.among]
     whole = np.abs(off).sum(axis=0)
     k = np.sqrt(np.abs(off)).sum(axis=0) ** 2 / np.where(whole > 0, whole, 1.0)
     few, found = (FEW / np.maximum(k, FEW)) ** FALL, []

@@ -88,6 +88,15 @@ def weighted_sample(question: Question, state: State, rounds: Sequence[LabelledR
     return weighted_by(weighting, question.cells, rounds)
 
 
+def unweighted_sample(rounds: Sequence[LabelledRound], reached: Bools) -> WeightedSample:
+    """The items of the closed rounds that have a label, each for itself alone."""
+    first = _first_draws(rounds)
+    weight, factor, group = _certain(first)
+    return WeightedSample(
+        **first, weight=weight, factor=factor, group=group, reached=reached, exact=False
+    )
+
+
 def weighted_by(weighting: Weighting, cells: Cells, rounds: Sequence[LabelledRound]) -> WeightedSample:
     """The labelled items of these rounds of two classes with their weights.
 

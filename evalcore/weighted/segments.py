@@ -20,6 +20,7 @@ import numpy as np
 from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
+from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
@@ -56,6 +57,12 @@ def estimates_by_segment(
         return ()
     if not isinstance(question.measures, Stack):
         return by_segment.segment_rows(question, state, rounds, segments)
+    if asks_several(question):
+        return tuple(
+            replace(row, question=one.name)
+            for one in each_question(question, state)
+            for row in estimates_by_segment(one.question, one.state, one.rounds(rounds), segments)
+        )
     if not state.labels:
         return ()
     sample = weighted_sample(question, state, rounds)

@@ -39,12 +39,15 @@ class Checked:
     def to_json(self) -> CheckJson:
         """One entry under `checks`."""
         row = self.row
-        return {
+        told: CheckJson = {
             "measure": row.measure, "class": row.class_name, "system": row.system, "versus": row.versus,
             "segment": row.segment, "value": row.value, "undefined_reason": row.undefined_reason,
             "lower": row.lower, "upper": row.upper, "confidence": row.confidence,
             "min": self.low, "max": self.high, "verdict": self.verdict,
         }
+        if row.question is not None:
+            told["question"] = row.question
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,8 @@ class ComparedPool:
 @click.option("--max", "high", type=float, default=None, metavar="X", help="It must be at most X.")
 @click.option("--class", "class_name", default=None, metavar="CLASS",
               help="Of this class, for a measure with a value for each.")
+@click.option("--question", default=None, metavar="NAME",
+              help="Of this question, where several are asked [default: the first].")
 @click.option("--system", default=None, metavar="NAME", help="Of this system, where the pool holds several.")
 @click.option("--baseline", default=None, metavar="NAME",
               help="Its difference from this system, the evaluation's baseline.")
@@ -88,8 +93,8 @@ class ComparedPool:
 @json_option
 def check(
     name: str, source: str | None, measure: str | None, low: float | None, high: float | None,
-    class_name: str | None, system: str | None, baseline: str | None, markdown: bool, where: str | None,
-    as_json: bool,
+    class_name: str | None, question: str | None, system: str | None, baseline: str | None, markdown: bool,
+    where: str | None, as_json: bool,
 ) -> int:
     """Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.
 
@@ -113,7 +118,7 @@ def check(
     if low is None and high is None:
         low, high = _limit(opened.spec, measure, baseline)
     finished = standing.state == "finished"
-    rows = [row for row in standing.estimates if row.segment is None]
+    rows = _of_question([row for row in standing.estimates if row.segment is None], question)
     # before the first round is closed there is nothing to look up
     wanted = _wanted(rows, name, measure, class_name, system, baseline) if rows or finished else []
     checks = [
@@ -167,6 +172,16 @@ def _is_error(spec: Spec, measure: str | None) -> bool:
     ]
     asked = [one for one in asked if one.name == measure] if measure else asked[:1]
     return any(one.is_error for one in asked)
+
+
+def _of_question(rows: Sequence[MeasureEstimate], question: str | None) -> list[MeasureEstimate]:
+    """The estimates of a question; of several, of the first unless one is named.  Raises BadInput."""
+    asked = list(dict.fromkeys(row.question for row in rows if row.question is not None))
+    if question is not None and rows and question not in asked:
+        there = f"it asks {', '.join(asked)}" if asked else "it asks one question; leave out --question"
+        raise BadInput(f"--question: {question!r} is none of the evaluation's questions: {there}")
+    wanted = question or (asked[0] if asked else None)
+    return [row for row in rows if row.question == wanted]
 
 
 def _wanted(

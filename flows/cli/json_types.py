@@ -20,6 +20,7 @@ class CheckJson(_OfClass):
     """An estimate against a limit."""
 
     measure: str
+    question: NotRequired[str]       # of several that are asked about an item
     system: str | None
     versus: str | None               # the baseline; the value is then a difference
     segment: str | None

@@ -14,8 +14,8 @@ from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.scores_out import scores_of_labels, write_scores
 from assay.flows.weighted import (
     NewQuestion,
-    PoolSample,
     exported,
+    exported_questions,
     new_estimates,
     read_sample,
     reused_estimates,
@@ -63,11 +63,14 @@ def export(
     format = format_for(format_name, out)
     with working(f"reading the labels of {name}"):
         opened = open_evaluation(store_named(where), name)
-        found = read_sample(opened)
-        columns = exported(opened, found, shown=shown)
+        if opened.spec.labels.answers.questions:
+            columns, revision = exported_questions(opened, shown=shown)
+        else:
+            found = read_sample(opened)
+            columns, revision = exported(opened, found, shown=shown), found.revision
     path = out or Path(f"assay-labels-{name}.{format}")
     write_files({path.name: FORMATS[format](columns)}, path.parent)
-    return _tell_of_export(opened, found, (path, format, list(columns)), as_json)
+    return _tell_of_export(opened, revision, len(columns["item_id"]), (path, format, list(columns)), as_json)
 
 
 def _export_scores(
@@ -78,21 +81,24 @@ def _export_scores(
     (target, run), path = given, out or Path(f"assay-scores-{name}.{SCORE_FORMATS[tool].suffix}")
     with working(f"reading the labels of {name}"):
         opened = open_evaluation(store_named(where), name)
+        if opened.spec.labels.answers.questions:
+            raise BadInput(f"evaluation {name!r} asks several questions, and a score is of one; leave --scores out, "
+                           "and the file has the answers to each")
         found = read_sample(opened)
         written = scores_of_labels(opened, found, tool, target=target, run=run)
     write_scores(path, written)
-    return _tell_of_export(opened, found, (path, tool, []), as_json)
+    return _tell_of_export(opened, found.revision, len(found.rows), (path, tool, []), as_json)
 
 
 def _tell_of_export(
-    opened: Opened, found: PoolSample, file: tuple[Path, str, list[str]], as_json: bool
+    opened: Opened, revision: int, items: int, file: tuple[Path, str, list[str]], as_json: bool
 ) -> int:
     """file: where it is, its format and its columns."""
     path, format, columns = file
     if as_json:
         told: ExportJson = {
-            "evaluation": opened.name, "out": str(path), "format": format, "items": len(found.rows),
-            "columns": columns, "revision": found.revision, "seed": opened.spec.seed,
+            "evaluation": opened.name, "out": str(path), "format": format, "items": items,
+            "columns": columns, "revision": revision, "seed": opened.spec.seed,
             "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
         }
         print_json(told)
@@ -109,13 +115,14 @@ def _tell_of_export(
               help="Call positive what is above it in the pool's score, or at least it in its probability.")
 @click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
 @click.option("--system", default=None, metavar="COLUMN", help="Of the predictions in this column.")
+@click.option("--question", default=None, metavar="NAME", help="Which of several questions it is about.")
 @click.option("--reuse", is_flag=True,
               help="By the method's own estimate and interval, every draw weighted by its chance.")
 @store_option
 @json_option
 def estimate_command(
     name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
-    reuse: bool, where: str | None, as_json: bool,
+    question: str | None, reuse: bool, where: str | None, as_json: bool,
 ) -> int:
     """Estimate a new measure, threshold, segment or system from the labels of an evaluation.
 
@@ -130,10 +137,10 @@ def estimate_command(
     """
     asked = NewQuestion(
         measures=[part.strip() for part in measures.split(",") if part.strip()],
-        threshold=threshold, segment=_segment(segment), system=system,
+        threshold=threshold, segment=_segment(segment), system=system, question=question,
     )
     opened = open_evaluation(store_named(where), name)
-    found = read_sample(opened)
+    found = read_sample(opened, question)
     with working(f"estimating from the labels of {name}"):
         answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
     if as_json:

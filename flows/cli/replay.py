@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.flows.cli.output import json_option, print_json
@@ -75,13 +76,17 @@ _FLAGS = {
               help="With --outcome: the predictions of a system; the first is the baseline. Repeat it.")
 @click.option("--cluster", default=None, metavar="COLUMN",
               help="A column that names what items come together in; intervals are then over clusters.")
+@click.option("--questions", "questions", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              metavar="SPEC", help="A spec that asks several questions: what columns mean and what is "
+                                   "measured; the answers to each are in a column of its name.")
 @json_option
 def replay_command(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
     item_id: str, prediction: str | None, label: str, score: str | None, probability: str | None, judges: str,
-    covariates: str, spread: str | None, named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
+    covariates: str, spread: str | None, named_systems: tuple[str, ...], cluster: str | None,
+    questions: Path | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
@@ -90,7 +95,7 @@ def replay_command(
     A method sees the labels of the items it draws and no others.
 
     With --outcome, labels are classes, grades, tags joined by bars, numbers, or which of two answers is
-    better (first, second, tie): see docs/reference/outcomes.md.
+    better (first, second, tie): see docs/reference/outcomes.md. With --questions a spec says all of this.
 
     \b
     Example:
@@ -106,6 +111,8 @@ def replay_command(
     of_others = {
         "--judge": judges, "--covariates": covariates, "--spread": spread, "--system": named_systems,
     }
+    if questions is not None:
+        _refuse_beside_questions()
     if outcome is not None:
         _refuse_idle({
             **of_two, "--positive": positive, "--score": score, "--id": item_id != "item_id",
@@ -116,8 +123,10 @@ def replay_command(
     else:
         _refuse_idle(of_others)
     from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
+    from assay.tasks.replay.question_pool import measures_of_questions, read_question_pool
     from assay.tasks.replay.records import ReplayRequest
     from assay.tasks.replay.run import run_replay
+    from assay.tasks.spec.evaluation import load_spec
 
     given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
              "probability": probability}
@@ -127,7 +136,8 @@ def replay_command(
         judges=_listed(judges), covariates=_listed(covariates), spread=spread,
         systems=dict(_named(text) for text in named_systems), cluster=cluster,
     )
-    named = _listed(measures)
+    spec = None if questions is None else load_spec(questions)
+    named = _listed(measures) if spec is None else list(measures_of_questions(spec))
     request = ReplayRequest(
         methods=tuple(_listed(methods)),
         measures=tuple(named),
@@ -141,11 +151,13 @@ def replay_command(
         half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
         audit=audit,
         divergence=divergence,
+        drive=() if spec is None else spec.drive or (),
     )
     with _naming_flags():
         if plot is not None:
             check_plot_path(plot)
-        labelled = _labelled(pool, outcome, columns, named)
+        labelled = _labelled(pool, outcome, columns, named) if spec is None else \
+            read_question_pool(pool, spec)
         with _counting() as tell:
             result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
         if plot is not None:
@@ -219,6 +231,21 @@ def _refuse_idle(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value:
             raise BadInput(f"{option} {_IDLE[option]}")
+
+
+_BESIDE_QUESTIONS = (   # parameters that go with --questions
+    "pool", "methods", "budgets", "repeats", "seed", "batch_size", "confidence", "half_widths", "processes",
+    "plot", "questions", "as_json",
+)
+
+
+def _refuse_beside_questions() -> None:
+    """Raises BadInput for an option that is given and that the spec says."""
+    here = click.get_current_context()
+    for one in here.command.params:
+        given = here.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
+        if given and one.name not in _BESIDE_QUESTIONS:
+            raise BadInput(f"{one.opts[0]}: the spec of --questions says it; leave one of them out")
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -17,6 +17,11 @@ from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
+from assay.evalcore.evaluation.questions import (
+    asks_several,
+    leading_places,
+    outcomes_of_questions_seen,
+)
 from assay.evalcore.evaluation.state import (
     Question,
     Segments,
@@ -127,6 +132,7 @@ class Statistics:
 
         question = self.question
         positives = None if self.classes_stand_equal else labelled[1]
+        several = asks_several(question)
         return RoundEstimate(
             round=state.round,
             asked=asked,
@@ -142,8 +148,10 @@ class Statistics:
             systems=tuple(system_estimates(question, state)),
             unanswered=state.nonresponse.unanswered,
             counts=labelled if positives is None else (),
-            leading=leading_numbers(question),
-            outcomes_seen=outcomes_seen(question, state),
+            leading=0 if several else leading_numbers(question),
+            also_leading=leading_places(question),
+            outcomes_seen=outcomes_of_questions_seen(question, state) if several
+            else outcomes_seen(question, state),
         )
 
     def _of_pool(self, state: State, as_if: AsIf) -> tuple[MeasureEstimate, ...]:

@@ -10,6 +10,7 @@ from math import isnan
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.evalcore.evaluation.questions import asks_several
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats
@@ -225,8 +226,10 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec = opened.spec
     weighted, more = _weighted(opened), more_labels(opened, standing)
-    labelled = labelled_items(opened, weighted)
-    errors = errors_found(opened, labelled)
+    # of several questions an item may be right about one and wrong about another
+    several = asks_several(opened.question)
+    labelled = [] if several else labelled_items(opened, weighted)
+    errors = None if several else errors_found(opened, labelled)
     return ReportData(
         **{one.name: getattr(standing, one.name) for one in fields(standing)},
         pool=_pool(opened.manifest),

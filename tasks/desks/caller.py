@@ -13,11 +13,12 @@ An answer is about the latest question about its item. People are named by the c
 digest of the name, never the name.
 """
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind
@@ -28,6 +29,8 @@ from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.stores.store import Store
 
 _DESK = "caller"   # in the keys of what it keeps
+Told: TypeAlias = str | float | Collection[str] | Mapping[str, Any] | None
+"""What may be told of an item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +94,12 @@ class CallerDesk:
         ]
 
     def tell(
-        self, answers: Mapping[str, str | float | Collection[str] | None], annotator: str = ""
+        self, answers: Mapping[str, Told], annotator: str = ""
     ) -> None:
         """Keep one person's answers: item id -> class name, number or tags, None for what cannot be decided.
 
-        Tags are a list, or joined by bars; an item without any has the empty list, or "none".
+        Tags are a list, or joined by bars; an item without any has the empty list, or "none".  Of several
+        questions the answer is a mapping, question -> answer; one that is None or missing is not answered.
 
         The same answer told again changes nothing; of two different ones the later counts. All answers are
         checked before any is kept.
@@ -144,12 +148,16 @@ class CallerDesk:
         """Have `ask` return these items until so many people have answered them."""
         self._kept.request_more(batch, item_ids, annotators)
 
-    def _meaning(self, item_id: str, answer: str | float | Collection[str] | None) -> str | None:
+    def _meaning(self, item_id: str, answer: Told) -> str | None:
         """The answer in its fixed spelling. Raises BadInput where it is none."""
         if answer is None:
             return None
-        if isinstance(answer, str | float | int):
-            text: str | None = str(answer)
+        if isinstance(answer, Mapping):
+            if all(one is None for one in answer.values()):
+                return None
+            text: str | None = json.dumps(dict(answer))
+        elif isinstance(answer, str | float | int):
+            text = str(answer)
         else:
             text = "|".join(answer) or self._answers.empty
         meaning = None if text is None else self._answers.spelled(text)

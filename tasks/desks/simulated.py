@@ -3,7 +3,7 @@
 The labels come from a file (Parquet, CSV or JSONL, local or s3://) with the items' ids and their labels:
 class names (1/0 and true/false too, of a positive and a negative class), numbers, or tags joined by bars. An
 item without a label in its row is skipped by everybody; an item without a row is an error, because nobody
-could ever answer it.
+could ever answer it. Of several questions each has a column of its name; a gap there is no answer to it.
 
     error_rate   chance that an annotator picks another class, or turns a tag over; fixed by (seed, item,
                  annotator), so a rerun errs on the same items, and two annotators err independently
@@ -33,6 +33,7 @@ from pydantic import Field, Strict, model_validator
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind, TagAnswers
+from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import stream
 from assay.tasks.desks.desk import Batch, Collected, Desk, Item, KeptBatches
@@ -154,6 +155,9 @@ class SimulatedKind(DeskKind):
         other = "noise" if answers.errs_by == "error_rate" else "error_rate"
         remedy = f"does not fit these labels; give {answers.errs_by}"
         found = [(other, remedy)] if getattr(self, other) else []
+        if answers.questions and self.label != "label":
+            found.append(("label", "names one column, and the answers to several questions are in a column "
+                                   "for each, called as the question; leave it out"))
         for i, one in enumerate(self.annotators or ()):
             if getattr(one, other):
                 found.append((f"annotators[{i}].{other}", remedy))
@@ -337,6 +341,8 @@ class SimulatedDesk:
 
     def _rows(self) -> "Iterator[pa.RecordBatch]":
         """The file's rows as (id, label or null), both text."""
-        from assay.tasks.sources.known_labels import labelled_rows
+        from assay.tasks.sources.known_labels import labelled_rows, rows_of_questions
 
+        if isinstance(self._answers, QuestionAnswers):
+            return rows_of_questions(self._labels, self._id, self._answers, key="desk.labels")
         return labelled_rows(self._labels, self._id, self._label, self._answers, key="desk.labels")

@@ -290,6 +290,7 @@ class RoundEstimate:
     unanswered: int = 0  # items so far whose round was closed before they were answered
     counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
     leading: int = 1                     # how many of the estimates are of the first measure
+    also_leading: tuple[int, ...] = ()   # of several questions: places of those that a target is of
     outcomes_seen: bool | None = None    # where classes stand equal: those that the first measure needs
 
     @property
@@ -297,11 +298,15 @@ class RoundEstimate:
         """All of them: of the whole pool, first measure first, of further systems, by segment."""
         return (*self.estimates, *self.systems, *self.segments)
 
+    @property
+    def _of_target(self) -> tuple[MeasureEstimate, ...]:
+        return (*self.estimates[: self.leading], *(self.estimates[place] for place in self.also_leading))
+
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure, of several numbers the least known."""
         return Look(
             labels=self.labels,
-            estimate=max(self.estimates[: self.leading], key=_width),
+            estimate=max(self._of_target, key=_width),
             both_outcomes=bool(self.outcomes_seen) if self.positives is None
             else 0 < self.positives < self.labels,
             exhausted=self.exhausted,

@@ -81,6 +81,8 @@ def metric_name(row: MeasureEstimate) -> str:
         parts += ["system", allowed_name(row.system)]
     if row.versus is not None:
         parts += ["minus", allowed_name(row.versus)]
+    if row.question is not None:
+        parts += ["question", allowed_name(row.question)]
     if row.class_name is not None:
         parts += ["class", allowed_name(row.class_name)]
     if row.at is not None:

@@ -20,6 +20,7 @@ from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger.manifest import CLUSTER, SHOWN
 from assay.tasks.pool.cut import prediction_kind
+from assay.tasks.pool.kind import Predictions
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind, without_value
@@ -82,7 +83,6 @@ class RowChecker:
         self._predictions = prediction_kind(spec)
         fields = [pa.field(SHOWN + name, pa.string()) for name in pool.display]
         self._schema = pa.schema([*frozen_schema(spec), *fields])
-        self._codes = self._predictions.codes
         self.kinds = ColumnKinds(paths)
         self._clusters = [pool.cluster] if pool.cluster else []
         roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *pool.display]
@@ -190,23 +190,29 @@ class RowChecker:
                         "such a number stands for a missing score: drop these rows, or give them a real one")
         return numbers
 
-    def codes(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Array:
-        """A column (n,) of class names or tags as codes. Raises BadInput."""
+    def codes(
+        self, batch: SourceBatch, name: str, given: dict[str, pa.Array], spelled: Predictions | None = None
+    ) -> Array:
+        """A column (n,) of class names or tags as codes; spelled: as these predictions have them, the pool's
+        own unless said. Raises BadInput."""
+        predictions = spelled or self._predictions
         values = given[name]
         self._one_kind(batch, name, values)
         # few distinct values: each is made a text, and looked up, once
         encodable = not (pa.types.is_nested(values.type) or pa.types.is_null(values.type))
         encoded = (values if encodable else self._text(batch, name, given)).dictionary_encode()
         texts = self._text(batch, name, {name: encoded.dictionary}).to_pylist()
-        of_missing = self._predictions.missing_code
-        codes = np.array([of_missing if t is None else self._code(t) for t in texts] or [-1], np.int64)
+        of_missing, known = predictions.missing_code, predictions.codes
+        codes = np.array([
+            of_missing if t is None else known[t] if t in known else predictions.other_code(t) for t in texts
+        ] or [-1], np.int64)
         missing = missing_of(encoded.indices)
         indices = encoded.indices.fill_null(0) if missing.any() else encoded.indices
         result: Array = codes[numbers_of(indices)]
         result[missing] = of_missing
         if (result < 0).any():
             text = self._text(batch, name, given)
-            self.refuse(batch, name, text, result < 0, *self._predictions.no_class)
+            self.refuse(batch, name, text, result < 0, *predictions.no_class)
         return result
 
     def gaps(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Bools:
@@ -216,10 +222,6 @@ class RowChecker:
             return missing_of(values)
         no_number = np.isnan(numbers_of(values.fill_null(0))) if pa.types.is_floating(values.type) else False
         return np.asarray(numbers_of(without_value(self._text(batch, name, given))) | no_number, np.bool_)
-
-    def _code(self, value: str) -> int:
-        found = self._codes.get(value)
-        return self._predictions.other_code(value) if found is None else found
 
     def _text(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> pa.StringArray:
         try:
@@ -258,12 +260,13 @@ class _Rows:
     checker: RowChecker
     batch: SourceBatch
     given: dict[str, pa.Array]
+    spelled: Predictions | None = None   # how names are spelled; None: as the pool's predictions are
 
     def numbers(self, name: str) -> Floats:
         return self.checker.numbers(self.batch, name, self.given)
 
     def codes(self, name: str) -> Array:
-        return self.checker.codes(self.batch, name, self.given)
+        return self.checker.codes(self.batch, name, self.given, self.spelled)
 
     def gaps(self, name: str) -> Bools:
         return self.checker.gaps(self.batch, name, self.given)
@@ -271,6 +274,9 @@ class _Rows:
     def bridged(self, name: str, gaps: Bools) -> "_Rows":
         which = np.where(gaps, np.argmin(gaps), np.arange(len(gaps)))
         return replace(self, given={**self.given, name: self.given[name].take(pa.array(which))})
+
+    def read_as(self, predictions: Predictions) -> "_Rows":
+        return replace(self, spelled=predictions)
 
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
         self.checker.refuse(self.batch, name, self.given[name], bad, what, remedy)

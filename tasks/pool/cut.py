@@ -11,6 +11,7 @@ from assay.tasks.pool.known_answers import read_outcomes
 from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
 from assay.tasks.pool.predictions.numbers import NumberPredictions, NumbersOfSystems
 from assay.tasks.pool.predictions.one_class import OneClassPredictions
+from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.tags import TagPredictions, TagsOfSystems
 from assay.tasks.pool.predictions.two_classes import ScoredPredictions, TwoClassPredictions
 from assay.tasks.pool.scores import StoredRun
@@ -20,7 +21,7 @@ from assay.tasks.spec.evaluation import Spec
 _BY_TASK: Mapping[str, type[Predictions]] = {
     "binary": TwoClassPredictions, "multiclass": SeveralClassPredictions,
     "preference": SeveralClassPredictions, "number": NumberPredictions, "tags": TagPredictions,
-    "scored": ScoredPredictions, "one class": OneClassPredictions,
+    "scored": ScoredPredictions, "one class": OneClassPredictions, "questions": QuestionPredictions,
 }
 _COMPARED: Mapping[str, type[Predictions]] = {
     "multiclass": ClassesOfSystems, "number": NumbersOfSystems, "tags": TagsOfSystems,

@@ -208,6 +208,10 @@ class PredictionReader(Protocol):
         """What reads this column with some value that is there in its gaps (n,)."""
         ...
 
+    def read_as(self, predictions: "Predictions") -> "PredictionReader":
+        """What reads names as these predictions spell them."""
+        ...
+
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
         """Raise BadInput that lists the rows marked in bad (n,), if there are any."""
         ...

@@ -34,6 +34,7 @@ class ReplayRequest:
     audit: int = 0                       # labels of the largest budget that are spread evenly
     people: int = 1                      # annotators who answer about each item, where they differ
     half_widths: tuple[float, ...] = (0.10, 0.05)   # to which labels are told, as shares of a measure's range
+    drive: tuple[str, ...] = ()          # of several questions, those that the choice of items serves
     divergence: bool = False             # tell how far the proposals are from the best one
 
     def check(self) -> None:
@@ -76,6 +77,7 @@ class MethodResult:
     method: str
     system: str | None = field(default=None, metadata=key_as(several=True))   # None: the pool's own
     measure: str
+    question: str | None = field(default=None, metadata=IF_ANY)   # of several that are asked of an item
     versus: str | None = field(default=None, metadata=IF_ANY)   # the system it is compared with
     of_class: str | None = field(default=None, metadata=key_as("class", if_any=True))   # or tag
     at: float | None = field(default=None, metadata=IF_ANY)     # the threshold, of a point of a curve
@@ -90,7 +92,7 @@ class MethodResult:
         """What is measured: `f1`, `f1(cat) of child`, `recall at 0.5`, `accuracy of child versus adult`."""
         named = self.measure if self.of_class is None else f"{self.measure}({self.of_class})"
         named += "" if self.at is None else f" at {self.at:g}"
-        name = name_of(named, self.system)
+        name = name_of(named, self.system or self.question)
         return name if self.versus is None else f"{name} versus {self.versus}"
 
 

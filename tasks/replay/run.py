@@ -201,6 +201,7 @@ def _summaries(
             labels_to=(),
             system=number.system,
             versus=number.versus,
+            question=number.question,
             of_class=number.of_class,
             at=number.at,
             truth=number.truth,

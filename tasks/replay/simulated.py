@@ -10,6 +10,7 @@ import numpy as np
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
+from assay.evalcore.measures.of_questions import stack_of_questions
 from assay.evalcore.measures.registry import needs_grid, of_scores, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -18,10 +19,12 @@ from assay.evalcore.methods.one_of_several import one_of_several
 from assay.evalcore.methods.registry import (
     method,
     method_for,
+    method_of_questions,
     methods_that,
     of_two_classes_alone,
 )
 from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared_cells
@@ -48,6 +51,7 @@ class Simulated:
     versus: str | None = None
     of_class: str | None = None
     at: float | None = None
+    question: str | None = None
 
 
 class Simulation(ABC):
@@ -178,6 +182,11 @@ class _OfAnyOutcome(Simulation):
         self._pool, self.request, self.n_items = pool, request, len(pool.items)
         for name in request.methods:
             self.find_method(name)
+        if isinstance(pool.kind, SeveralQuestions):
+            self.measures = _stack_of_questions(pool.kind, request, len(pool.items))
+            return
+        if request.drive:
+            raise BadArgument("drive", "names those of several questions that drive; all measures of one do")
         self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()))
         for name in filter(of_two_classes_alone, request.methods):
             try:
@@ -201,14 +210,15 @@ class _OfAnyOutcome(Simulation):
         return Simulated(
             measure=point.measure if point else one.name, at=point.at if point else None,
             system=self._name(one.system), versus=self._name(one.versus), of_class=one.parts[part],
-            truth=float(truth), range_of=one.range_of,
+            truth=float(truth), range_of=one.range_of, question=one.question,
         )
 
     def _name(self, system: int | None) -> str | None:
         return self.request.systems[system] if system is not None and self.request.systems else None
 
     def find_method(self, name: str) -> Method:
-        return method_for(name, self._pool.kind)
+        several = isinstance(self._pool.kind, SeveralQuestions)
+        return method_for(method_of_questions(name) if several else name, self._pool.kind)
 
     def named(self, name: str) -> str:
         return self.find_method(name).written
@@ -228,6 +238,20 @@ class _OfAnyOutcome(Simulation):
                 other = measure_of(name, options, s)
                 yield other
                 yield difference(other, first)
+
+
+def _stack_of_questions(kind: SeveralQuestions, request: ReplayRequest, n_items: int) -> Stack:
+    """The measures, each written behind its question: coherence:mean."""
+    by_question: dict[str, tuple[OutcomeMeasure, ...]] = {}
+    for written in request.measures:
+        question, colon, measure = written.partition(":")
+        if not colon:
+            raise BadArgument("measures", f"{written!r} does not say which question it is of: "
+                                          f"{kind.names[0]}:{written}")
+        name, options = named_measure(measure)
+        made = outcome_measure(name, kind.question(question).kind, n_items, options=options)
+        by_question[question] = (*by_question.get(question, ()), made)
+    return stack_of_questions(kind, by_question, request.drive or None)
 
 
 def _no_value(what: str, undefined_when: str) -> BadInput:

@@ -112,7 +112,7 @@ def _limits(data: ReportData, of: MeasureEstimate) -> list[float]:
 
 def _range(data: ReportData, of: MeasureEstimate, rows: Sequence[MeasureEstimate]) -> tuple[float, float]:
     """The smallest range that shows the whole interval, with a margin, within the measure's bounds."""
-    lowest, highest = wording.measure_bounds(of.measure, data.outcome)
+    lowest, highest = wording.measure_bounds(of.measure, data.outcome, of.question)
     if of.versus:
         lowest, highest = lowest - highest, highest - lowest
     seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]

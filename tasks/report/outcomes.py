@@ -104,7 +104,9 @@ def scales_alike(data: ReportData) -> bool:
     """Whether all measures can be drawn on one scale: grades and shares cannot, nor numbers and squares."""
     if data.outcome is None:
         return True
-    ends = {wording.measure_bounds(row.measure, data.outcome)[1] for row in whole_pool_rows(data)}
+    ends = {
+        wording.measure_bounds(row.measure, data.outcome, row.question)[1] for row in whole_pool_rows(data)
+    }
     return len(ends) == 1 and bool(data.outcome.parts or isfinite(ends.pop()))
 
 

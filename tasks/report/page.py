@@ -121,7 +121,7 @@ def _bounds(rows: Sequence[MeasureEstimate], outcome: OutcomeKind | None) -> tup
     """From the smallest to the largest value that any of the measures can have."""
     if not rows:
         return -inf, inf
-    ends = [wording.measure_bounds(row.measure, outcome) for row in rows]
+    ends = [wording.measure_bounds(row.measure, outcome, row.question) for row in rows]
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
@@ -207,7 +207,7 @@ def table_line(
     """
     return EstimateLine(
         name=wording.measure_name(row.measure),
-        meaning=sentences.measure_meaning(row.measure, data),
+        meaning=sentences.measure_meaning(row.measure, data, row.question),
         of=", ".join(part for part in (row.of, row.place.strip()) if part),
         segment=row.segment,
         undefined=row.undefined_reason,
@@ -222,7 +222,7 @@ def table_line(
         bar=interval_bar(
             row, lowest, highest, reference=reference,
             limits=(data.limit_min, data.limit_max) if row.same(data.estimates[0]) else (),
-            truth=(data.truth or {}).get(row.measure) if row.segment is None else None,
+            truth=(data.truth or {}).get(row.measure) if row.segment is None and not row.question else None,
         ),
     )
 
@@ -259,7 +259,7 @@ def _segments(data: ReportData, rows: Sequence[MeasureEstimate]) -> ForestTable:
 def price_line(data: ReportData, row: MeasureEstimate) -> PriceLine:
     """What random sampling would have needed, and what the labels leave open."""
     return PriceLine(
-        name=wording.measure_name(row.measure) + (f" of {row.class_name}" if row.class_name else ""),
+        name=wording.measure_name(row.measure) + (f" of {row.of}" if row.class_name or row.question else ""),
         random=price.random_labels_in_words(row),
         model=price.rests_on_model(row),
         unseen=price.unseen(row),
@@ -273,7 +273,7 @@ def truth_lines(data: ReportData) -> list[TruthLine]:
     lines = []
     for row in whole_pool_rows(data):
         true = (data.truth or {}).get(row.measure)
-        if true is None or row.system or row.class_name:
+        if true is None or row.system or row.class_name or row.question:
             continue
         digits = wording.digits_for(row)
         inside = None if row.lower is None or row.upper is None else bool(row.lower <= true <= row.upper)
@@ -348,7 +348,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "segments": segment_tables(data),
         "scale_from": wording.plain_number(lowest),
         "scale_to": wording.plain_number(highest),
-        "several": any(row.system or row.class_name for row in data.estimates),
+        "several": any(row.system or row.class_name or row.question for row in data.estimates),
         "rounds": [
             (past, next((line(r) for r in past.rows if r.same(first)), None))
             for past in rounds_and_reissue(data)

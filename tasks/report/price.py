@@ -120,7 +120,8 @@ def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> 
     if not told:
         return []
     needed = "; ".join(
-        f"{row.measure}{f' of {row.class_name}' if row.class_name else ''} {random_labels_in_words(row)}"
+        f"{row.measure}{f' of {row.of}' if row.class_name or row.question else ''} "
+        f"{random_labels_in_words(row)}"
         for row in told
     )
     return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
+from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
 from assay.tasks.report import comparison, price, wording
@@ -24,10 +25,10 @@ _INTERVALS = {
 }
 
 
-def measure_meaning(name: str, data: ReportData) -> str:
-    """The measure in half a sentence, with the classes' own names."""
+def measure_meaning(name: str, data: ReportData, question: str | None = None) -> str:
+    """The measure in half a sentence, with the classes' own names; question: the one it is of."""
     if data.outcome is not None:
-        return wording.meaning_of_outcome(name, data.outcome)
+        return wording.meaning_of_outcome(name, data.outcome, question)
     meaning = named(name).meaning
     return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
@@ -254,7 +255,9 @@ def people_in_words(
             f"People could not decide {cannot}, which the estimates leave out. If all of them were {alike}: "
             f"{'; '.join(_if_decided(row, given) for row, given in bounds)}."
         )
-    gaps = next((row.nonresponse for row in whole if row.nonresponse), None)
+    by_question = {row.question: row.nonresponse for row in whole if row.question and row.nonresponse}
+    lines += [_question_unanswered(str(name), gaps) for name, gaps in by_question.items() if gaps]
+    gaps = next((row.nonresponse for row in whole if row.nonresponse and not row.question), None)
     if gaps:
         lines.append(
             f"{wording.plural(gaps.rounds, 'round was', 'rounds were')} closed early: "
@@ -265,6 +268,15 @@ def people_in_words(
             f"{gaps.collapsed} collapsed with neighbours)."
         )
     return lines
+
+
+def _question_unanswered(question: str, gaps: ResponseRate) -> str:
+    """That people left a question of some items out."""
+    return (
+        f"{question}: not answered of {wording.plural(gaps.unanswered, 'item', 'items')} that were asked, a "
+        f"response rate of {wording.percent(round(gaps.response_rate, 3))}. Items with an answer stand for "
+        f"those without one, assuming {gaps.assumption}."
+    )
 
 
 def _moved(one: Moved) -> str:
@@ -295,6 +307,8 @@ def _in_short(one: Ends) -> str:
 def served_in_words(data: ReportData) -> str:
     """Which measures the choice of items served."""
     drive = data.spec.get("drive")
+    if drive and "questions" in data.spec.get("labels", {}):
+        return f"The choice of items served the questions {', '.join(drive)}."
     if drive:
         return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."
     if data.serves_all:

@@ -16,6 +16,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.tasks.ledger.life import Ownership
 
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
@@ -35,19 +36,28 @@ def measure_name(name: str) -> str:
         return family.title + (f" ({inside})" if inside else "")
 
 
-def meaning_of_outcome(name: str, outcome: OutcomeKind) -> str:
-    """The measure in half a sentence, of this kind of outcome."""
-    return _family(name, outcome)[0].meaning
+def meaning_of_outcome(name: str, outcome: OutcomeKind, question: str | None = None) -> str:
+    """The measure in half a sentence, of this kind of outcome; question: the one it is of."""
+    return _family(name, _asked(outcome, question))[0].meaning
 
 
-def measure_bounds(name: str, outcome: OutcomeKind | None) -> tuple[float, float]:
-    """The smallest and the largest value of a measure; infinite where it has none."""
+def measure_bounds(
+    name: str, outcome: OutcomeKind | None, question: str | None = None
+) -> tuple[float, float]:
+    """The smallest and the largest value of a measure; infinite where it has none.  question: of several, the
+    one it is of."""
     if outcome is None:
         return named(name).bounds
+    outcome = _asked(outcome, question)
     family, _ = _family(name, outcome)
     # they are the same for every class, and some measures are of one class alone
     one = {"class": outcome.parts[0]} if "class" in family.options and outcome.parts else {}
     return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one)).bounds
+
+
+def _asked(outcome: OutcomeKind, question: str | None) -> OutcomeKind:
+    """The kind of outcome of a question, where several are asked."""
+    return outcome.question(question).kind if isinstance(outcome, SeveralQuestions) and question else outcome
 
 
 def _family(name: str, outcome: OutcomeKind | None = None) -> tuple[MeasureFamily, str]:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.annotators.adjudication import plurality
 from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import unreadable
@@ -52,6 +53,37 @@ def labelled_rows(
             )
         arrays = [text[id_column], meant, *(text[name] for name in more)]
         yield pa.RecordBatch.from_arrays(arrays, names=["id", "label", *(f"shown_{name}" for name in more)])
+
+
+def rows_of_questions(
+    given: str, id_column: str, answers: QuestionAnswers, *, key: str
+) -> Iterator[pa.RecordBatch]:
+    """The file's rows as (id, answers in their fixed spelling or null), all text; the answers to each
+    question are in a column of its name.
+
+    Raises BadInput as `labelled_rows`.
+    """
+    source, names = open_source(given), list(answers.questions)
+    for batch in source.batches(list(dict.fromkeys([id_column, *names]))):
+        columns = dict(zip(dict.fromkeys([id_column, *names]), batch.columns.columns, strict=True))
+        text = {name: as_text(column) for name, column in columns.items()}
+        there = {name: pc.invert(without_value(text[name])).to_pylist() for name in names}
+        told = {name: text[name].to_pylist() for name in names}
+        meant: list[str | None] = []
+        for row in range(batch.columns.num_rows):
+            said = {
+                name: told[name][row] for name in names
+                if there[name][row] or (told[name][row] == "" and answers.questions[name].empty is not None)
+            }
+            for name, written in said.items():
+                if answers.of({name: written}, spelled=True) is None:
+                    raise BadInput(
+                        f"{key}: {source.files[batch.file].path}: column {name!r}, row "
+                        f"{batch.first_row + row + 1}: {written!r} is {no_answer(answers.questions[name])}; "
+                        "correct the file or `labels`"
+                    )
+            meant.append(answers.of(said, spelled=True) if said else None)
+        yield pa.RecordBatch.from_arrays([text[id_column], texts_of(meant)], names=["id", "label"])
 
 
 def _with_meant_blanks(labels: pa.StringArray, empty: str | None) -> pa.StringArray:

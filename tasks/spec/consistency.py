@@ -1,7 +1,7 @@
 """What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
@@ -25,11 +25,15 @@ from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
+from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.pool import Pool, problems_of_probability
+from assay.tasks.spec.questions import contradictions_of_questions
 
 
 class WholeSpec(SpecParts, Protocol):
     """A spec, as far as its parts can contradict each other."""
+
+    of_monitor: ClassVar[bool]
 
     @property
     def name(self) -> str: ...
@@ -49,7 +53,9 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     desk, rule, drive = spec.desk, spec.rule, spec.drive
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
-    if labels.outcome is not None:
+    if isinstance(labels, QuestionList):
+        found = contradictions_of_questions(spec, labels)
+    elif labels.outcome is not None:
         found = [*contradictions_of_outcome(spec, labels.outcome), *_of_answers_as_draws(spec)]
         if spec.warm_start is not None:
             why = why_cold(labels.outcome, pool, measures, method_name)
@@ -70,7 +76,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
     found += _of_guarantee(spec)
     listed = [choice.name for choice in measures]
     found += [("drive", f"names {one!r}, which is not listed under `measure`; it lists {', '.join(listed)}")
-              for one in drive or () if one not in listed]
+              for one in drive or () if one not in listed and not isinstance(labels, QuestionList)]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
@@ -194,6 +200,8 @@ def _of_measures(labels: LabelsForm, measures: Sequence[MeasureChoice]) -> Itera
             choice.of_two_classes(labels.one_class)
         except BadInput as error:
             yield f"measure[{i}]", str(error)
+        if choice.question is not None:
+            yield f"measure[{i}]", "names a question, and `labels` asks one only; leave it out"
 
 
 def _of_method(
@@ -306,6 +314,8 @@ def why_cold(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str
 ) -> str | None:
     """Why an evaluation of any outcome cannot start from labels of another pool; None where it can."""
+    if kind.name == "questions":
+        return "teaches a model of one question, and several are asked; leave it out"
     try:
         chosen, asked = outcome_method(method_name, kind), [choice.of(kind, 1) for choice in measures]
     except BadInput:

@@ -27,7 +27,13 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
-from assay.evalcore.methods.registry import auto, is_auto, method_for, outcome_method
+from assay.evalcore.methods.registry import (
+    auto,
+    is_auto,
+    method_for,
+    method_of_questions,
+    outcome_method,
+)
 from assay.evalcore.methods.two_classes.choice import Choice
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
@@ -61,6 +67,7 @@ from assay.tasks.spec.goals import (
 )
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
+from assay.tasks.spec.labels.questions import QuestionList, listed_questions
 from assay.tasks.spec.pool import Pool, compares
 from assay.tasks.spec.template import spec_template
 
@@ -149,7 +156,8 @@ class Spec(Part):
     pool: Pool = Field(description="where the predictions are and what their columns mean")
     labels: Labels = Field(
         description="what people answer: {positive: ..., negative: ...}, {classes: [...]}, {grades: [...]}, "
-                    "{number: {min: 0, max: 100}}, {tags: [...]} or {prefer: [column, column]}"
+                    "{number: {min: 0, max: 100}}, {tags: [...]} or {prefer: [column, column]}; or a list of "
+                    "questions, each with a name"
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; targets are of the first")
     drive: Drive | None = Field(
@@ -211,7 +219,7 @@ class Spec(Part):
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict):
             return data
-        data = with_guarantee_in_method(with_limit(data))
+        data = listed_questions(with_guarantee_in_method(with_limit(data)))
         if not isinstance(data.get("pool"), dict):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
@@ -253,7 +261,8 @@ class Spec(Part):
     def choice(self) -> Choice:
         """The method by name, and why: `auto` with its meaning today."""
         if not self.labels.by_cell:
-            chosen = outcome_method(self.method)
+            several = isinstance(self.labels, QuestionList)
+            chosen = outcome_method(method_of_questions(self.method) if several else self.method)
             return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")

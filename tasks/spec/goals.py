@@ -5,6 +5,7 @@ limit of its verdict, how items are chosen, and the labels that are there withou
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 
@@ -19,6 +20,7 @@ from assay.evalcore.methods.registry import AUTO, METHODS, OUTCOME_METHODS, meth
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.types import JsonObject
@@ -47,6 +49,8 @@ class MeasureChoice(Part):
     weights: Literal["linear", "quadratic"] | None = Field(
         default=None, description="of cohen_kappa with grades: linear or quadratic"
     )
+
+    question: str | None = Field(default=None, description="which of several questions it is of")
 
     at: Annotated[
         tuple[Finite, ...], Strict(False),
@@ -80,7 +84,7 @@ class MeasureChoice(Part):
     def _why_not(self, kind: OutcomeKind) -> str | None:
         """Why there is no such measure of this kind of outcome; None where there is."""
         try:
-            self.model_copy(update={"class_": None, "k": None}).of(kind, 1)
+            self.model_copy(update={"class_": None, "k": None, "question": None}).of(kind, 1)
         except BadInput as error:
             return str(error)
         return None
@@ -113,6 +117,18 @@ class MeasureChoice(Part):
 
         Raises BadInput where there is none.
         """
+        if isinstance(kind, SeveralQuestions):
+            if self.question is None:
+                raise BadInput(f"measure {self.name!r} is of one of the questions {', '.join(kind.names)}: "
+                               f"write it beside the question, or {{name: {self.name}, question: ...}}")
+            one = kind.question(self.question)
+            return replace(
+                outcome_measure(self.name, one.kind, pool_size, options=self.settings),
+                question=self.question,
+            )
+        if self.question is not None:
+            raise BadInput(f"measure {self.name!r} names a question, and `labels` asks one only; leave it "
+                           "out")
         return outcome_measure(
             self.name, kind, pool_size, system=system, options=self.settings, grids=grids
         )
@@ -126,7 +142,10 @@ def _as_list(value: Any) -> Any:
 def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
     if not choices:
         raise wrong("is an empty list; name at least one measure, such as f1")
-    names = [", ".join([choice.name, *map(str, choice.settings.values())]) for choice in choices]
+    names = [
+        ", ".join([choice.name, *map(str, choice.settings.values()), *filter(None, [choice.question])])
+        for choice in choices
+    ]
     for name in names:
         if names.count(name) > 1:
             raise wrong(f"lists {name!r} twice; keep one")

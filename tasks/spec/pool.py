@@ -136,7 +136,8 @@ class Pool(Part):
     id: Column = Field(
         description="the column that names each item, unique in the pool; `row number` for a file without one"
     )
-    task: Literal["binary", "multiclass", "number", "tags", "preference", "scored", "one class"] = Field(
+    task: Literal["binary", "multiclass", "number", "tags", "preference", "scored", "one class",
+                  "questions"] = Field(
         default="binary", description="what people answer; follows from `labels` unless said"
     )
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")
@@ -386,10 +387,37 @@ def _scored(pool: Pool) -> None:
             raise wrong(f"`{key}` {remedy}")
 
 
+def _questions(pool: Pool) -> None:
+    """Of several questions: what is said of an answer stands beside its question."""
+    for key in (
+        "prediction", "probability", "judge", "score", "threshold", "thresholds", "systems", "baseline",
+        "pairs", "spread", "features",
+    ):
+        if getattr(pool, key) is None:
+            continue
+        if key in ("prediction", "probability", "judge", "score", "threshold"):
+            raise wrong(f"`{key}` is of one question; write it beside the question's name under `labels`")
+        raise wrong(f"`{key}` is for one question to an item; leave it out, or ask one question")
+
+
 _BY_TASK: Mapping[str, Callable[[Pool], None]] = {
     "binary": _two_classes, "multiclass": _several_classes, "preference": _several_classes,
     "number": _numbers, "tags": _tags, "scored": _scored, "one class": _one_class,
+    "questions": _questions,
 }
+
+
+def problems_of_columns(
+    task: str, columns: Mapping[str, Any], names: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of columns that a pool of this task, with these classes, would refuse."""
+    pool = Pool.model_construct(source="", id="", task=task, **columns)
+    try:
+        _BY_TASK[task](pool)
+    except PydanticCustomError as error:
+        yield "", error.message()
+        return
+    yield from problems_of_probability(names, pool)
 
 
 def problems_of_probability(names: Sequence[str], pool: Pool) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import SILENT, Items, OneShard
+from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.judges import Judge
@@ -39,6 +40,14 @@ def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
         items, prediction=predicted[:, [number]],
         probability=None if given is None else given[:, number * k : (number + 1) * k],
     )
+
+
+def of_question(
+    kind: SeveralQuestions, number: int, items: Items, rows: Sequence[FrozenRow]
+) -> Items:
+    """The same items as one of several questions sees them, with their clusters."""
+    predicted, items = predictions_by_system(rows), with_scores_and_clusters(items, rows, scored=False)
+    return kind.view(number, items if predicted is None else replace(items, prediction=predicted))
 
 
 def with_scores_and_clusters(items: Items, rows: Sequence[FrozenRow], *, scored: bool) -> Items:

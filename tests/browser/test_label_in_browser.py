@@ -1,5 +1,6 @@
 """A person labels in a real browser, with the keyboard, on the page we generated; the desk sees it."""
 
+import os
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import partial
@@ -19,6 +20,7 @@ from assay.tasks.desks.desk import Batch, Item
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local import LocalLabelStudio
+from assay.tasks.spec.labels.questions import QuestionList
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import Page
@@ -200,3 +202,42 @@ def test_a_record_pair_labelled_with_hotkeys_is_collected(
     collected = desk.collect(batch)
     assert {one.item_id: (one.kind, one.label) for one in collected.annotations} == given
     assert len(given) == 3
+
+
+def test_three_questions_are_answered_on_one_page(
+    page: Page, label_studio: LocalLabelStudio, label_studio_api: LabelStudioApi
+):
+    """A grade, a number and yes or no: all in sight with the item; one that cannot be told is left out."""
+    asked = QuestionList.model_validate({"questions": [
+        {"name": "coherence", "question": "How coherent is it?", "grades": [1, 2, 3, 4, 5]},
+        {"name": "length", "number": {"min": 0, "max": 100}},
+        {"name": "faithful", "question": "Is it faithful?", "positive": "yes", "negative": "no"},
+    ]})
+    text = "\n\n".join(f"Paragraph {n}. The committee met again and nobody agreed." for n in range(60))
+    desk, batch, project = posted(
+        label_studio_api, f"questions-{uuid4().hex[:8]}", ["summary"], [{"summary": text}] * 3,
+        answers=asked.answers,
+    )
+    page.set_viewport_size({"width": 1366, "height": 900})
+    for chosen in (["4", "12", "yes"], ["2", "", "can't tell"], ["can't tell", "can't tell", "can't tell"]):
+        open_labelling(page, label_studio, project)
+        item_shown(page, ["Paragraph 0."])
+        if os.environ.get("ASSAY_SCREENSHOT"):
+            page.screenshot(path=os.environ["ASSAY_SCREENSHOT"])
+        assert out_of_sight(page) == []
+        assert "Is it faithful?" in page.inner_text(".assay-answer")
+        blocks = page.locator(".assay-asked")
+        for place, answer in enumerate(chosen):
+            block = blocks.nth(place)
+            if answer.isdigit() and place == 1:
+                block.locator("input[type=number]").fill(answer)
+            elif answer:
+                block.locator("label", has_text=answer).first.click()
+        submit = page.locator("[data-testid=bottombar-submit-button]:not([disabled])")
+        submit.click()
+        page.wait_for_timeout(1500)
+    said = sorted((one.kind, one.label or "") for one in desk.collect(batch).annotations)
+    assert said == [
+        ("label", '{"coherence": "2"}'),
+        ("label", '{"coherence": "4", "length": "12.0", "faithful": "yes"}'), ("skip", ""),
+    ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.measured_pool import (
+    Assign,
     By,
     Expecting,
     Further,
@@ -252,13 +253,19 @@ def cut(
     by: group and score of items, and the pull that counts.  Every cell holds relevant items only, or
     irrelevant ones only.
     """
+    assign, found_cells = assigned(pool, by, n_cells)
+    return summed(pool, found, assign, found_cells, further)
+
+
+def assigned(pool: MeasuredPool, by: By, n_cells: int) -> tuple[Assign, int]:
+    """What says the cell of an item, and how many cells there are."""
     by = _Steady(by)
     if pool.n_shards > 1:
         edges = find_edges(pool, _Weighed(by), n_cells, PASSIVE_SIZE)
-        return summed(pool, found, _ByEdges(by, edges), len(edges), further)
+        return _ByEdges(by, edges), len(edges)
     whole = pool.in_first(by)
     cell = cells_by_number(whole, n_cells)
-    return summed(pool, found, _Known(cell, whole.relevant), int(cell.max()) + 1, further)
+    return _Known(cell, whole.relevant), int(cell.max()) + 1
 
 
 def cells_by_number(found: ItemProfile, n_cells: int) -> Ints:

@@ -275,31 +275,37 @@ def summed(
     pool: MeasuredPool, found: Expecting, assign: Assign, n_cells: int, further: Further | None = None
 ) -> Summed:
     """Place all items, and add them up."""
-    work = _AddUp(found=Expecting(first=found.first, slopes=found.slopes, likely=found.likely),
-                  assign=assign, n_cells=n_cells, further=further or _nothing)
+    work = AddUpItems(
+        found=Expecting(first=found.first, slopes=found.slopes, likely=found.likely), assign=assign,
+        n_cells=n_cells, further=further,
+    )
     total, by_shard = None, []
     for one in pool.placed(work, n_cells):
         by_shard.append(one.size)
         total = one if total is None else total.plus(one)
     if total is None:
         raise ValueError("a pool has a shard")
-    columns = columns_beside(pool.stack, pool.none)
-    last = len(found.first) - columns
-    beside = (total.guess[:, last:, 0] != 0).any(axis=0)[: pool.none.beside.shape[1]]
-    kept = len(found.first) if beside.any() else last
     return Summed(
-        cells=OutcomeCells(
-            size=total.size, guess=total.guess[:, :kept], beside=beside if beside.any() else None,
-            spread=np.maximum(total.spread / total.size[:, None], 1e-30), relevant=total.relevant > 0,
-            told=total.told, said=total.said, first=found.first[:kept],
-            known_sizes=np.array(pool.stack.known_sizes(pool.none), np.int64),
-        ),
-        further=total.further, by_shard=np.stack(by_shard, axis=1), assign=assign,
+        cells=cells_of_sums(total, found, pool.stack, pool.none), further=total.further,
+        by_shard=np.stack(by_shard, axis=1), assign=assign,
+    )
+
+
+def cells_of_sums(total: "SumsOfItems", found: Expecting, stack: Stack, none: Items) -> OutcomeCells:
+    """The cells that all items come to; none: no item, with the columns that the items have."""
+    last = len(found.first) - columns_beside(stack, none)
+    beside = (total.guess[:, last:, 0] != 0).any(axis=0)[: none.beside.shape[1]]
+    kept = len(found.first) if beside.any() else last
+    return OutcomeCells(
+        size=total.size, guess=total.guess[:, :kept], beside=beside if beside.any() else None,
+        spread=np.maximum(total.spread / total.size[:, None], 1e-30), relevant=total.relevant > 0,
+        told=total.told, said=total.said, first=found.first[:kept],
+        known_sizes=np.array(stack.known_sizes(none), np.int64),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Sums:
+class SumsOfItems:
     """Of the items of some shards, by cell."""
 
     size: Ints          # (C,)
@@ -310,9 +316,9 @@ class _Sums:
     said: Floats        # (C, S, w) the maximum
     further: Floats
 
-    def plus(self, other: "_Sums") -> "_Sums":
+    def plus(self, other: "SumsOfItems") -> "SumsOfItems":
         """Of these and then the others."""
-        return _Sums(
+        return SumsOfItems(
             size=self.size + other.size, guess=self.guess + other.guess, spread=self.spread + other.spread,
             relevant=self.relevant + other.relevant, told=self.told + other.told,
             said=np.maximum(self.said, other.said), further=self.further + other.further,
@@ -320,13 +326,15 @@ class _Sums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _AddUp:
+class AddUpItems:
+    """Places the items of a shard, and adds them up by cell."""
+
     found: Expecting
     assign: Assign
     n_cells: int
-    further: Further
+    further: Further | None = None
 
-    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, _Sums]:
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, SumsOfItems]:
         found, c = self.found, self.n_cells
         cell, relevant = self.assign(stack, items)
         guess = np.zeros((c, len(found.first), stack.size))
@@ -344,10 +352,10 @@ class _AddUp:
             guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
             spread += np.asarray(member @ spreads[:n])
             told += np.asarray(member @ stack.known(piece))
-        return cell, _Sums(
+        return cell, SumsOfItems(
             size=np.bincount(cell, minlength=c), guess=guess, spread=spread, told=told,
             relevant=np.bincount(cell[relevant], minlength=c),
-            said=_said(stack, items, cell, c), further=self.further(stack, items, cell, c),
+            said=_said(stack, items, cell, c), further=(self.further or _nothing)(stack, items, cell, c),
         )
 
 

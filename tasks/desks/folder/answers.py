@@ -17,6 +17,7 @@ from typing import Literal
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.tasks.desks.desk import Batch, digest_of_parts
 from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_answer_rows, to_cell, whole_lines
 
@@ -47,15 +48,15 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
     if saved.in_writing and len(whole_lines(blob)) < len(blob):
         _log.warning("%s: its last line has no end yet, and is read at a later look", file)
         blob = whole_lines(blob)
-    items = ItemCells(batch)
+    items, columns = ItemCells(batch), answer_columns(kind)
     name_in_file = _name_in(file.name, stem)
     place = f"{file.parent.name}/{file.name}"
     given: dict[tuple[str, str], list[AnswerRow]] = {}
     most = MOST_ANSWERS * len(batch.items) + MOST_ANSWERS
     for row in read_answer_rows(
-        str(file), blob, ["item_id", "label"], most=most, in_writing=saved.in_writing
+        str(file), blob, ["item_id", *columns], most=most, in_writing=saved.in_writing, also=columns
     ):
-        if row.text("label") or _skipped(row):
+        if any(map(row.text, columns)) or _skipped(row):
             person = _person(batch.evaluation, from_cell(row.text("annotator")) or name_in_file)
             cell = row.cells.get("item_id", "")
             given.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
@@ -72,13 +73,17 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
             label=label,
             updated_at=saved.at.isoformat(),
             raw={"file": digest_of_parts(place)[:16], "rows": [
-                {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", "label", "skip")}}
+                {"line": row.line, **{
+                    name: row.cells.get(name, "") for name in ("item_id", *columns, "skip")
+                }}
                 for row in rows
             ]},
             asking=batch.asking,
         ))
         if what == "invalid":
-            said = ", ".join(f"line {row.line}: {row.text('label')[:80]!r}" for row in rows[:3])
+            said = ", ".join(
+                f"line {row.line}: {'; '.join(row.text(one) for one in columns)[:80]!r}" for row in rows[:3]
+            )
             _log.warning("%s: no valid answer for item %r (%s); correct the file", file, item_id[:80], said)
     return answers
 
@@ -114,12 +119,29 @@ def _meaning(
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     if _skipped(row):
         return "skip", None
+    if isinstance(kind, QuestionAnswers):
+        return _answers(row, kind)
     text = row.text("label")
     for candidate in (from_cell(text), text):
         meaning = kind.meaning(candidate)
         if meaning is not None:
             return "label", meaning
     return "invalid", None
+
+
+def _answers(
+    row: AnswerRow, kind: QuestionAnswers
+) -> tuple[Literal["label", "skip", "invalid"], str | None]:
+    """The answers to several questions, each in a column of its name; an empty cell is no answer to it."""
+    given = {name: row.text(name.lower()) for name in kind.questions}
+    said = {name: from_cell(text) for name, text in given.items() if text}
+    meaning = kind.of(dict(said)) or kind.of({name: given[name] for name in said})
+    return ("invalid", None) if meaning is None else ("label", meaning)
+
+
+def answer_columns(kind: AnswerKind) -> list[str]:
+    """The columns of a file that answers are in, in lower case: `label`, or one for each question."""
+    return [name.lower() for name in kind.questions] or ["label"]
 
 
 def _name_in(file: str, stem: str) -> str:

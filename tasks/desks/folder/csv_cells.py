@@ -82,12 +82,14 @@ def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = 
 
 
 def read_answer_rows(
-    name: str, blob: bytes, required: Sequence[str], *, most: int = 2**31, in_writing: bool = False
+    name: str, blob: bytes, required: Sequence[str], *, most: int = 2**31, in_writing: bool = False,
+    also: Sequence[str] = (),
 ) -> list[AnswerRow]:
     """The rows of a file that has these columns among others; cells as they are, apostrophes and all.
 
     most         rows that it may have
     in_writing   somebody may not have written all of it yet: a row that is cut off is left out
+    also         further columns that mean something, by their lower-case names
 
     Raises DeskRefused, naming the file and nothing of what it holds, if it is not UTF-8, is no CSV, lacks a
     column, has more rows, or has a quotation mark that takes rows for part of a value. Empty lines are left
@@ -115,7 +117,8 @@ def read_answer_rows(
                 columns = [from_cell(cell.strip()).lower() for cell in cells]
             elif any(cell.strip() for cell in cells):
                 rows.append(AnswerRow(line=reader.line_num, cells={
-                    column: cell for column, cell in zip(columns, cells, strict=False) if column in OURS
+                    column: cell for column, cell in zip(columns, cells, strict=False)
+                    if column in OURS or column in also
                 }))
             if len(rows) > most:
                 raise DeskRefused(

@@ -32,8 +32,10 @@ from stat import S_ISREG
 from uuid import uuid4
 
 from assay.evalcore.annotators.adjudication import Annotation
+from assay.evalcore.annotators.answers import AnswerKind
+from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.tasks.desks.desk import Batch, Collected, DeskRefused, DeskUnreachable, Item, digest_of_parts
-from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
+from assay.tasks.desks.folder.answers import ItemCells, Saved, answer_columns, answers_in
 from assay.tasks.desks.folder.csv_cells import OURS, read_answer_rows, write_rows
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING, flush_folder, write_durably
@@ -113,11 +115,16 @@ class FolderDesk:
             self._write(name, items)
 
     def _write(self, name: str, items: Sequence[Item]) -> bool:
-        headings = [f"shown_{field}" if field.lower() in OURS else field for field in self._display]
-        rows = [[item.item_id, *(item.shown.get(field, "") for field in self._display), ""] for item in items]
+        taken = {*OURS, *answer_columns(self._kind)}
+        headings = [f"shown_{field}" if field.lower() in taken else field for field in self._display]
+        empty = list(self._kind.questions) or ["label"]
+        rows = [
+            [item.item_id, *(item.shown.get(field, "") for field in self._display), *("" for _ in empty)]
+            for item in items
+        ]
         with _disk(self._folder):
             self._refuse_anothers()
-            return create_exclusively(self._folder / name, write_rows(["item_id", *headings, "label"], rows))
+            return create_exclusively(self._folder / name, write_rows(["item_id", *headings, *empty], rows))
 
     def _listed(self, batch: Batch) -> set[str]:
         items = ItemCells(batch)
@@ -202,9 +209,19 @@ class FolderDesk:
             "Answers collected so far are safe in the ledger: bring the folder back"
         )
 
+    def _what_to_write(self) -> str:
+        kind = self._kind
+        if not isinstance(kind, QuestionAnswers):
+            return f"2. In the column `label`, write {kind.wanted}. Leave it empty to answer later.\n"
+        return (
+            "2. Read the item once, and answer each question in its column:\n"
+            f"{''.join(_told(name, one, kind.asks.get(name)) for name, one in kind.questions.items())}"
+            "   Leave a column empty where you cannot tell, and the whole row to answer later.\n"
+        )
+
     def _instructions(self) -> str:
         kind = self._kind
-        below = "below" in kind.wanted
+        below = "below" in kind.wanted and not kind.questions
         listed = f"\nThe {'tags' if kind.several else 'classes'}:\n\n" + "".join(
             f"  {name}\n" for name in kind.choices
         ) if below else ""
@@ -215,7 +232,7 @@ class FolderDesk:
             f"Labelling for {self._evaluation}\n\n"
             f"{''.join(text + chr(10) * 2 for text in self._told)}"
             "1. Open a file round-NNNN.csv of this folder.\n"
-            f"2. In the column `label`, write {kind.wanted}. Leave it empty to answer later.\n"
+            f"{self._what_to_write()}"
             "   If an item cannot be decided, add a column `skip` and write yes in it.\n"
             f"3. Save it as CSV UTF-8 in the folder {ANSWERS}, with your name in the file's name, such as\n"
             f"   {ANSWERS}/round-0001-kim.csv. Keep the heading line and the column item_id as they are.\n"
@@ -227,6 +244,12 @@ class FolderDesk:
             "skip them again if they really cannot be decided.\n"
             f"{listed}"
         )
+
+
+def _told(name: str, kind: AnswerKind, asked: str | None) -> str:
+    """What to write in the column of a question."""
+    listed = f" ({', '.join(kind.choices)})" if "below" in kind.wanted else ""
+    return f"   {name}: {f'{asked} ' if asked else ''}{kind.wanted.replace(' below', '')}{listed}\n"
 
 
 @contextlib.contextmanager

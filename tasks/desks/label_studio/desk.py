@@ -43,6 +43,7 @@ from assay.tasks.desks.label_studio.page.fields import (
     shown_values,
     still_shows,
 )
+from assay.tasks.desks.label_studio.page.questions import control_of
 from assay.tasks.desks.label_studio.project import EvaluationProject, ensure_webhook
 from assay.tasks.desks.label_studio.replies import NotThere
 
@@ -66,7 +67,7 @@ class LabelStudioDesk:
         """`title` of the project instead of the evaluation's name and the question; `identity` tells apart
         evaluations of one name in different ledgers on one server."""
         self._api = api
-        self._control = Control(labelling.answers)
+        self._control = control_of(labelling.answers)
         self._fields = shown_fields(list(labelling.display), labelling.show_as)
         self._project = EvaluationProject(
             api, labelling, self._control, annotators=annotators_per_item, title=title, identity=identity

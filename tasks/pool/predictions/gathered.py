@@ -17,12 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.of_questions import stack_of_questions
 from assay.evalcore.measures.registry import needs_grid
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import ItemPool, Items
+from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.arrow import numbers_of
@@ -148,6 +151,12 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
     are every measure of each of them, and its differences; those of the first measure drive.
     """
     kind = outcome_kind_of(spec)
+    if isinstance(kind, SeveralQuestions):
+        by_question: dict[str, tuple[OutcomeMeasure, ...]] = {}
+        for choice in spec.measure:
+            measure = choice.of(kind, pool_size)
+            by_question[str(measure.question)] = (*by_question.get(str(measure.question), ()), measure)
+        return stack_of_questions(kind, by_question, spec.drive)
     systems = range(len(spec.pool.compared) or 1)
     by_choice = [[choice.of(kind, pool_size, s, grids) for s in systems] for choice in spec.measure]
     measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)
@@ -163,6 +172,8 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
 def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
     """The pool's scores in bands, of each class whose area under a curve is asked for."""
     kind = outcome_kind_of(spec)
+    if isinstance(kind, SeveralQuestions):
+        return {}
     wanted = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
     return {part: grid(pool, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
 

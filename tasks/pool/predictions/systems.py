@@ -158,8 +158,8 @@ class SystemsSoFar:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are taken."""
-        return [*self._wide, *self._clusters.columns]
+        """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
+        return [*self._wide, *self._clusters.columns] or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
         """Take the next rows of the pool."""
@@ -172,7 +172,8 @@ class SystemsSoFar:
         """The items of all rows that were taken."""
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
         return Items(
-            prediction=wide[self._codes], probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
+            prediction=wide.get(self._codes, np.zeros((self._rows, 0))),
+            probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
             by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
             **columns_beside_guesses(wide.get(BESIDE), spreads=self._spreads),
         )

@@ -6,6 +6,7 @@
     {number: {min: 0, max: 100}}          a number; the bounds are optional
     {tags: [politics, sport]}             any of up to 53 tags
     {prefer: [old, new], tie: true}       which of two answers is better
+    [{name: ..., grades: [...]}, ...]     several questions about one item
 
 A file is one form or one family of forms; what differs is declared there and nowhere else.
 """
@@ -27,12 +28,14 @@ from assay.tasks.spec.labels.classes import (
     TwoClasses,
 )
 from assay.tasks.spec.labels.number import NumberLabels
+from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.labels.tags import TagLabels
 
 LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
     "two classes": TwoClasses, "list of classes": ClassList, "list of grades": Grades, "number": NumberLabels,
     "list of tags": TagLabels, "two answers": PreferenceLabels, "two classes compared": ComparedClasses,
     "two classes with a score": ScoredClasses, "one class of several": OneOfSeveral,
+    "several questions": QuestionList,
 }
 """The forms by the tags that errors are located with."""
 
@@ -83,7 +86,8 @@ Labels = Annotated[
     | Annotated[PreferenceLabels, Tag("two answers")]
     | Annotated[ComparedClasses, Tag("two classes compared")]
     | Annotated[ScoredClasses, Tag("two classes with a score")]
-    | Annotated[OneOfSeveral, Tag("one class of several")],
+    | Annotated[OneOfSeveral, Tag("one class of several")]
+    | Annotated[QuestionList, Tag("several questions")],
     Discriminator(_form),
 ]
 """The `labels:` of a spec."""

@@ -135,6 +135,8 @@ STYLE = """
     .assay-question, .assay-choices, .assay-hint { width: 100%; max-width: 1200px; margin: 0 auto; }
     .assay-hint h4, .assay-hint h5 { font-size: 13px; line-height: 20px; font-weight: 400; opacity: 0.75; }
     .assay-choices { display: flex; flex-wrap: wrap; align-items: center; gap: 0 16px; }
+    .assay-asked { width: 100%; padding: 4px 0; border-bottom: 1px solid var(--line); }
+    .assay-asked:last-child { border-bottom: 0; }
     .assay-choices .lsf-choices { margin: 4px 0; min-width: min(20em, 100%); }
     .assay-choices .lsf-choices_layout_inline { min-width: 0; }
     .assay-number { display: flex; align-items: center; gap: 12px; }

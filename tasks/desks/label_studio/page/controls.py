@@ -39,9 +39,20 @@ _NONE, _NONE_ALIAS, _NONE_KEY = "none of these", "none of these $", "n"
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The control of one kind of answers."""
+    """The control of one kind of answers; of: the question it answers, where the page has several."""
 
     answers: AnswerKind
+    of: str = ""
+
+    @property
+    def _name(self) -> str:
+        """What results call the control."""
+        return f"{CONTROL}_{self.of}" if self.of else CONTROL
+
+    @property
+    def _apart(self) -> str:
+        """What results call the control of `can't tell`, where it has one of its own."""
+        return f"{UNDECIDED}_{self.of}" if self.of else UNDECIDED
 
     @property
     def question(self) -> str:
@@ -70,16 +81,16 @@ class Control:
         """Lines of XML; about: the name of a shown field."""
         to = f"toName={quoteattr(about)}"
         text = quoteattr(self._cannot_tell)
-        cannot_tell = f'  <Choice value={text} alias="{_ALIAS}" hotkey="{_CANNOT_TELL_KEY}"/>'
+        cannot_tell = f'  <Choice value={text} alias="{_ALIAS}"{self._key(_CANNOT_TELL_KEY)}/>'
         if self._together:
             return [
-                f'<Choices name="{CONTROL}" {to} choice="single-radio" required="true" showInline="true">',
+                f'<Choices name="{self._name}" {to} choice="single-radio" required="true" showInline="true">',
                 *self._buttons(), cannot_tell, "</Choices>",
             ]
-        away = f'visibleWhen="choice-unselected" whenTagName="{UNDECIDED}"'
+        away = f'visibleWhen="choice-unselected" whenTagName="{self._apart}"'
         return [
             *(self._of_choices(to, away) if self.answers.choices else self._of_numbers(to, away)),
-            f'<Choices name="{UNDECIDED}" {to} choice="single" showInline="true">',
+            f'<Choices name="{self._apart}" {to} choice="single" showInline="true">',
             *self._none_of_these(), cannot_tell, "</Choices>",
         ]
 
@@ -87,18 +98,22 @@ class Control:
         """The answer that no tag applies: nobody has to guess what submitting nothing would mean."""
         if not self.answers.several:
             return []
-        return [f'  <Choice value="{_NONE}" alias="{_NONE_ALIAS}" hotkey="{_NONE_KEY}"/>']
+        return [f'  <Choice value="{_NONE}" alias="{_NONE_ALIAS}"{self._key(_NONE_KEY)}/>']
+
+    def _key(self, key: str) -> str:
+        """A hotkey; where the page has several questions Label Studio gives each button one of its own."""
+        return "" if self.of else f' hotkey="{key}"'
 
     def _of_choices(self, to: str, away: str) -> list[str]:
         many = 'choice="multiple"' if self.answers.several else 'choice="single" required="true"'
         listed = len(self.answers.choices) > MOST_BUTTONS
         layout = 'layout="select"' if listed else 'showInline="true"'
-        return [f'<Choices name="{CONTROL}" {to} {many} {layout} {away}>', *self._buttons(), "</Choices>"]
+        return [f'<Choices name="{self._name}" {to} {many} {layout} {away}>', *self._buttons(), "</Choices>"]
 
     def _buttons(self) -> list[str]:
         names = self.answers.choices
         taken = _NONE_KEY if self.answers.several else ""
-        keys = [""] * len(names) if len(names) > MOST_BUTTONS else hotkeys(names, taken)
+        keys = [""] * len(names) if len(names) > MOST_BUTTONS or self.of else hotkeys(names, taken)
         ends = {names[0]: "lowest", names[-1]: "highest"} if self.answers.ordered else {}
         return [
             f"  <Choice{_called(name, ends.get(name))}{f' hotkey={quoteattr(key)}' if key else ''}/>"
@@ -111,7 +126,7 @@ class Control:
         return [
             f'<View className="assay-number" {away}>',
             f'  <Header value={quoteattr(to_page(self.answers.wanted))} size="5"/>',
-            f'  <Number name="{CONTROL}" {to}{bounds}/>', "</View>",
+            f'  <Number name="{self._name}" {to}{bounds}/>', "</View>",
         ]
 
     @property
@@ -131,9 +146,14 @@ class Control:
         What is beside it does not count: choosing `can't tell` took it off the page.
         """
         ours = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-        apart = [_chosen(one) for one in ours if one.get("from_name") == UNDECIDED]
-        within = [_chosen(one) for one in ours if one.get("from_name") == CONTROL]
+        apart = [_chosen(one) for one in ours if one.get("from_name") == self._apart]
+        within = [_chosen(one) for one in ours if one.get("from_name") == self._name]
         return [_ALIAS] in apart or within == [[_ALIAS]]
+
+    def is_empty(self, results: Any) -> bool:
+        """Whether nothing in the results is of this control."""
+        ours = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+        return not any(one.get("from_name") in (self._name, self._apart) for one in ours)
 
     def meaning(self, results: Any) -> str | None:
         """The answer in the results of an annotation, regions that people drew apart; None if it is none."""
@@ -141,10 +161,10 @@ class Control:
             return None
         if not all(isinstance(one, dict) and "from_name" in one for one in results):
             return None
-        ours = [one for one in results if one["from_name"] == CONTROL]
+        ours = [one for one in results if one["from_name"] == self._name]
         if not self.answers.choices:
             return self._number(ours)
-        if self.answers.several and (not ours or _none_chosen(results)):
+        if self.answers.several and (_none_chosen(results, self._apart) or (not ours and not self.of)):
             return self.answers.empty     # nothing at all was an answer on the pages of earlier versions
         chosen = _chosen(ours[0]) if len(ours) == 1 else None
         if chosen is None or _ALIAS in chosen or (len(chosen) != 1 and not self.answers.several):
@@ -164,17 +184,17 @@ class Control:
     def results(self, answer: str | None) -> list[dict[str, Any]]:
         """What Label Studio's page submits for an answer; None: can't tell."""
         if answer is None:
-            control = CONTROL if self._together else UNDECIDED
+            control = self._name if self._together else self._apart
             return [self._result("choices", {"choices": [_ALIAS]}, control)]
         if not self.answers.choices:
-            return [self._result("number", {"number": float(answer)})]
+            return [self._result("number", {"number": float(answer)}, self._name)]
         if answer == self.answers.empty:
-            return [self._result("choices", {"choices": [_NONE_ALIAS]}, UNDECIDED)]
+            return [self._result("choices", {"choices": [_NONE_ALIAS]}, self._apart)]
         names = answer.split("|") if self.answers.several else [answer]
-        return [self._result("choices", {"choices": [to_page(name) for name in names]})]
+        return [self._result("choices", {"choices": [to_page(name) for name in names]}, self._name)]
 
     @staticmethod
-    def _result(kind: str, value: dict[str, Any], control: str = CONTROL) -> dict[str, Any]:
+    def _result(kind: str, value: dict[str, Any], control: str) -> dict[str, Any]:
         return {"from_name": control, "to_name": "any", "type": kind, "value": value}
 
 
@@ -197,8 +217,8 @@ def _called(name: str, end: str | None) -> str:
     return f" value={quoteattr(to_page(f'{name} ({end})'))} alias={value}"
 
 
-def _none_chosen(results: Sequence[Any]) -> bool:
-    return [_NONE_ALIAS] in [_chosen(one) for one in results if one.get("from_name") == UNDECIDED]
+def _none_chosen(results: Sequence[Any], apart: str) -> bool:
+    return [_NONE_ALIAS] in [_chosen(one) for one in results if one.get("from_name") == apart]
 
 
 def _chosen(result: Mapping[str, Any]) -> list[str] | None:

@@ -1,0 +1,136 @@
+"""Answers to several questions about one item, given together: one JSON object, question -> answer.
+
+What is not answered is not in it.  Nothing answered is no answer: who cannot say anything skips the item.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.evalcore.annotators.agreement import Agreement
+from assay.evalcore.annotators.answers import AnswerKind, Answers, RuleName
+from assay.evalcore.outcomes.base import UNANSWERED
+from assay.evalcore.outcomes.questions import Packing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswers(AnswerKind):
+    """An answer to each question, or to some; each is decided by itself, as its own kind is."""
+
+    each: Mapping[str, AnswerKind]      # by question, in order
+    packing: Packing
+    asks: Mapping[str, str]             # question -> what people are asked, where that is said
+
+    rules: ClassVar[tuple[RuleName, ...]] = ("majority",)
+
+    @property
+    def questions(self) -> Mapping[str, AnswerKind]:
+        """What may be answered to each."""
+        return self.each
+
+    @property
+    def wanted(self) -> str:
+        """Of each question."""
+        return "; ".join(f"{name}: {kind.wanted}" for name, kind in self.each.items())
+
+    def of(self, given: Mapping[str, str | None], *, spelled: bool = False) -> str | None:
+        """The answers in their fixed spelling; None where one of them is none, or all are missing.
+
+        given: question -> what somebody wrote; None, or an empty text that means nothing: not answered;
+        spelled: as files of known labels write it.
+        """
+        found: dict[str, float] = {}
+        for name, text in given.items():
+            kind = self.each.get(name)
+            if kind is None:
+                return None
+            written = kind.empty if spelled and text is not None and not text.strip() else text
+            if written is None or not written.strip():
+                continue
+            meant = kind.spelled(written) if spelled else kind.meaning(written)
+            if meant is None:
+                return None
+            found[name] = kind.code(meant)
+        return self.text(self._packed(found)) if found else None
+
+    def by_question(self, answer: str) -> dict[str, str]:
+        """Question -> answer, of those that were answered; answer: in its fixed spelling."""
+        found: dict[str, str] = json.loads(answer)
+        return found
+
+    def meaning(self, text: str) -> str | None:
+        """The answers of a JSON object; None where it is none."""
+        return self._of_json(text, spelled=False)
+
+    def spelled(self, text: str) -> str | None:
+        """As `meaning`."""
+        return self._of_json(text, spelled=True)
+
+    def code(self, answer: str) -> float:
+        """All of them as one number."""
+        return self._packed({name: self.each[name].code(a) for name, a in self.by_question(answer).items()})
+
+    def text(self, code: float) -> str:
+        """The JSON object of a code."""
+        codes = self.packing.unpack(np.array([code], np.float64))[0].tolist()
+        return json.dumps({
+            name: kind.text(one) for (name, kind), one in zip(self.each.items(), codes, strict=True)
+            if one > UNANSWERED
+        }, ensure_ascii=False)
+
+    def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
+        """Each question by those who answered it; None where one of them is tied."""
+        by_question: dict[str, dict[str, int]] = {}
+        for answer, people in votes.items():
+            for name, one in self.by_question(answer).items():
+                several = by_question.setdefault(name, {})
+                several[one] = several.get(one, 0) + people
+        made = {
+            name: self.each[name].joined(several, self.each[name].rules[0])
+            for name, several in by_question.items()
+        }
+        return None if None in made.values() else self.of(made)
+
+    def agreements(self, answers: Answers, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+        """None are told: each question has its own."""
+        return []
+
+    def numbering(self, answers: Collection[str]) -> Mapping[str, int]:
+        """In the order of their codes."""
+        return {answer: n for n, answer in enumerate(sorted(set(answers), key=self.code))}
+
+    def erring(self, truth: str, size: float, rng: np.random.Generator) -> str:
+        """Every answer that is one of several names errs with this chance; numbers are as they are."""
+        said = {
+            name: self.each[name].erring(one, size, rng) if self.each[name].errs_by == self.errs_by else one
+            for name, one in self.by_question(truth).items()
+        }
+        return self.of(dict(said)) or truth
+
+    def _packed(self, codes: Mapping[str, float]) -> float:
+        row = [codes.get(name, UNANSWERED) for name in self.each]
+        return float(self.packing.pack(np.array([row], np.float64))[0])
+
+    def _of_json(self, text: str, *, spelled: bool) -> str | None:
+        try:
+            given: Any = json.loads(text)
+        except ValueError:
+            return None
+        if not isinstance(given, dict):
+            return None
+        written = {str(name): _as_text(value) for name, value in given.items()}
+        return self.of(written, spelled=spelled)
+
+
+def _as_text(value: Any) -> str | None:
+    """What somebody gave as text: of a list its entries joined by bars, of nothing None."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "|".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)

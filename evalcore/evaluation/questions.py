@@ -1,0 +1,98 @@
+"""Several questions about one item: each is an evaluation of its own on the common draws.
+
+What is said of an evaluation (estimates, segments, weights, prices) is said of each question by the same
+functions, of these views of its state and rounds.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.evaluation.nonresponse import Nonresponse
+from assay.evalcore.evaluation.state import Asked, LabelledRound, Question, State, outcomes_seen
+from assay.evalcore.measures.of_questions import StackOfQuestions
+from assay.evalcore.outcomes.base import UNANSWERED
+from assay.evalcore.outcomes.questions import SeveralQuestions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AskedQuestion:
+    """One of several questions, as an evaluation of its own."""
+
+    name: str
+    number: int
+    drives: bool           # the choice of items serves it
+    question: Question
+    state: State
+    kind: SeveralQuestions
+
+    def rounds(self, rounds: Sequence[LabelledRound]) -> list[LabelledRound]:
+        """The closed rounds with this question's answers."""
+        return [
+            replace(
+                one, code=self.kind.packing.unpack(one.code)[:, self.number],
+                items=self.kind.view(self.number, one.items),
+            )
+            for one in rounds
+        ]
+
+
+def asks_several(question: Question) -> bool:
+    """Whether several questions are asked of an item."""
+    return isinstance(question.measures, StackOfQuestions)
+
+
+def each_question(question: Question, state: State) -> Iterator[AskedQuestion]:
+    """The questions in order, each with what is known of it; none where one is asked."""
+    stack = question.measures
+    if not isinstance(stack, StackOfQuestions):
+        return
+    for number, one in enumerate(stack.questions.each):
+        inner = state.inner.questions[number]
+        yield AskedQuestion(
+            name=one.name, number=number, drives=stack.drives[number], kind=stack.questions,
+            question=replace(
+                question, method=question.method.of_one, measures=stack.each[number],
+                cells=question.cells.each[number],
+            ),
+            state=replace(
+                state, labels=inner.n, inner=inner, asked=_asked(stack.questions, number, state.asked),
+                nonresponse=Nonresponse(
+                    rounds=inner.gaps, unanswered=inner.unanswered, cells=inner.gap_cells
+                ),
+            ),
+        )
+
+
+def _asked(kind: SeveralQuestions, number: int, asked: Mapping[int, Asked]) -> dict[int, Asked]:
+    """What was answered to one of the questions."""
+    found: dict[int, Asked] = {}
+    for cell, one in asked.items():
+        codes: Any = kind.packing.unpack(np.array(one.code, np.float64))[:, number].tolist()
+        there = [(rank, code) for rank, code in zip(one.rank, codes, strict=True) if code > UNANSWERED]
+        found[cell] = Asked(rank=tuple(r for r, _ in there), code=tuple(c for _, c in there))
+    return found
+
+
+def leading_places(question: Question) -> tuple[int, ...]:
+    """Where the numbers of the first measure of each question that drives are, among all numbers; empty where
+    one question is asked."""
+    stack = question.measures
+    if not isinstance(stack, StackOfQuestions):
+        return ()
+    found: list[int] = []
+    at = 0
+    for one, drives in zip(stack.each, stack.drives, strict=True):
+        found += range(at, at + len(one.measures[0].parts)) if drives else ()
+        at += len(one.parts)
+    return tuple(found)
+
+
+def outcomes_of_questions_seen(question: Question, state: State) -> bool:
+    """Of every question that drives, two different answers at least (`outcomes_seen`)."""
+    return all(
+        bool(outcomes_seen(one.question, one.state))
+        for one in each_question(question, state) if one.drives
+    )

@@ -1,0 +1,438 @@
+"""`questions`: several questions about one item, of which one reading answers all.
+
+The items of all questions are the same sample.  A cell holds items whose labels pull about as much at all
+questions together; with s_qi² the guessed variance of item i's pull at question q, in units of the error that
+counts as 1 (`Stack.weight`),
+
+    share_i = √(Σ_q s_qi²)   over the questions that drive, and a part even:
+
+the allocation of least Σ_q V_q.  Where labels tell how far answers spread (numbers, grades) they tell it of
+every question.  Each question then is an estimate of its own on the common draws: its answers, guesses,
+label model, residuals and interval, with the labels that the design meant for each cell in all rounds.  So
+the chance of an item is known for every question, whatever drew it.
+
+Who answers some questions of an item and not the others leaves gaps in those alone.  A question's answered
+items stand for the rest of their cells (`reading`); the labels meant for a cell are then multiplied with the
+share of the round's items that answered the question.  An item that was read is not asked again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+
+from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.of_questions import StackOfQuestions
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+from assay.evalcore.methods.any_outcome.baselines import PassiveSample
+from assay.evalcore.methods.any_outcome.cut import Cut, assigned
+from assay.evalcore.methods.any_outcome.measured_pool import (
+    AddUpItems,
+    Assign,
+    Beforehand,
+    Expecting,
+    ItemProfile,
+    MeasuredItems,
+    MeasuredPool,
+    cells_of_sums,
+    profile,
+)
+from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses
+from assay.evalcore.methods.any_outcome.sampled import Sampled
+from assay.evalcore.methods.any_outcome.state import (
+    ItemWeights,
+    OutcomeCells,
+    OutcomeEstimates,
+    RoundOutcomes,
+    SampleState,
+    no_rows_yet,
+)
+from assay.evalcore.methods.method import Capabilities, LabelledSample
+from assay.evalcore.outcomes.base import is_outcome
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.questions import SeveralQuestions
+from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.types import Bools, Floats, Ints
+
+B = TypeVar("B")
+
+
+# The cells: one cut of the pool, and what each question expects of it.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellsOfQuestions:
+    """The cells of one pool, and for each question what they are to it."""
+
+    each: tuple[OutcomeCells, ...]
+
+    @property
+    def prediction(self) -> None:
+        """What is predicted of all items of a cell: it may differ."""
+
+    @property
+    def size(self) -> Ints:
+        """(C,) items."""
+        return self.each[0].size
+
+    @property
+    def relevant(self) -> Bools:
+        """(C,) whether the labels of its items can change anything; the same for every question."""
+        return self.each[0].relevant
+
+    @property
+    def n_cells(self) -> int:
+        """C."""
+        return len(self.size)
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return int(self.size.sum())
+
+
+class PoolOfQuestion:
+    """A pool as one of the questions sees it: a `MeasuredPool`."""
+
+    def __init__(self, pool: MeasuredPool, number: int) -> None:
+        self._pool, self._number = pool, number
+        self._kind = _of(pool.stack).questions
+
+    def __len__(self) -> int:
+        return len(self._pool)
+
+    @property
+    def n_shards(self) -> int:
+        return self._pool.n_shards
+
+    @property
+    def none(self) -> Items:
+        return self._kind.view(self._number, self._pool.none)
+
+    @property
+    def stack(self) -> Stack:
+        return _of(self._pool.stack).each[self._number]
+
+    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
+        return self._pool.over(_View(self._kind, self._number, work))
+
+    def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
+        return self._pool.measured(_On(self._number, work))
+
+    def in_first(self, work: Callable[[Stack, Items], B]) -> B:
+        found: B = self._pool.in_first(_On(self._number, work))
+        return found
+
+    def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
+        return self._pool.each([_On(self._number, work) for work in works])
+
+    def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
+        return self._pool.placed(_On(self._number, work), n_cells)
+
+    def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
+        return self._pool.ordered(_On(self._number, number))
+
+
+def _of(stack: Stack) -> StackOfQuestions:
+    """Raises BadInput for measures of one question."""
+    if not isinstance(stack, StackOfQuestions):
+        raise BadInput("method 'questions' is for several questions about one item; name another method")
+    return stack
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    kind: SeveralQuestions
+    number: int
+    work: Callable[[Items], Any]
+
+    def __call__(self, items: Items) -> Any:
+        return self.work(self.kind.view(self.number, items))
+
+
+@dataclass(frozen=True, slots=True)
+class _On:
+    number: int
+    work: Callable[[Stack, Items], Any]
+
+    def __call__(self, stack: Stack, items: Items) -> Any:
+        several = _of(stack)
+        return self.work(several.each[self.number], several.questions.view(self.number, items))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Together:
+    """Items by what their labels may move of all questions that drive; even: all that matter are alike."""
+
+    found: tuple[Beforehand, ...]
+    even: bool
+
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
+        several = _of(stack)
+        square, relevant = np.zeros(len(items)), np.zeros(len(items), np.bool_)
+        for number, (one, own, drives) in enumerate(
+            zip(self.found, several.each, several.drives, strict=True)
+        ):
+            seen = one(own, several.questions.view(number, items))
+            relevant |= seen.relevant
+            square += seen.pull**2 if drives else 0.0
+        pull = np.sqrt(square)
+        return ItemProfile(
+            pull=pull, relevant=relevant, group=np.zeros(len(items), np.int64),
+            score=np.zeros(len(items)) if self.even else pull,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _AddUpEach:
+    """Places the items of a shard once, and adds them up for every question."""
+
+    found: tuple[Expecting, ...]
+    assign: Assign
+    n_cells: int
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, tuple[Any, ...]]:
+        several = _of(stack)
+        cell, relevant = self.assign(stack, items)
+        return cell, tuple(
+            AddUpItems(found=one, assign=_There(cell, relevant), n_cells=self.n_cells)(
+                own, several.questions.view(number, items)
+            )[1]
+            for number, (one, own) in enumerate(zip(self.found, several.each, strict=True))
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _There:
+    cell: Ints
+    relevant: Bools
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        return self.cell, self.relevant
+
+
+# The states: one for each question, and what they have in common.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StateOfQuestion(SampleState):
+    """What is known of one question."""
+
+    given: Floats            # (R, C) labels that the rounds meant for each cell
+    unanswered: int = 0      # items that were asked and did not answer this question
+    gaps: int = 0            # rounds with some
+    gap_cells: int = 0       # their cells, summed over these rounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StateOfQuestions(LabelledSample):
+    """The items that were read, and what is known of each question."""
+
+    stack: StackOfQuestions
+    questions: tuple[StateOfQuestion, ...]
+
+    @property
+    def n(self) -> int:
+        """Items that were read, the same number in every repeat."""
+        return int(self.labelled[0].sum())
+
+    @property
+    def relevant(self) -> Bools:
+        found: Bools = self.cells.relevant
+        return found
+
+    @property
+    def clustered(self) -> bool:
+        return any(one.clustered for one in self.questions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswersHeard:
+    """What was said of the items of a round."""
+
+    cell: Ints                          # (R, b) of the items that were read
+    each: tuple[RoundOutcomes, ...]     # by question
+
+
+@dataclass(frozen=True, slots=True)
+class GuessesOfQuestion(Guesses):
+    """The difference estimator of one question, on draws that served several."""
+
+    says: ClassVar[str] = "Readings that answer several questions."
+    kinds: ClassVar[tuple[str, ...]] = ("classes", "number", "tags")
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) as the rounds meant them, and of more labels as many times that."""
+        return meant_of_question(cast(StateOfQuestion, state), labels)
+
+
+@dataclass(frozen=True, slots=True)
+class EvenOfQuestion(PassiveSample):
+    """One question of a simple random sample."""
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) as the rounds meant them, and of more labels as many times that."""
+        return meant_of_question(cast(StateOfQuestion, state), labels)
+
+
+def meant_of_question(state: StateOfQuestion, labels: int) -> Floats:
+    """(R, C) of so many labels, how many the rounds meant for each cell; evenly before the first round."""
+    if labels == state.n and state.n:
+        return state.given
+    total = state.given.sum(axis=1, keepdims=True)
+    items = (state.cells.size - state.excluded) * state.cells.relevant
+    even = np.broadcast_to(items / np.maximum(items.sum(axis=1, keepdims=True), 1), state.given.shape)
+    share = np.where(total > 0, state.given / np.where(total > 0, total, 1.0), even)
+    return np.asarray(np.minimum(share * labels, items))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReading(Sampled):
+    """The method for several questions about one item."""
+
+    even: bool = False       # a simple random sample
+
+    name: ClassVar[str] = "questions"
+    says: ClassVar[str] = "Readings where they tell most of all questions together, each of which all answer."
+    kinds: ClassVar[tuple[str, ...]] = ("questions",)
+    interval: ClassVar[str] = Guesses.interval
+    interval_note: ClassVar[str] = Guesses.interval_note
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, judges_systems=False, ok_by_interval="none", single_draws=False,
+        weighs_guesses=True,
+    )
+
+    @property
+    def of_one(self) -> Sampled:
+        """The method that reads each question."""
+        return EvenOfQuestion() if self.even else GuessesOfQuestion()
+
+    def as_set(self) -> OutcomeMethod:
+        """Itself.  Raises BadInput for items drawn one at a time."""
+        if self.one_at_a_time:
+            raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
+                           "one-at-a-time")
+        return self
+
+    def cells(self, pool: MeasuredPool) -> CellsOfQuestions:    # type: ignore[override]
+        """By what items may move of all questions together.
+
+        Raises BadInput for an empty pool, and where a question lacks a column that it needs.
+        """
+        several = _of(pool.stack)
+        several.check(pool.none)
+        found = tuple(profile(PoolOfQuestion(pool, number)) for number in range(len(several.each)))
+        assign, n_cells = assigned(pool, _Together(found, self.even), 1 if self.even else CELLS)
+        expecting = tuple(
+            Expecting(first=one.first, slopes=one.slopes, likely=one.likely) for one in found
+        )
+        totals: list[Any] = []
+        for sums in pool.placed(_AddUpEach(expecting, assign, n_cells), n_cells):
+            totals = [a.plus(b) for a, b in zip(totals, sums, strict=True)] if totals else list(sums)
+        none = pool.none
+        return CellsOfQuestions(each=tuple(
+            cells_of_sums(total, one, own, several.questions.view(number, none))
+            for number, (total, one, own) in enumerate(zip(totals, expecting, several.each, strict=True))
+        ))
+
+    def cut(self, stack: Stack, items: Items) -> Cut:
+        pool = MeasuredItems(stack, items)
+        return Cut(cells=cast(Any, self.cells(pool)), cell=pool.cell)
+
+    def start(self, cells: Any, measures: Stack, repeats: int) -> Any:
+        """Nobody was asked."""
+        several, nothing = _of(measures), np.zeros((repeats, cells.n_cells))
+        return StateOfQuestions(
+            cells=cells, stack=several, labelled=np.zeros((repeats, cells.n_cells, 1), np.int64),
+            excluded=np.zeros((repeats, cells.n_cells), np.int64),
+            questions=tuple(
+                StateOfQuestion(**no_rows_yet(own, mine, repeats), given=nothing)
+                for own, mine in zip(several.each, cells.each, strict=True)
+            ),
+        )
+
+    def share(self, state: Any) -> Floats:
+        """Root of the spread of an item's pull at all questions that drive, and a part even."""
+        shape = state.by_cell.shape
+        if self.even:
+            return np.ones(shape)
+        square, even = np.zeros(shape), 0.0
+        for one, drives in zip(state.questions, state.stack.drives, strict=True):
+            if drives:
+                square = square + self.of_one.pull_spread(one) @ one.stack.weight
+                even = max(even, one.stack.kind.even_share)
+        root, wanted = np.sqrt(square), state.cells.size * state.cells.relevant
+        mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
+        return np.asarray((1 - even) * root + even * mean)
+
+    def heard(self, state: Any, answered: ClosedDraws) -> Any:
+        """The losses of each question's answers. Raises BadInput."""
+        kind = state.stack.questions
+        codes = kind.packing.unpack(answered.code)
+        read = is_outcome(answered.code)
+        items = answered.items
+        return AnswersHeard(cell=answered.plan.cell[read][None], each=tuple(
+            OutcomeMethod.heard(self.of_one, one, replace(
+                answered, code=codes[:, number],
+                items=None if items is None else kind.view(number, items),
+            ))
+            for number, one in enumerate(state.questions)
+        ))
+
+    def observe(self, state: Any, design: Design, heard: Any, excluded: Ints) -> Any:
+        """Every question hears its answers."""
+        each = heard.each if isinstance(heard, AnswersHeard) else (heard,) * len(state.questions)
+        where = np.arange(len(heard.cell))[:, None] * state.cells.n_cells + heard.cell
+        count = np.bincount(where.ravel(), minlength=state.by_cell.size).reshape(state.labelled.shape)
+        meant = design.left * design.unlabelled
+        return replace(
+            state, labelled=state.labelled + count, excluded=state.excluded + excluded,
+            questions=tuple(
+                _after(one, own, meant, excluded) for one, own in zip(state.questions, each, strict=True)
+            ),
+        )
+
+    def numbers(
+        self, state: Any, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """Question by question."""
+        return [
+            found for one in state.questions for found in self.of_one.numbers(one, confidence, rng)
+        ]
+
+    def estimate(self, state: Any, confidence: float) -> OutcomeEstimates:
+        """Raises ValueError: `numbers` has the estimates of each question."""
+        raise ValueError("each of several questions has estimates of its own")
+
+    def weights(self, state: Any) -> ItemWeights:
+        """As `estimate`: an item may answer some questions alone."""
+        raise ValueError("each of several questions has weights of its own")
+
+    def expects(self, state: Any) -> Floats:
+        """As `estimate`."""
+        raise ValueError("each of several questions expects losses of its own")
+
+    def spent(self, before: Any, after: Any, size: Ints) -> Ints:
+        """Items that were read."""
+        return np.asarray(after.bought - before.bought)
+
+
+def _after(
+    before: StateOfQuestion, heard: RoundOutcomes, meant: Floats, excluded: Ints
+) -> StateOfQuestion:
+    """A question after a round that meant so many labels (R, C) for each cell."""
+    after = before.plus(heard).without(heard, excluded)
+    asked = heard.asked
+    answered = heard.item.shape[1]
+    missing = 0 if asked is None else asked.shape[1] - answered - int(excluded.sum())
+    if asked is None or not missing:
+        return replace(after, given=before.given + meant)
+    cells = np.bincount(asked[0], minlength=meant.shape[1]) - excluded[0] - np.bincount(
+        heard.cell[0], minlength=meant.shape[1]
+    )
+    return replace(
+        after, given=before.given + meant * answered / (answered + missing),
+        unanswered=before.unanswered + missing, gaps=before.gaps + 1,
+        gap_cells=before.gap_cells + int((cells > 0).sum()),
+    )

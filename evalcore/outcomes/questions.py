@@ -1,0 +1,234 @@
+"""Several questions about one item, asked in one reading: an outcome is an answer to each, or to some.
+
+A code holds the answers to all questions as one whole number below 2^53, so it goes where the code of any
+outcome goes.  With c_q the answer's place among the n_q answers of question q, from 1, and 0 where nothing
+was answered,
+
+    code = Σ_q c_q Π_{p<q} (n_p + 1)
+
+Numbers are kept to as many decimals as fit, at most MOST_DECIMALS: a number needs bounds.  An item that was
+read, of which no question was answered, has code 0; people who skip an item skip all of it, which is no code.
+
+Items have the columns of all questions side by side: predictions, probabilities and judges of the first
+question, then those of the second ...  Clusters and covariates are of the item.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.base import UNANSWERED, GuessModel, Mixture, OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+LARGEST_CODE = 2**53
+MOST_DECIMALS = 6
+LEAST_LEVELS = 100       # of a number, or there is no room for it
+MOST_QUESTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlaces:
+    """The places of the answers to one question; first, decimals: of numbers, the least on the grid."""
+
+    levels: int              # n
+    first: int = 0
+    decimals: int | None = None
+
+    def of(self, codes: Floats) -> Floats:
+        """Places (n,), 1 to `levels`, of the codes of answers."""
+        if self.decimals is None:
+            return np.asarray(codes + 1)
+        on_grid = np.rint(codes * 10**self.decimals) - self.first
+        return np.asarray(np.clip(on_grid, 0, self.levels - 1) + 1)
+
+    def codes(self, places: Floats) -> Floats:
+        """The inverse; UNANSWERED of place 0."""
+        found = places - 1
+        if self.decimals is not None:
+            found = (found + self.first) / 10**self.decimals
+        return np.where(places > 0, found, UNANSWERED)
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The answers to several questions as one number."""
+
+    places: tuple[AnswerPlaces, ...]
+
+    def pack(self, codes: Floats) -> Floats:
+        """(n,) of the codes (n, K) of each question's answer; UNANSWERED where there is none."""
+        total: Floats = np.zeros(len(codes))
+        unit = 1.0
+        for column, one in zip(codes.T, self.places, strict=True):
+            there = column > UNANSWERED
+            total = total + unit * np.where(there, one.of(np.where(there, column, 0.0)), 0.0)
+            unit *= one.levels + 1
+        return total
+
+    def unpack(self, code: Floats) -> Floats:
+        """(n, K), the inverse of `pack`; codes that are no outcome are as they are, of every question."""
+        rest = np.maximum(code, 0).astype(np.int64)
+        columns = []
+        for one in self.places:
+            rest, place = np.divmod(rest, one.levels + 1)
+            columns.append(np.where(code >= 0, one.codes(place.astype(np.float64)), code))
+        return np.stack(columns, axis=1)
+
+
+def packing(kinds: Sequence[OutcomeKind]) -> Packing:
+    """How the answers to questions of these kinds are one number.
+
+    Raises BadInput for numbers without bounds, and where they do not fit.
+    """
+    finite = [None if one.name == "number" else _levels(one) for one in kinds]
+    for decimals in range(MOST_DECIMALS, -1, -1):
+        places = tuple(
+            _of_numbers(one, decimals) if levels is None else AnswerPlaces(levels)
+            for one, levels in zip(kinds, finite, strict=True)
+        )
+        room = LARGEST_CODE
+        for one in places:
+            room //= one.levels + 1
+        small = any(one.decimals is not None and one.levels < LEAST_LEVELS for one in places)
+        if room >= 1 and not (small and decimals < MOST_DECIMALS):
+            return Packing(places)
+    raise BadInput("the answers to all questions are kept as one number of 53 bits, and these are more: ask "
+                   "fewer questions at once, about fewer tags or classes, or numbers between nearer bounds")
+
+
+def _levels(kind: OutcomeKind) -> int:
+    return int(len(kind.parts) if kind.one_of_parts else 2**kind.width)
+
+
+def _of_numbers(kind: OutcomeKind, decimals: int) -> AnswerPlaces:
+    low, high = kind.value_range
+    if not np.isfinite([low, high]).all():
+        raise BadInput("a number among several questions needs both bounds: {number: {min: 0, max: 100}}")
+    first, last = int(np.ceil(low * 10**decimals - 1e-9)), int(np.floor(high * 10**decimals + 1e-9))
+    return AnswerPlaces(last - first + 1, first, decimals)
+
+
+@dataclass(frozen=True, slots=True)
+class OneQuestion:
+    """One of several questions, and which columns the pool has for it."""
+
+    name: str
+    kind: OutcomeKind
+    predicts: bool = False
+    probabilities: bool = False
+    judges: int = 0
+
+
+@dataclass(frozen=True)
+class SeveralQuestions(OutcomeKind):
+    """Answers to several questions."""
+
+    each: tuple[OneQuestion, ...]
+
+    name: ClassVar[str] = "questions"
+    label_model: ClassVar[GuessModel] = Mixture()    # of each question its own kind's
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.each]
+        if not 2 <= len(names) <= MOST_QUESTIONS or len(set(names)) < len(names):
+            raise BadInput(f"name 2 to {MOST_QUESTIONS} different questions, got {names}")
+
+    @cached_property
+    def packing(self) -> Packing:
+        """How answers are codes."""
+        return packing([one.kind for one in self.each])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the questions."""
+        return tuple(one.name for one in self.each)
+
+    @property
+    def width(self) -> int:
+        """Of all questions together."""
+        return sum(one.kind.width for one in self.each)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """None in common."""
+        return ()
+
+    def question(self, name: str) -> OneQuestion:
+        """The one of this name.  Raises BadInput where there is none."""
+        for one in self.each:
+            if one.name == name:
+                return one
+        raise BadInput(f"{name!r} is none of the questions {', '.join(self.names)}")
+
+    def view(self, number: int, items: Items) -> Items:
+        """What the pool says of the items for one of the questions."""
+        one, before = self.each[number], self.each[:number]
+        p = sum(other.predicts for other in before)
+        k = sum(other.kind.width for other in before if other.probabilities)
+        j = sum(other.judges for other in before)
+        probability = items.probability if one.probabilities else None
+        judge = items.judge if one.judges else None
+        return Items(
+            prediction=items.prediction[:, p : p + int(one.predicts)],
+            probability=None if probability is None else probability[:, k : k + one.kind.width],
+            judge=None if judge is None else judge[:, j : j + one.judges],
+            covariate=items.covariate, cluster=items.cluster,
+        )
+
+    def check(self, items: Items) -> None:
+        """Raises BadInput where a question's columns cannot be of its kind."""
+        for number, one in enumerate(self.each):
+            one.kind.check(self.view(number, items))
+
+    def encode(self, answers: list[str]) -> Floats:
+        """Raises BadInput: answers to several questions are in columns of their own."""
+        raise BadInput("answers to several questions are in a column for each")
+
+    def decode(self, code: float) -> str:
+        """The answers, each after its question."""
+        codes = self.packing.unpack(np.array([code]))[0]
+        return "; ".join(
+            f"{one.name}: {one.kind.decode(y)}"
+            for one, y in zip(self.each, codes.tolist(), strict=True) if y > UNANSWERED
+        )
+
+    def phi(self, codes: Floats) -> Floats:
+        """φ (n, P) of all questions, 0 of one without an answer."""
+        columns = self.packing.unpack(np.asarray(codes, np.float64)).T
+        return np.concatenate([
+            np.where((column > UNANSWERED)[:, None], one.kind.phi(np.maximum(column, -1e300)), 0.0)
+            for one, column in zip(self.each, columns, strict=True)
+        ], axis=1)
+
+    def nearest(self, phi: Floats) -> Floats:
+        """Of each question its nearest."""
+        at, found = 0, []
+        for one in self.each:
+            found.append(one.kind.nearest(phi[:, at : at + one.kind.width]))
+            at += one.kind.width
+        return self.packing.pack(np.stack(found, axis=1))
+
+    def guesses(self, items: Items) -> Floats:
+        """Raises ValueError: each question has its own."""
+        raise ValueError("each of several questions has guesses of its own")
+
+    def first_weights(self, items: Items) -> Floats:
+        """As `guesses`."""
+        raise ValueError("each of several questions has guesses of its own")
+
+    def variance(self, pull: Floats, phi: Floats) -> Floats:
+        """As `guesses`."""
+        raise ValueError("each of several questions has outcomes of its own")
+
+    def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
+        """Raises BadInput: answers to several questions have no value."""
+        raise BadInput("answers to several questions have no numeric value together")
+
+    def said(self, codes: Floats) -> Floats:
+        """Nothing in common."""
+        return np.zeros((len(codes), 0))

@@ -1,0 +1,168 @@
+"""Several questions: what the pool says for each of them, side by side.
+
+The predictions of all questions are kept as codes in one column, their probabilities in another, their judges
+in a third: those of the first question, then those of the second (`evalcore.outcomes.questions`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.methods.any_outcome.shared_reading import CellsOfQuestions
+from assay.evalcore.methods.registry import method_of_questions, outcome_method
+from assay.evalcore.outcomes.score_grid import Grid
+from assay.evalcore.types import Array, Floats, JsonObject
+from assay.tasks.ledger.manifest import BESIDE, JUDGES, PREDICTED_NUMBERS, PROBABILITIES
+from assay.tasks.pool.kind import CellRows, PoolToCut, PredictionCounts, PredictionReader, Predictions
+from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
+from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
+from assay.tasks.pool.predictions.gathered import PACKED, OutcomeCut, cut_gathered, packed
+from assay.tasks.pool.predictions.numbers import NumberPredictions
+from assay.tasks.pool.predictions.systems import SystemsSoFar
+from assay.tasks.pool.predictions.tags import TagPredictions
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels.questions import QuestionEntry, QuestionList
+
+_BY_TASK: Mapping[str, type[OutcomePredictions]] = {
+    "multiclass": SeveralClassPredictions, "number": NumberPredictions, "tags": TagPredictions,
+}
+
+
+def questions_of(spec: Spec) -> QuestionList:
+    """What is asked.  Raises TypeError for a spec with one question."""
+    if not isinstance(spec.labels, QuestionList):
+        raise TypeError("this spec asks one question")
+    return spec.labels
+
+
+def spec_of_question(spec: Spec, entry: QuestionEntry) -> Spec:
+    """The spec as if this were its only question, for reading the columns of the pool."""
+    own = entry.of_pool
+    if entry.system is not None:
+        own = {**dict.fromkeys(own), "judge": entry.judge, "systems": {entry.name: entry.system},
+               "baseline": entry.name}
+    pool = spec.pool.model_copy(update={**own, "task": entry.answer.task, "covariates": None})
+    mine = tuple(choice for choice in spec.measure if choice.question == entry.name)
+    return spec.model_copy(update={"labels": entry.answer, "pool": pool, "measure": mine})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuestionsCut:
+    """A pool in cells, with what they are to each question."""
+
+    cells: CellsOfQuestions
+    grids: Mapping[int, Grid] = field(default_factory=dict)   # none: no measure is made of scores
+
+    def to_json(self) -> JsonObject:
+        """As `OutcomeCut.to_json`, question by question."""
+        return {"questions": [OutcomeCut(cells=one).to_json() for one in self.cells.each]}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "QuestionsCut":
+        """The inverse of `to_json`."""
+        each = tuple(OutcomeCut.from_json(one).cells for one in data["questions"])
+        return QuestionsCut(cells=CellsOfQuestions(each=each))
+
+
+class QuestionPredictions(Predictions):
+    """The columns of all questions."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._each = [_Columns(spec, entry) for entry in questions_of(spec).questions]
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """Of every question, and what is beside all of them."""
+        found = [name for one in self._each for name in one.source_columns]
+        return list(dict.fromkeys([*found, *self._spec.pool.beside]))
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """What is kept, as fixed bytes."""
+        return [(name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self.packed()]
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """None: each question has its own."""
+        return {}
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        """As `codes`."""
+        return "are no answers as under `labels`", "correct either"
+
+    @property
+    def method(self) -> str:
+        """The spec's, as it is called of several questions."""
+        return outcome_method(method_of_questions(self._spec.method)).written
+
+    def arrays(self, rows: PredictionReader) -> list[Array]:
+        found = [one.read(rows) for one in self._each]
+        tables = {
+            PREDICTED_NUMBERS: [code[:, None] for code, _, _ in found if code is not None],
+            PROBABILITIES: [p for _, p, _ in found if p is not None],
+            JUDGES: [judge for _, _, judge in found if judge is not None],
+            BESIDE: [np.stack([rows.numbers(name) for name in self._spec.pool.beside], axis=1)]
+            if self._spec.pool.beside else [],
+        }
+        return [
+            packed(np.concatenate(tables[name], axis=1), dtype) for name, dtype, _ in self.packed()
+        ]
+
+    @property
+    def counted_columns(self) -> list[str]:
+        return ["item_id"]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        return PredictionCounts(predicted=())
+
+    def cut(self, method: str, pool: PoolToCut) -> tuple[QuestionsCut, CellRows]:
+        gather = partial(SystemsSoFar, self._spec, PREDICTED_NUMBERS, list(self.packed()))
+        cut, rows = cut_gathered(self._spec, method, pool, gather)
+        cells: Any = cut.cells
+        return QuestionsCut(cells=cells), rows
+
+    def cut_from_json(self, data: Mapping[str, Any]) -> QuestionsCut:
+        return QuestionsCut.from_json(data)
+
+    def packed(self) -> Iterator[tuple[str, str, int]]:
+        """Name, type and length of what is kept of an item in one column."""
+        asked = [one.entry.outcome for one in self._each]
+        for name, dtype, width in (
+            (PREDICTED_NUMBERS, "<f8", sum(one.predicts for one in asked)),
+            (PROBABILITIES, "<f4", sum(one.kind.width for one in asked if one.probabilities)),
+            (JUDGES, PACKED[JUDGES], sum(one.judges for one in asked)),
+            (BESIDE, PACKED[BESIDE], len(self._spec.pool.beside)),
+        ):
+            if width:
+                yield name, dtype, width
+
+
+class _Columns:
+    """The columns of one question."""
+
+    def __init__(self, spec: Spec, entry: QuestionEntry) -> None:
+        alone, self.entry = spec_of_question(spec, entry), entry
+        of_system = entry.system is not None
+        self._reader = (ClassesOfSystems if of_system else _BY_TASK[entry.answer.task])(alone)
+        self.source_columns = self._reader.source_columns
+
+    def read(self, rows: PredictionReader) -> tuple[Floats | None, Floats | None, Floats | None]:
+        """The codes (n,), the probabilities (n, K) and the judges (n, J), of those that there are."""
+        entry, reader = self.entry, self._reader
+        mine = rows.read_as(reader)
+        code: Any = None
+        given: Any = None
+        if entry.system is not None and isinstance(reader, ClassesOfSystems):
+            code = reader.predicted(mine, entry.system)
+            given = reader.given(mine, entry.system, code) if entry.outcome.probabilities else None
+        else:
+            code = reader.predicted_codes(mine, entry.prediction) if entry.prediction is not None else None
+            given = reader.probabilities(mine, code) if entry.probability is not None else None
+        judges = reader.judges(mine) if entry.judges else None
+        return (None if code is None else np.asarray(code, np.float64)), given, judges

@@ -1,0 +1,241 @@
+"""Labels that are answers to several questions about one item, asked in one reading on one page.
+
+    labels:
+      - {name: coherence, grades: [1, 2, 3, 4, 5], judge: judge_coherence, measure: mean}
+      - {name: faithful, positive: "yes", negative: "no", prediction: said_faithful, measure: accuracy}
+
+Every question has labels of one form, the columns that the pool has for it, and measures of its own.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Discriminator, Field, Strict, Tag, model_validator
+
+from assay.evalcore.annotators.question_answers import QuestionAnswers
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.questions import (
+    MOST_QUESTIONS,
+    OneQuestion,
+    SeveralQuestions,
+    packing,
+)
+from assay.tasks.schema import Column, Columns, Finite, Part, wrong
+from assay.tasks.spec.labels.base import LabelsForm
+from assay.tasks.spec.labels.classes import ClassList, ComparedClasses, Grades
+from assay.tasks.spec.labels.number import NumberLabels
+from assay.tasks.spec.labels.tags import TagLabels
+from assay.tasks.spec.pool import System
+
+_FORMS: Mapping[str, type[LabelsForm]] = {
+    "two classes": ComparedClasses, "list of classes": ClassList, "list of grades": Grades,
+    "number": NumberLabels, "list of tags": TagLabels,
+}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_TAKEN = ("item_id", "label", "skip", "annotator", "undecided")   # what desks call something else
+
+
+def _form(data: Any) -> str:
+    if isinstance(data, LabelsForm):
+        return next(tag for tag, form in _FORMS.items() if type(data) is form)
+    return next(
+        (tag for tag, form in _FORMS.items() if isinstance(data, dict) and data.keys() & form.model_fields),
+        "two classes",
+    )
+
+
+_KEYS = frozenset(key for form in _FORMS.values() for key in form.model_fields)
+
+
+def _named(name: str) -> str:
+    if _NAME.fullmatch(name) is None or name.lower() in _TAKEN:
+        raise wrong(f"{name!r} cannot be the name of a question: it begins with a letter, has letters, "
+                    f"digits, - and _, 40 at most, and is none of {', '.join(_TAKEN)}; what people read goes "
+                    "under `question`")
+    return name
+
+
+class QuestionEntry(Part):
+    """One of several questions."""
+
+    name: Annotated[str, AfterValidator(_named)] = Field(description="what its column is called: coherence")
+    question: str | None = Field(
+        default=None, min_length=1, max_length=200, description="what people are asked; its name unless said"
+    )
+    answer: Annotated[
+        Annotated[ComparedClasses, Tag("two classes")]
+        | Annotated[ClassList, Tag("list of classes")]
+        | Annotated[Grades, Tag("list of grades")]
+        | Annotated[NumberLabels, Tag("number")]
+        | Annotated[TagLabels, Tag("list of tags")],
+        Discriminator(_form),
+    ] = Field(description="classes, grades, number, tags, or positive and negative: written beside the name")
+    prediction: Column | None = Field(default=None, description="as in `pool`, of this question")
+    score: Column | None = Field(default=None, description="of two classes, as in `pool`")
+    probability: Column | dict[str, Column] | None = Field(default=None, description="as in `pool`")
+    threshold: Finite | None = Field(default=None, description="of two classes, as in `pool`")
+    judge: Column | Columns | None = Field(default=None, description="as in `pool`; of any labels")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _answer_beside(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "answer" in data:
+            return data
+        if "prefer" in data:
+            raise wrong("`prefer` compares two answers without saying which is which, and that is one "
+                        "question to a page; ask it in an evaluation of its own")
+        answer = {key: value for key, value in data.items() if key in _KEYS}
+        if not answer:
+            raise wrong("says nothing that may be answered; give classes, grades, number, tags, or positive "
+                        "and negative")
+        return {key: value for key, value in data.items() if key not in _KEYS} | {"answer": answer}
+
+    @model_validator(mode="after")
+    def _of_two_classes(self) -> "QuestionEntry":
+        two = isinstance(self.answer, ComparedClasses)
+        if not two and (self.score is not None or self.threshold is not None):
+            raise wrong("has `score` or `threshold`, which are of a positive and a negative class; give "
+                        "`prediction` and `probability`, or `judge`")
+        if two and isinstance(self.probability, dict):
+            raise wrong("has a column of probabilities per class; of two classes name the positive one's")
+        if two and self.system is not None and self.system.problem:
+            raise wrong(self.system.problem)
+        return self
+
+    @property
+    def system(self) -> System | None:
+        """Of two classes, what predicts; None where nothing does."""
+        said = {
+            key: getattr(self, key) for key in ("prediction", "score", "probability", "threshold")
+            if getattr(self, key) is not None
+        }
+        two = isinstance(self.answer, ComparedClasses)
+        return System.model_construct(**said) if said and two else None
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the pool has a prediction."""
+        return self.prediction is not None or self.threshold is not None
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The columns of judges, in order."""
+        if self.judge is None:
+            return ()
+        return (self.judge,) if isinstance(self.judge, str) else self.judge
+
+    @property
+    def of_pool(self) -> dict[str, Any]:
+        """What `pool` says where this is the only question."""
+        return {
+            key: getattr(self, key) for key in ("prediction", "score", "probability", "threshold", "judge")
+        }
+
+    @property
+    def outcome(self) -> OneQuestion:
+        """As the statistics take it."""
+        kind = self.answer.outcome
+        if kind is None:
+            raise ValueError("every form of a question has an outcome of its own")
+        return OneQuestion(
+            name=self.name, kind=kind, predicts=self.predicts, judges=len(self.judges),
+            probabilities=self.probability is not None or self.score is not None,
+        )
+
+
+class QuestionList(LabelsForm):
+    """Several questions about each item."""
+
+    task: ClassVar[str] = "questions"
+    shares: ClassVar[bool] = False
+    column_holds: ClassVar[str] = "answers to one of the questions"
+    one_system: ClassVar[str | None] = (
+        "are compared by one question; with several, evaluate each system, or ask one question"
+    )
+
+    questions: Annotated[tuple[QuestionEntry, ...], Strict(False)] = Field(
+        description="the questions: `labels` may be this list itself"
+    )
+
+    @model_validator(mode="after")
+    def _together(self) -> "QuestionList":
+        names = [one.name for one in self.questions]
+        if not 2 <= len(names) <= MOST_QUESTIONS:
+            raise wrong(f"lists {len(names)} questions; give 2 to {MOST_QUESTIONS}, or the labels of one "
+                        "alone")
+        for name in names:
+            if [other.lower() for other in names].count(name.lower()) > 1:
+                raise wrong(f"calls two questions {name!r}; give each a name of its own")
+        try:
+            packing([one.outcome.kind for one in self.questions])
+        except BadInput as error:
+            raise wrong(str(error)) from None
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """None in common."""
+        return ()
+
+    @property
+    def in_words(self) -> str:
+        """The names."""
+        return f"{len(self.questions)} questions: {', '.join(one.name for one in self.questions)}"
+
+    @property
+    def answers(self) -> QuestionAnswers:
+        """Of all questions."""
+        kind = self.outcome
+        return QuestionAnswers(
+            each={one.name: one.answer.answers for one in self.questions}, packing=kind.packing,
+            asks={one.name: one.question for one in self.questions if one.question is not None},
+        )
+
+    @property
+    def outcome(self) -> SeveralQuestions:
+        """Answers to all."""
+        return SeveralQuestions(tuple(one.outcome for one in self.questions))
+
+    @property
+    def asked(self) -> Mapping[str, QuestionEntry]:
+        """By name."""
+        return {one.name: one for one in self.questions}
+
+
+def listed_questions(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec whose `labels` are a list: the list under `questions`, and the measures of its entries under
+    `measure`, each with its question.  Others as they are."""
+    said = dict(data)
+    if isinstance(said.get("labels"), list | tuple):
+        said["labels"] = {"questions": list(said["labels"])}
+    labels = said.get("labels")
+    if not isinstance(labels, dict):
+        return said
+    entries = labels.get("questions")
+    if not isinstance(entries, list | tuple):
+        return said
+    measures = _as_list(said.get("measure"))
+    kept = []
+    for entry in entries:
+        if isinstance(entry, dict) and "measure" in entry:
+            measures += [
+                {"name": one, "question": entry.get("name")} if isinstance(one, str)
+                else {**one, "question": entry.get("name")} if isinstance(one, dict) else one
+                for one in _as_list(entry["measure"])
+            ]
+            entry = {key: value for key, value in entry.items() if key != "measure"}
+        kept.append(entry)
+    order = [entry.get("name") for entry in kept if isinstance(entry, dict)]
+
+    def place(one: Any) -> int:
+        name = one.get("question") if isinstance(one, dict) else None
+        return order.index(name) if name in order else len(order)
+
+    return said | {"labels": {**labels, "questions": kept}, "measure": sorted(measures, key=place)}
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
