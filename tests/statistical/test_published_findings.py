@@ -49,7 +49,7 @@ def ratio(above, below):
 def digits():
     pool = eight_or_not()
     budgets = [65, 260, 520, 780, 1040, 1297]                     # 5, 20, 40, 60, 80, 100% of 1,297
-    found = {name: rows(pool, name, budgets, 200, 65) for name in ("bernoulli", "optimal-is")}
+    found = {name: rows(pool, name, budgets, 200, 130) for name in ("bernoulli", "optimal-is")}
     return found["bernoulli"], found["optimal-is"]
 
 

@@ -23,7 +23,7 @@ REPEATS = 50
 @pytest.mark.parametrize("name", ["over-confident", "balanced", "shuffled", "hidden", "all-negative"])
 def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
     data, f1 = pool(name), measure("f1")
-    (trace,) = simulate(QUICK, data, [f1], [50, 100, 200], repeats=REPEATS, seed=11)
+    (trace,) = simulate(QUICK, data, [f1], [50, 100, 200], repeats=REPEATS, batch_size=50, seed=11)
     truth = float(f1.of_confusion(data.confusion()))
     allowed = binom.isf(FALSE_ALARM / 3, REPEATS, 0.07)
     for at in summarise(trace, truth, [50, 100, 200]):
@@ -56,7 +56,7 @@ def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
     truth = float(f1.of_confusion(data.confusion()))
     error = {}
     for how in (QUICK, method("dirichlet-tree")):
-        (trace,) = simulate(how, data, [f1], [100, 200], repeats=REPEATS, seed=12)
+        (trace,) = simulate(how, data, [f1], [100, 200], repeats=REPEATS, batch_size=50, seed=12)
         error[how.name] = np.array([s.mse for s in summarise(trace, truth, [100, 200])])
     assert (error["recalibrated"] < 0.5 * error["dirichlet-tree"]).all()
 
@@ -64,7 +64,7 @@ def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
 @pytest.mark.statistical
 def test_one_label_set_serves_every_measure():
     data = pool("balanced")
-    traces = simulate(QUICK, data, every(), [100], repeats=REPEATS, seed=13)
+    traces = simulate(QUICK, data, every(), [100], repeats=REPEATS, batch_size=50, seed=13)
     allowed = binom.isf(FALSE_ALARM / len(traces), REPEATS, 0.07)
     for one, trace in zip(every(), traces, strict=True):
         truth = float(one.of_confusion(data.confusion()))

@@ -26,7 +26,7 @@ def one(seed, clustered, *, m=M, size=SIZE, labels=LABELS, method="passive"):
     items = Items(prediction=said.astype(float)[:, None], cluster=cluster)
     stack = Stack(kind=KIND, measures=(outcome_measure("accuracy", KIND, m * size),))
     pool = OutcomePool(kind=KIND, items=items, codes=np.where(right, said, 1 - said).astype(float))
-    (trace,) = simulate(OUTCOME_METHODS[method], pool, stack, [labels], repeats=1, batch_size=50, seed=seed)
+    (trace,) = simulate(OUTCOME_METHODS[method], pool, stack, [labels], repeats=1, batch_size=75, seed=seed)
     return [float(end[0, 0]) for end in (trace.value, trace.lower, trace.upper)]
 
 

@@ -9,6 +9,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import score_model
 from assay.evalcore.methods.any_outcome.state import Axis
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated as TwoClasses
@@ -148,7 +149,8 @@ def test_its_settings_are_those_of_two_classes():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("scored", "names"), [(False, ("f1",)), (True, ("roc_auc",)), (True, ("pr_curve",))])
-def test_intervals_hold_where_positives_are_rare(scored, names):
+def test_intervals_hold_where_positives_are_rare(scored, names, monkeypatch):
+    monkeypatch.setattr(score_model, "REPORT_DRAWS", 500)   # not 2,000: ends move by little
     repeats = 16
     pool = _pool(n=3000, share=0.03, seed=5, scored=scored)
     stack = _stack(pool, *names)

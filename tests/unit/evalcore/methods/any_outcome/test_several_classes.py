@@ -6,6 +6,7 @@ from scipy.stats import binom
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import score_model
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -38,13 +39,20 @@ def _stack(pool, asked, drive=()):
     ))
 
 
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Intervals of 500 draws of the posterior, not 2,000: their ends move by a few percent of the width."""
+    monkeypatch.setattr(score_model, "REPORT_DRAWS", 500)
+
+
 ASKED = [("f1", "owl"), ("f1", "yak"), ("precision", "owl"), ("recall", "dog")]
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_each_class_has_an_honest_and_narrow_interval():
     pool, repeats = _pool(1000), 12
     stack = _stack(pool, [("f1", "owl"), ("f1", "yak"), ("f1", "dog")])
-    mine, others = (simulate(outcome_method(by), pool, stack, (150,), repeats=repeats)
+    mine, others = (simulate(outcome_method(by), pool, stack, (150,), repeats=repeats, batch_size=50)
                     for by in ("recalibrated", "guesses"))
     least = int(binom.ppf(FALSE_ALARM, repeats, 0.93))
     for one, other, truth in zip(mine, others, pool.truth(stack).tolist(), strict=True):
@@ -53,6 +61,7 @@ def test_each_class_has_an_honest_and_narrow_interval():
         assert (one.upper - one.lower).mean() < (other.upper - other.lower).mean()
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_the_order_of_the_list_does_not_matter():
     pool = _pool()
     found = simulate(METHOD, pool, _stack(pool, ASKED, (True,) * 4), (60,), repeats=2)
