@@ -47,7 +47,7 @@ class Tried:
     tests: str          # the last line of pytest
 
 
-def run(what: str, command: Sequence[str | Path], folder: Path, **more: str) -> str:
+def did(what: str, command: Sequence[str | Path], folder: Path, **more: str) -> str:
     """What a step printed. Raises NotReleased."""
     ran = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800,
@@ -60,21 +60,21 @@ def run(what: str, command: Sequence[str | Path], folder: Path, **more: str) -> 
 
 def built(out: Path) -> Path:
     """The sdist of what git has, and the wheel made from it, in `out`; the wheel."""
-    changed = run("git status", ["git", "status", "--porcelain"], ROOT).strip()
+    changed = did("git status", ["git", "status", "--porcelain"], ROOT).strip()
     if changed:
         raise NotReleased(f"the checkout has changes that are not committed:\n{changed[:500]}")
     with TemporaryDirectory() as held:
         folder = Path(held)
-        run("git archive", ["git", "archive", "--output", folder / "tree.tar", "HEAD"], ROOT)
+        did("git archive", ["git", "archive", "--output", folder / "tree.tar", "HEAD"], ROOT)
         with tarfile.open(folder / "tree.tar") as tree:
             tree.extractall(folder / "tree", filter="tar")
         build = [sys.executable, "-m", "hatchling", "build", "-d", out, "-t"]
-        run("the sdist", [*build, "sdist"], folder / "tree")
+        did("the sdist", [*build, "sdist"], folder / "tree")
         (sdist,) = out.glob("*.tar.gz")
         with tarfile.open(sdist) as opened:
             opened.extractall(folder / "sdist", filter="data")
         (unpacked,) = (folder / "sdist").iterdir()
-        run("the wheel", [*build, "wheel"], unpacked)
+        did("the wheel", [*build, "wheel"], unpacked)
     (wheel,) = out.glob("*.whl")
     return wheel
 
@@ -102,25 +102,25 @@ def tried(python: Path, version: str, install: str, wheel: Path) -> Tried:
         its = folder / "venv" / "bin"
         into = ["--quiet", "--python", its / "python"]
         what = f"Python {version}, {install}: "
-        run(what + "an environment", [UV, "venv", "--quiet", "--python", python, folder / "venv"], folder)
-        run(what + "the pins", [UV, "pip", "install", *into, "--require-hashes", "-r", pins], folder)
-        run(what + "the wheel", [UV, "pip", "install", *into, "--no-deps", wheel], folder)
-        run(what + "what it needs", [UV, "pip", "check", *into], folder)
+        did(what + "an environment", [UV, "venv", "--quiet", "--python", python, folder / "venv"], folder)
+        did(what + "the pins", [UV, "pip", "install", *into, "--require-hashes", "-r", pins], folder)
+        did(what + "the wheel", [UV, "pip", "install", *into, "--no-deps", wheel], folder)
+        did(what + "what it needs", [UV, "pip", "check", *into], folder)
         shutil.copytree(ROOT / "tests", folder / "tests")
-        said = run(what + "--version", [its / "assay", "--version"], folder).strip()
+        said = did(what + "--version", [its / "assay", "--version"], folder).strip()
         if not said.endswith(f" {version_here()}"):
             raise NotReleased(f"{what}assay --version says {said!r}")
         if install == "full":
-            run(what + "the demo", [its / "assay", "demo", "--out", folder / "demo"], folder)
+            did(what + "the demo", [its / "assay", "demo", "--out", folder / "demo"], folder)
         else:
             journey = folder / "tests" / "services" / "light_journey.py"
             (folder / "first").mkdir()
-            run(what + "a first evaluation", [its / "python", journey, "evaluate", folder / "first"], folder)
+            did(what + "a first evaluation", [its / "python", journey, "evaluate", folder / "first"], folder)
             # an environment that tests are run in has their tools beside the pins, and no more
             limits = ["--constraint", ROOT / "requirements" / "constraints.txt"]
-            run(what + "pytest", [UV, "pip", "install", *into, *limits, *TEST_TOOLS], folder)
+            did(what + "pytest", [UV, "pip", "install", *into, *limits, *TEST_TOOLS], folder)
         shutil.copy(ROOT / "pyproject.toml", folder)
-        tests = run(what + "its tests", [
+        tests = did(what + "its tests", [
             its / "python", "-P", "-m", "pytest", "-q", "-o", "pythonpath=tests", "-p", "no:cacheprovider",
             *(["--noconftest"] if install == "light" else []), *SLICES[install],
         ], folder)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.methods.literature import LITERATURE, OF_INTERVALS, Publication
+from assay.evalcore.methods.literature import LITERATURE, OF_INTERVALS, CitedWork
 from assay.evalcore.methods.registry import method_for
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import MATRIX, ReportData
@@ -144,7 +144,7 @@ def _bibtex(data: ReportData, keys: Sequence[str]) -> str:
     return "\n".join([_written("misc", SOFTWARE, software), *entries])
 
 
-def _entry(key: str, one: Publication) -> str:
+def _entry(key: str, one: CitedWork) -> str:
     inside = {"article": "journal", "book": "publisher", "misc": "howpublished"}.get(one.form, "booktitle")
     return _written(one.form, key, [
         ("title", f"{{{escaped(one.title)}}}"), ("author", " and ".join(map(escaped, one.authors))),

@@ -117,7 +117,7 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
             }).raise_for_status()
             automations = prefect.post(f"{api}/automations/filter", json={}).json()
             assert [one["name"] for one in automations] == ["assay: deliver alerts"]
-        pages = f"http://127.0.0.1:{env['ASSAY_LOCAL_PORT_SERVE']}"
+        pages = f"http://127.0.0.1:{env['ASSAY_LOCAL_PORT_PAGES']}"
         assert httpx.get(f"{pages}/healthz", trust_env=False).status_code == 200
         assert httpx.get(pages, trust_env=False).status_code == 401
         store = open_store(env["ASSAY_STORE"])
