@@ -77,8 +77,8 @@ def figures(seen: Sequence[Seen]) -> str:
         f"{np.sqrt(np.mean((value - truth) ** 2)):.4f}", f"{2 * np.mean([one.half for one in seen]):.3f}",
         f"{np.mean(own - truth):+.4f}", f"{error:.4f}", f"{np.mean(high - low):.3f}",
         f"{np.mean((low <= truth) & (truth <= high)):.3f}", f"{np.mean(high - low) / Z / error:.2f}",
-        f"{wrong.mean():.3f}",
-        f"{alone.mean():.2f}, {either.mean():.2f}", f"{np.mean(abs(mean - at) <= half):.3f}", f"{2 * half.mean():.3f}",
+        f"{wrong.mean():.3f}", f"{alone.mean():.2f}, {either.mean():.2f}",
+        f"{np.mean(abs(mean - at) <= half):.3f}", f"{2 * half.mean():.3f}",
     ])
 
 
