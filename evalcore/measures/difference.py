@@ -42,7 +42,7 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
         losses=(*measure.losses, *baseline.losses),
         bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
         margin=_margin if _both_means(measure, baseline) else None,
-        smooth=not measure.told_apart and _both_smooth(measure, baseline),
+        smooth=not measure.difference_from_known and _both_smooth(measure, baseline),
         alone=difference(measure.alone, baseline.alone) if measure.alone and baseline.alone else None,
     )
 
