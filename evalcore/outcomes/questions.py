@@ -229,6 +229,6 @@ class SeveralQuestions(OutcomeKind):
         """Raises BadInput: answers to several questions have no value."""
         raise BadInput("answers to several questions have no numeric value together")
 
-    def said(self, codes: Floats) -> Floats:
+    def prediction_support(self, codes: Floats) -> Floats:
         """Nothing in common."""
         return np.zeros((len(codes), 0))

@@ -262,21 +262,21 @@ class GuessesOfQuestion(Guesses):
     says: ClassVar[str] = "Readings that answer several questions."
     kinds: ClassVar[tuple[str, ...]] = ("classes", "number", "tags")
 
-    def meant(self, state: SampleState, labels: int) -> Floats:
+    def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) as the rounds meant them, and of more labels as many times that."""
-        return meant_of_question(cast(StateOfQuestion, state), labels)
+        return allocation_of_question(cast(StateOfQuestion, state), labels)
 
 
 @dataclass(frozen=True, slots=True)
 class EvenOfQuestion(PassiveSample):
     """One question of a simple random sample."""
 
-    def meant(self, state: SampleState, labels: int) -> Floats:
+    def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) as the rounds meant them, and of more labels as many times that."""
-        return meant_of_question(cast(StateOfQuestion, state), labels)
+        return allocation_of_question(cast(StateOfQuestion, state), labels)
 
 
-def meant_of_question(state: StateOfQuestion, labels: int) -> Floats:
+def allocation_of_question(state: StateOfQuestion, labels: int) -> Floats:
     """(R, C) of so many labels, how many the rounds meant for each cell; evenly before the first round."""
     if labels == state.n and state.n:
         return state.given
