@@ -176,7 +176,7 @@ def calls() -> dict[str, int]:
     from assay.flows.monitor.history import read_monitor_history
     from assay.flows.record.finished import standings
     from assay.flows.serve.home import StoreView
-    from assay.flows.serve.stores import served
+    from assay.flows.serve.stores import read_only_store
     from assay.tasks.ledger.monitors import monitors
 
     counted: Any = CountedStore(a_store(fill(Path("/tmp/assay-serving"), 200, 20, WINDOWS)))
@@ -192,7 +192,7 @@ def calls() -> dict[str, int]:
 
     found = {"status": so_many(lambda: standings(counted)), "of_monitors": so_many(of_monitors)}
     seconds = iter(range(0, 10_000, 30))
-    view = StoreView(served("team", counted), clock=lambda: float(next(seconds)))
+    view = StoreView(read_only_store("team", counted), clock=lambda: float(next(seconds)))
     try:
         found["cold"] = so_many(view._look)
         found["anew"] = so_many(view._look)

@@ -124,7 +124,7 @@ COMMANDS = {
         "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
     ),
     "serve": CommandPlace(
-        "service", "serve",
+        "service", "serve_command",
         "Show evaluations and monitors as pages and JSON, over HTTP; nothing can be changed.",
     ),
     "monitor": CommandPlace(

@@ -72,7 +72,7 @@ def listen(
     return 0
 
 
-@click.command()
+@click.command("serve")
 @click.argument("stores", nargs=-1, metavar="[STORE]...")
 @click.option("--store", "named", multiple=True, metavar="ALIAS=STORE",
               help="A store under a name of its own, which pages and tokens call it by; may be repeated.")
@@ -86,7 +86,7 @@ def listen(
 @click.option("--trust-header", default=None, metavar="NAME",
               help="The header in which a proxy before this service says who asks, such as X-Forwarded-User. "
               "With a token too, both are needed.")
-def serve(
+def serve_command(
     stores: tuple[str, ...], named: tuple[str, ...], host: str, port: int, token_file: Path | None,
     trust_header: str | None,
 ) -> int:

@@ -29,7 +29,7 @@ from starlette.routing import Route
 from assay.evalcore.errors import AssayError, BadInput, Unreachable
 from assay.flows.serve.guard import SEES, App, Guard, Scope
 from assay.flows.serve.openapi import openapi
-from assay.flows.serve.pages import Asked, NotThere, Pages, Told
+from assay.flows.serve.pages import NoSuchPage, PageAsked, Pages, PageTold
 from assay.flows.serve.stores import Access, ServedStore
 from assay.tasks.report.service.entries import ListQuery
 from assay.tasks.report.service.pages import beside_files, problem_html
@@ -92,7 +92,7 @@ class Service:
     # Pages.
 
     async def _home(self, request: Request) -> Response:
-        def tell() -> Told:
+        def tell() -> PageTold:
             given = _query(request, {*_LISTED, "page"})
             if len(given.get("q", "")) > 200:
                 raise BadInput("q: a search has at most 200 characters")
@@ -107,7 +107,7 @@ class Service:
         )
 
     async def _compare(self, request: Request) -> Response:
-        def tell() -> Told:
+        def tell() -> PageTold:
             _query(request, {"of"}, several={"of"})
             return self.pages.compare(request.query_params.getlist("of"), self._asked(request, {}))
 
@@ -211,17 +211,17 @@ class Service:
 
     # Answers.
 
-    def _asked(self, request: Request, given: Mapping[str, str], query: ListQuery | None = None) -> Asked:
+    def _asked(self, request: Request, given: Mapping[str, str], query: ListQuery | None = None) -> PageAsked:
         page = given.get("page", "1")
         if not page.isdecimal() or not 1 <= int(page[:9]) <= 100_000:
             raise BadInput(f"page={page[:20]!r}: it is a whole number from 1")
-        return Asked(
+        return PageAsked(
             json=wants_json(request.headers.get("accept", "")), page=int(page), query=query or ListQuery(),
             sees=request.scope[SEES],
         )
 
     async def _answer(
-        self, request: Request, tell: Callable[[], Told], kind: str | None = None
+        self, request: Request, tell: Callable[[], PageTold], kind: str | None = None
     ) -> Response:
         try:
             told = await run_in_threadpool(tell)
@@ -239,7 +239,7 @@ class Service:
         return Response(told.body.content, media_type=kind or usual, headers=headers)
 
     def _said(self, request: Request, error: AssayError) -> Response:
-        status = 404 if isinstance(error, NotThere) else 400 if isinstance(error, BadInput) else 500
+        status = 404 if isinstance(error, NoSuchPage) else 400 if isinstance(error, BadInput) else 500
         status = 503 if isinstance(error, Unreachable) else status
         if status >= 500:
             _log.error("%s: %s", request.url.path, error)
@@ -254,11 +254,11 @@ class Service:
         return _problem(request.scope, 500, "This page cannot be made; the service's log says why.")
 
 
-def openapi_told() -> Told:
+def openapi_told() -> PageTold:
     """The description of all this."""
     from assay.flows.serve.bodies import body_of
 
-    return Told(body=body_of((json.dumps(openapi(), indent=2) + "\n").encode()))
+    return PageTold(body=body_of((json.dumps(openapi(), indent=2) + "\n").encode()))
 
 
 def _named(request: Request) -> tuple[str, str]:
@@ -278,7 +278,7 @@ def _query(request: Request, known: Any, several: Any = ()) -> dict[str, str]:
     return found
 
 
-def _links(request: Request, told: Told) -> dict[str, str]:
+def _links(request: Request, told: PageTold) -> dict[str, str]:
     """Where the pages before and after are (RFC 8288), and how many lines there are."""
     if told.total is None:
         return {}
@@ -305,7 +305,7 @@ def _problem(scope: Scope, status: int, said: str) -> Response:
     if status == 503:
         headers["retry-after"] = "10"
     if wants_json(accept):
-        kind = {400: "BadInput", 401: "NoToken", 404: "NotThere", 405: "OnlyLooked", 421: "OtherHost"}
+        kind = {400: "BadInput", 401: "NoToken", 404: "NoSuchPage", 405: "OnlyLooked", 421: "OtherHost"}
         told = {
             "kind": kind.get(status, "AssayError"), "message": said, "exit_code": 2 if status < 500 else 1,
         }

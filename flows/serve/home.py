@@ -39,7 +39,7 @@ _log = logging.getLogger("assay.serve")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class StoreLook:
     """What one look at a store found."""
 
     entries: Sequence[HomeEntry]
@@ -69,9 +69,9 @@ class StoreView:
         self._store, self._now, self._clock = served.store, now, clock
         self._known = _Remembered()
         self._looking = threading.Lock()
-        self._last: Look | None = None
+        self._last: StoreLook | None = None
 
-    def look(self) -> Look:
+    def look(self) -> StoreLook:
         """What is there: as of now, or of a moment ago while a new look is under way."""
         last = self._last
         age = None if last is None else self._clock() - last.at
@@ -113,7 +113,7 @@ class StoreView:
         finally:
             self._looking.release()
 
-    def _look(self) -> Look:
+    def _look(self) -> StoreLook:
         store, known = self._store, self._known
         names = [name for name in retried(_folders)(store, layout.MONITORS_PREFIX) if _is_name(name)]
         glances: dict[str, MonitorGlance] = {}
@@ -134,7 +134,7 @@ class StoreView:
         known.glances = glances
         there = set(own)
         known.evaluations = {name: one for name, one in known.evaluations.items() if name in there}
-        return Look(entries=entries, glances=glances, at=self._clock())
+        return StoreLook(entries=entries, glances=glances, at=self._clock())
 
     def _own(self, glances: Mapping[str, MonitorGlance]) -> tuple[str, ...]:
         """The evaluations that are no window of a monitor."""

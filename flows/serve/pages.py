@@ -43,12 +43,12 @@ MOST_COMPARED = 12       # evaluations side by side
 _REMEMBERED = 200_000    # answers whose person is remembered
 
 
-class NotThere(BadInput):
+class NoSuchPage(BadInput):
     """There is no such page, or none for whoever asks: the message does not say which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PageAsked:
     """What a request asks for."""
 
     json: bool
@@ -58,7 +58,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class PageTold:
     """What is answered."""
 
     body: Body
@@ -81,18 +81,18 @@ class Pages:
         self._prefect = _prefect_pages(environment)
 
     def store(self, alias: str, sees: frozenset[str]) -> ServedStore:
-        """The store of this alias, for somebody who sees these. Raises NotThere."""
+        """The store of this alias, for somebody who sees these. Raises NoSuchPage."""
         if alias not in sees or alias not in self.stores:
-            raise NotThere(f"no store is called {alias!r}")
+            raise NoSuchPage(f"no store is called {alias!r}")
         return self.stores[alias]
 
     # Lists.
 
-    def home(self, asked: Asked) -> Told:
+    def home(self, asked: PageAsked) -> PageTold:
         """Everything, a line each."""
         entries, age = self._entries(asked.sees)
         if asked.query.store and asked.query.store not in asked.sees:
-            raise NotThere(f"no store is called {asked.query.store!r}")
+            raise NoSuchPage(f"no store is called {asked.query.store!r}")
         found = asked.query.of(entries)
         pages = _pages(len(found), asked.page)
         shown = found[(asked.page - 1) * PER_PAGE : asked.page * PER_PAGE]
@@ -104,15 +104,15 @@ class Pages:
                 stores=aliases, entries=shown, every=entries, query=asked.query, total=len(found),
                 page=asked.page, pages=pages, prefect=self._prefect,
             ))
-        return Told(body=body_of(body), pages=pages, total=len(found), age=age)
+        return PageTold(body=body_of(body), pages=pages, total=len(found), age=age)
 
-    def labels(self, asked: Asked) -> Told:
+    def labels(self, asked: PageAsked) -> PageTold:
         """The labels that were bought, by team, month and monitor."""
         entries, age = self._entries(asked.sees)
         found = [one for alias in sorted(asked.sees) for one in self._bought(alias, entries)]
         told = bought_by_month(found)
         body = _json(labels_json(told)) if asked.json else drawn.labels_html(told)
-        return Told(body=body_of(body), age=age)
+        return PageTold(body=body_of(body), age=age)
 
     def figures(self, sees: Iterable[str]) -> bytes:
         """For Prometheus."""
@@ -155,28 +155,28 @@ class Pages:
 
     # One evaluation.
 
-    def evaluation(self, alias: str, name: str, asked: Asked) -> Told:
+    def evaluation(self, alias: str, name: str, asked: PageAsked) -> PageTold:
         """Its report, or before the first round where it stands."""
         served = self.store(alias, asked.sees)
         digest = self.digest(served, name)
-        return Told(body=self._bodies.body(
+        return PageTold(body=self._bodies.body(
             ("evaluation", alias, name, asked.json), digest,
             lambda: self._evaluation_body(served, name, asked.json),
         ))
 
-    def spec(self, alias: str, name: str, asked: Asked) -> Told:
+    def spec(self, alias: str, name: str, asked: PageAsked) -> PageTold:
         """Its spec, to begin another one with."""
         served = self.store(alias, asked.sees)
         self.digest(served, name)
         opened = open_evaluation(served.store, name)
-        return Told(body=body_of(_yaml(spec_without_paths(opened.spec.to_json()))))
+        return PageTold(body=body_of(_yaml(spec_without_paths(opened.spec.to_json()))))
 
     def digest(self, served: ServedStore, name: str) -> str:
-        """Of what the ledger holds of an evaluation. Raises NotThere."""
+        """Of what the ledger holds of an evaluation. Raises NoSuchPage."""
         ledger = Ledger(served.store, _checked(name))
         keys = list(retried(_listed)(ledger, f"{name}/"))
         if layout.manifest(name) not in keys:
-            raise NotThere(f"there is no evaluation {name!r} in {served.alias}")
+            raise NoSuchPage(f"there is no evaluation {name!r} in {served.alias}")
         return _digest([*keys, *retried(_listed)(ledger, layout.index_of_forecasts(name))])
 
     def progress(self, served: ServedStore, name: str) -> Standing:
@@ -227,18 +227,18 @@ class Pages:
 
     # Several evaluations, or the systems of one.
 
-    def compare(self, names: Sequence[str], asked: Asked) -> Told:
+    def compare(self, names: Sequence[str], asked: PageAsked) -> PageTold:
         """Evaluations, each as ALIAS/NAME, side by side; of one, its systems."""
         if not names:
             entries, _ = self._entries(asked.sees)
             if asked.json:
                 raise BadInput("name what is compared: /compare?of=STORE/NAME&of=STORE/NAME")
-            return Told(body=body_of(drawn.compare_choice_html(entries)))
+            return PageTold(body=body_of(drawn.compare_choice_html(entries)))
         if len(set(names)) < len(names) or len(names) > MOST_COMPARED:
             raise BadInput(f"compare one to {MOST_COMPARED} evaluations, each named once")
         places = [self._place(one, asked.sees) for one in names]
         digest = _digest(self.digest(served, name) for served, name in places)
-        return Told(body=self._bodies.body(
+        return PageTold(body=self._bodies.body(
             ("compare", tuple(names), asked.json), digest, lambda: self._compared(places, asked.json)
         ))
 
@@ -269,7 +269,7 @@ class Pages:
 
     # Monitors.
 
-    def monitor(self, alias: str, name: str, asked: Asked) -> Told:
+    def monitor(self, alias: str, name: str, asked: PageAsked) -> PageTold:
         """Its history."""
         served = self.store(alias, asked.sees)
         digest = self._digest_of_monitor(served, name)
@@ -282,18 +282,18 @@ class Pages:
             lambda: self._monitor_body(served, name, digest, asked),
         )
         rows = len(self._history(served, name, digest).rows)
-        return Told(body=body, pages=_pages(rows, asked.page), total=rows)
+        return PageTold(body=body, pages=_pages(rows, asked.page), total=rows)
 
-    def window(self, alias: str, name: str, window: str, asked: Asked) -> Told:
+    def window(self, alias: str, name: str, window: str, asked: PageAsked) -> PageTold:
         """One judged window of a monitor."""
         served = self.store(alias, asked.sees)
         digest = self._digest_of_monitor(served, name)
         history = self._history(served, name, digest)
         row = next((one for one in history.rows if one.window == window), None)
         if row is None or row.verdict is None:
-            raise NotThere(f"no verdict was given on window {window[:40]!r} of {name}")
+            raise NoSuchPage(f"no verdict was given on window {window[:40]!r} of {name}")
         judged = row
-        return Told(body=self._bodies.body(
+        return PageTold(body=self._bodies.body(
             ("window", alias, name, window, asked.json), digest,
             lambda: drawn.window_json_bytes(judged) if asked.json
             else drawn.served_window_html(alias, history, judged),
@@ -303,7 +303,7 @@ class Pages:
         ledger = Ledger(served.store, layout.monitor_ledger(_checked(name)))
         keys = retried(_listed)(ledger, f"{ledger.name}/")
         if layout.spec(ledger.name) not in keys:
-            raise NotThere(f"there is no monitor {name!r} in {served.alias}")
+            raise NoSuchPage(f"there is no monitor {name!r} in {served.alias}")
         return _digest(keys)
 
     def _history(self, served: ServedStore, name: str, digest: str) -> MonitorHistory:
@@ -316,7 +316,7 @@ class Pages:
         self._newest_history = (served.alias, name, digest), found
         return found
 
-    def _monitor_body(self, served: ServedStore, name: str, digest: str, asked: Asked) -> bytes:
+    def _monitor_body(self, served: ServedStore, name: str, digest: str, asked: PageAsked) -> bytes:
         history = self._history(served, name, digest)
         with suppress(AssayError):   # the evaluations of its windows may lie elsewhere
             history = with_judges(served.store, history)
@@ -367,7 +367,7 @@ def _digest(of: Iterable[str]) -> str:
 def _pages(many: int, asked: int) -> int:
     pages = max(-(-many // PER_PAGE), 1)
     if asked > pages:
-        raise NotThere(f"page={asked}: there are {pages}")
+        raise NoSuchPage(f"page={asked}: there are {pages}")
     return pages
 
 
@@ -375,7 +375,7 @@ def _checked(name: str) -> str:
     try:
         return layout.check_name(name)
     except BadInput:
-        raise NotThere(f"nothing is called {name[:100]!r}") from None
+        raise NoSuchPage(f"nothing is called {name[:100]!r}") from None
 
 
 def _json(value: Any) -> bytes:

@@ -40,13 +40,13 @@ def served_stores(plain: Sequence[str], named: Sequence[str]) -> dict[str, Serve
             raise BadInput(
                 f"two stores would be called {alias!r}; give each a name of its own: --store ALIAS=STORE"
             )
-        found[alias] = served(alias, open_store(where))
+        found[alias] = read_only_store(alias, open_store(where))
     if not found:
         raise BadInput("no store is named; give the address of one, or --store ALIAS=STORE")
     return found
 
 
-def served(alias: str, store: Store) -> ServedStore:
+def read_only_store(alias: str, store: Store) -> ServedStore:
     """A store under an alias."""
     return ServedStore(alias=alias, store=ReadOnly(store))
 

@@ -10,7 +10,7 @@ from doubles.served import HOSTILE, a_store, answer_some, fill, one_waiting
 from services.serving import serving
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.serve.stores import served
+from assay.flows.serve.stores import read_only_store
 
 CHROMIUM = Path("/usr/bin/chromium")
 SHOTS = os.environ.get("ASSAY_SHOTS")     # a folder: every page is left there as a picture
@@ -38,7 +38,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(store):
-    with serving({"team": served("team", store)}) as url:
+    with serving({"team": read_only_store("team", store)}) as url:
         yield url
 
 
@@ -133,7 +133,7 @@ def test_hostile_texts_stay_texts(browser, store, address):
 def test_a_round_that_closes_comes_onto_the_page(browser, tmp_path, monkeypatch):
     monkeypatch.setattr("assay.flows.serve.app.LOOK_SECONDS", 0.3)
     live = one_waiting(tmp_path)
-    with serving({"team": served("team", live)}) as url:
+    with serving({"team": read_only_store("team", live)}) as url:
         page = browser.new_page()
         said = []
         page.on("console", lambda message: said.append(message.text))

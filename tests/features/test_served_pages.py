@@ -22,7 +22,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.mute import mute
 from assay.flows.serve.server import Served, serve_pages
-from assay.flows.serve.stores import access_to, served
+from assay.flows.serve.stores import access_to, read_only_store
 
 JSON = {"Accept": "application/json"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -45,7 +45,7 @@ def store(folder):
 @pytest.fixture(scope="module")
 def open_to_all(store):
     with (
-        serving({"team": served("team", store)}) as address,
+        serving({"team": read_only_store("team", store)}) as address,
         httpx.Client(base_url=address, timeout=120) as client,
     ):
         yield client
@@ -53,7 +53,7 @@ def open_to_all(store):
 
 @pytest.fixture(scope="module")
 def by_token(store):
-    stores = {"team": served("team", store), "other": served("other", a_store({}))}
+    stores = {"team": read_only_store("team", store), "other": read_only_store("other", a_store({}))}
     access = access_to(stores, f"team {TEAM}\nother {OTHER}\n# all\n{ALL}\n", None)
     with serving(stores, access) as address, httpx.Client(base_url=address, timeout=120) as client:
         yield client
@@ -211,7 +211,7 @@ def test_rounds_are_told_while_people_answer(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.flows.serve.app.LOOK_SECONDS", 0.2)
     live = one_waiting(tmp_path)
     with (
-        serving({"team": served("team", live)}) as address,
+        serving({"team": read_only_store("team", live)}) as address,
         httpx.stream("GET", f"{address}/evaluations/team/live/events", timeout=120) as reply,
     ):
         assert reply.headers["content-type"].startswith("text/event-stream")
@@ -242,7 +242,7 @@ def test_a_home_page_takes_fewer_than_twice_the_calls_of_status(store):
         read_monitor_history(counted, f"monitor-{n:02d}")
     of_status = counted.calls
     seconds = iter(range(0, 1000, 10))
-    view = StoreView(served("team", counted), clock=lambda: float(next(seconds)))
+    view = StoreView(read_only_store("team", counted), clock=lambda: float(next(seconds)))
     view.look()
     assert counted.calls - of_status < 2 * of_status
     before = counted.calls
@@ -253,7 +253,7 @@ def test_a_home_page_takes_fewer_than_twice_the_calls_of_status(store):
 # Attacks.
 
 def test_without_a_token_nobody_else_can_reach_it(store):
-    stores = {"team": served("team", store)}
+    stores = {"team": read_only_store("team", store)}
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.com"):
         with pytest.raises(BadInput, match="ASSAY_SERVE_TOKEN"):
             serve_pages(Served(stores=stores, access=access_to(stores, "", None), host=host, port=0))
@@ -303,7 +303,7 @@ def test_a_team_sees_its_store_and_hears_of_no_other(by_token):
 
 
 def test_behind_a_proxy_the_header_is_needed_and_with_a_token_both(store):
-    stores = {"team": served("team", store)}
+    stores = {"team": read_only_store("team", store)}
     user, token = {"X-Forwarded-User": "ada"}, {"Authorization": f"Bearer {ALL}"}
     with serving(stores, access_to(stores, "", "X-Forwarded-User")) as address:
         assert httpx.get(address, timeout=120).status_code == 401
@@ -351,7 +351,7 @@ def test_no_path_and_no_address_of_this_machine_is_on_any_page(tmp_path, folder,
     (place / "ledger" / "monitors" / "monitor-05" / "spec.json").write_bytes(b"{")
     from assay.tasks.ledger import open_store
 
-    with serving({"team": served("team", open_store(str(place / "ledger")))}) as address:
+    with serving({"team": read_only_store("team", open_store(str(place / "ledger")))}) as address:
         client = httpx.Client(base_url=address, timeout=120)
         several = names(client, "show=finished&kind=evaluation")[:2]
         paths = ["/", "/labels", "/metrics", "/compare", "/monitors/team/monitor-05", "/monitors/team/none",

@@ -5,7 +5,13 @@ import pytest
 from assay.evalcore.errors import BadInput
 from assay.flows.serve.app import wants_json
 from assay.flows.serve.guard import is_own_host, token_of
-from assay.flows.serve.stores import access_to, served, served_stores, spec_without_paths, without_paths
+from assay.flows.serve.stores import (
+    access_to,
+    read_only_store,
+    served_stores,
+    spec_without_paths,
+    without_paths,
+)
 from assay.tasks.ledger.stores.store import MemoryStore, StoreError
 
 TOKEN = "t" * 20
@@ -25,7 +31,7 @@ def test_a_store_has_the_last_part_of_its_address_for_an_alias(tmp_path):
 def test_a_served_store_is_only_looked_at():
     inner = MemoryStore()
     inner.put("a", b"1")
-    store = served("x", inner).store
+    store = read_only_store("x", inner).store
     assert store.get("a") == b"1"
     for work in (lambda: store.put("b", b""), lambda: store.discard("index/a")):
         with pytest.raises(StoreError, match="only looked at"):
@@ -33,7 +39,7 @@ def test_a_served_store_is_only_looked_at():
 
 
 def test_tokens_open_all_stores_or_those_they_are_for():
-    stores = {name: served(name, MemoryStore()) for name in ("a", "b", "c")}
+    stores = {name: read_only_store(name, MemoryStore()) for name in ("a", "b", "c")}
     access = access_to(stores, f"{TOKEN}\n\n# team\na {TOKEN}a   # a's\na,b {TOKEN}b\n", None)
     for given, seen in ((TOKEN, {"a", "b", "c"}), (TOKEN + "a", {"a"}), (TOKEN + "b", {"a", "b"})):
         assert access.seen_by(given, None) == seen
