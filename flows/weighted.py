@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_grid, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
 from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.evalcore.weighted.sample import (
@@ -188,6 +188,8 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
     for code, name in enumerate(spec.labels.names):
         if spec.pool.probability is not None and rows[0].probabilities is not None:
             columns[f"probability:{name}"] = [row.probabilities[code] for row in rows if row.probabilities]
+    if spec.pool.weight is not None:
+        columns["item_weight"] = [row.weight for row in rows]
     for name in opened.manifest.segment_names:
         columns[f"segment:{name}"] = [row.segments[name] for row in rows]
     if shown:
@@ -303,7 +305,14 @@ def measure_of(
     if needs_grid(kind, name) and given.get("class") in kind.parts:
         part = kind.parts.index(str(given["class"]))
         grids = {part: grid_of_pool(opened.spec, opened.ledger.store, opened.manifest, part)}
-    return outcome_measure(name, kind, opened.manifest.rows, options=given, grids=grids)
+    return outcome_measure(
+        name, kind, opened.manifest.rows, options=given, grids=grids, weights=weights_of_pool(opened)
+    )
+
+
+def weights_of_pool(opened: Opened) -> PoolWeights | None:
+    """What is known of all weights; None where all items count alike."""
+    return getattr(opened.cut, "weights", None)
 
 
 def _refuse_of_all_classes(opened: Opened, kind: OutcomeKind, name: str) -> None:
@@ -412,13 +421,13 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
     """The judges by the labels of now; found: the labelled items, if they have weights.
 
     None without a judge, a label or weights, and where systems are compared: no one of them is the judge.
-    Also None where the first measure is a curve, or intervals are over clusters: nobody knows what a random
-    sample would have needed.
+    Also None where the first measure is a curve, intervals are over clusters or items have weights: nobody
+    knows what a random sample would have needed.
     """
     pool, first = opened.spec.pool, opened.spec.measure[0]
     if standing.known is None or found is None:
         return None
-    if pool.compared or pool.cluster is not None or of_scores(first.name):
+    if pool.compared or pool.cluster is not None or pool.weight is not None or of_scores(first.name):
         return None
     judges = judges_of_pool(opened.spec, found.rows, found.items, found.kind)
     if not judges:
@@ -448,10 +457,10 @@ def _judged(opened: Opened, found: PoolSample) -> JudgedPool:
 
 
 def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
-    """The figures of each judge, by the labels of now; none where systems are compared or items come in
-    clusters. Raises BadInput where the labelled items have no weights."""
+    """The figures of each judge, by the labels of now; none where systems are compared, or items come in
+    clusters or have weights. Raises BadInput where the labelled items have no weights."""
     spec = opened.spec
-    if spec.pool.compares or spec.pool.cluster is not None:
+    if spec.pool.compares or spec.pool.cluster is not None or spec.pool.weight is not None:
         return {}
     found = read_sample(opened)
     return {

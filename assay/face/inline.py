@@ -42,6 +42,8 @@ def evaluate(
     covariates: Column | Sequence[Column] | None = None,
     spread: Column | None = None,
     cluster: Column | None = None,
+    weight: Column | None = None,
+    rank: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     pairs: str | None = None,
@@ -104,6 +106,9 @@ def evaluate(
         covariates: columns of numbers that say more of the items, but of one class.
         spread: column of positive numbers: how uncertain each predicted number is.
         cluster: column that names what items come together in.
+        weight: column of numbers, 0 or more: what each item counts for, such as its share of the traffic.
+            Measures are then of the weighted pool.
+        rank: column of 1, 2, 3 and so on: where a document stands in its query, which `cluster` names.
         systems: the systems to compare: `{name: column of predictions}`, or
             `{name: {"score": column, "threshold": 0.5}}`.
         baseline: the system that others are compared with; the first unless said.

@@ -12,7 +12,7 @@ from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
@@ -43,6 +43,7 @@ def estimate(
     prediction: Column = "prediction",
     systems: Mapping[str, Any] | None = None,
     weight: Column = "inclusion_probability",
+    item_weight: Column | None = None,
     pool_size: int,
     confidence: float = CONFIDENCE,
 ) -> Estimates:
@@ -63,6 +64,8 @@ def estimate(
             baseline.
         weight: column of each item's chance to be drawn, in (0, 1]; or, if its name does not end in
             `probability`, of the number of items that it stands for (`sample_weight` of `assay export`).
+        item_weight: column of numbers, 0 or more: what each item counts for (`weight` of `evaluate`), however
+            it was drawn. Measures are then of the weighted pool.
         pool_size: items in the pool.
         confidence: of the intervals.
 
@@ -79,6 +82,7 @@ def estimate(
     """
     labelled, named = with_columns(labelled, {
         "label": label, "prediction": prediction, "systems": systems, "weight": weight,
+        "item_weight": item_weight,
     })
     table, backend = table_of(labelled)
     predicted = _predictions(table, named)
@@ -93,7 +97,11 @@ def estimate(
     codes = {name: _codes(what, kind, name, column) for name, column in spoken.items()}
     n = len(weights)
     guesses = [codes[column] for column in predicted.values()]
-    items = Items(prediction=np.stack(guesses, axis=1) if guesses else np.zeros((n, 0)))
+    own = _item_weights(table, named["item_weight"])
+    items = Items(prediction=np.stack(guesses, axis=1) if guesses else np.zeros((n, 0)), weight=own)
+    counted = None if own is None else PoolWeights(
+        items=pool_size, mean=float(weights @ own[:, 0] / weights.sum()), least=float(own[own > 0].min())
+    )
     sample = WeightedSample(
         cell=np.zeros(n, np.int64), rank=np.arange(n), round=np.ones(n, np.int64), draw=np.arange(n),
         label=codes[named["label"]], probability=1 / weights, weight=weights, factor=weights * (weights - 1),
@@ -103,7 +111,7 @@ def estimate(
     rows = [
         replace(e, system=system, versus=versus)
         for one in written
-        for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()))
+        for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()), counted)
         for e in weighted_estimates(kind, [measure], sample, of, confidence)
     ]
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
@@ -126,16 +134,16 @@ def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_systems(
-    written: str, kind: OutcomeKind, pool_size: int, systems: Sequence[str]
+    written: str, kind: OutcomeKind, pool_size: int, systems: Sequence[str], weights: PoolWeights | None
 ) -> list[tuple[OutcomeMeasure, str | None, str | None]]:
     """A measure with the system it is of and the one it is compared with: differences first."""
     name, options = named_measure(written)
     try:
-        first = outcome_measure(name, kind, pool_size, options=options)
+        first = outcome_measure(name, kind, pool_size, options=options, weights=weights)
         if first.system is None or not systems:
             return [(first, None, None)]
         others = [
-            outcome_measure(name, kind, pool_size, system=at, options=options)
+            outcome_measure(name, kind, pool_size, system=at, options=options, weights=weights)
             for at in range(1, len(systems))
         ]
     except BadInput as error:
@@ -168,6 +176,25 @@ def _weights(table: pa.Table, column: str, pool_size: int, *, by_name: bool) -> 
             "that of the pool they were drawn from"
         )
     return weights
+
+
+def _item_weights(table: pa.Table, column: str | None) -> Floats | None:
+    """(n, 1) what each item counts for."""
+    if column is None:
+        return None
+    values = _column(table, column)
+    try:
+        given = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
+    bad = ~(np.isfinite(given) & (given >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise BadInput(f"column {column!r}: row {row}: {given[row]:g} is no weight; it is finite, and 0 "
+                       "or more")
+    if not given.any():
+        raise BadInput(f"column {column!r}: all weights are 0: nothing counts")
+    return np.asarray(given[:, None], np.float64)
 
 
 def _codes(what: KnownOutcome, kind: OutcomeKind, name: str, values: pa.Array) -> Floats:

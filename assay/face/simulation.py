@@ -34,6 +34,7 @@ from assay.tasks.sources.reader import column_names, open_source
 
 _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
+    "weight", "rank",
 )
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 
@@ -52,6 +53,8 @@ def replay(
     covariates: Column | Sequence[Column] | None = None,
     spread: Column | None = None,
     cluster: Column | None = None,
+    weight: Column | None = None,
+    rank: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     methods: str | Sequence[str] = "auto",
     budgets: Sequence[int] = (50, 100, 200),
@@ -80,6 +83,8 @@ def replay(
         covariates: columns of numbers that say more of the items, but of one class.
         spread: column of positive numbers: how uncertain each predicted number is.
         cluster: column that names what items come together in.
+        weight: column of numbers, 0 or more: what each item counts for.
+        rank: column of 1, 2, 3 and so on: where a document stands in its query, which `cluster` names.
         systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
             baseline.
         methods: the methods to compare.
@@ -108,6 +113,7 @@ def replay(
     given = {
         "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
         "covariates": covariates, "spread": spread, "systems": systems, "cluster": cluster,
+        "weight": weight, "rank": rank,
     }
     named = str(data) if isinstance(data, str | Path) else "the frame"
     data, columns = with_columns(data, given)
@@ -126,8 +132,9 @@ def replay(
         seed=seed, batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()),
         divergence=divergence,
     )
-    found = pool.of_two_classes(as_any=asks_for_curves(written) or cluster is not None) \
-        if pool.two_classes else pool.of_any_kind()
+    beside = cluster is not None or weight is not None
+    found = pool.of_two_classes(as_any=asks_for_curves(written) or beside) if pool.two_classes \
+        else pool.of_any_kind()
     with _naming_arguments():
         result = run_replay(found, asked, pool_name=named, processes=processes)
     return Replay(result=result, backend=source.backend)
@@ -153,7 +160,9 @@ class _Labelled:
         self._table = source.table if source.table is not None else _read(source.path)
         self._systems = systems_of(columns["systems"] or {})
         self._columns: dict[str, pa.ChunkedArray] = {}
-        for role in ("label", "prediction", "score", "probability", "cluster"):
+        for role in ("label", "prediction", "score", "probability", "cluster", "weight", "rank"):
+            if role in ("weight", "rank") and columns[role] is None:
+                continue     # a column that happens to be called so says nothing
             name = columns[role] if isinstance(columns[role], str) else role
             there = name in self._table.column_names
             if there:
@@ -186,7 +195,7 @@ class _Labelled:
         self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
 
     def of_two_classes(self, *, as_any: bool) -> LabelledPool | OutcomePool:
-        """The pool of two classes; as_any: as one of any outcome, with its clusters."""
+        """The pool of two classes; as_any: as one of any outcome, with its clusters and weights."""
         if self._given["judge"] is not None:
             raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
         for name in ("covariates", "spread"):
@@ -195,11 +204,13 @@ class _Labelled:
                                "it out")
         if "prediction" not in self._columns:
             raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
-        cluster = None if self._given["cluster"] is None else "cluster"
+        if self._given["rank"] is not None:
+            raise BadInput("rank: is of labels that `outcome` lists: grades, or relevant and not relevant")
+        beside = {role: role for role in ("cluster", "weight") if self._given[role] is not None}
 
         def read(path: str) -> LabelledPool | OutcomePool:
             found = read_labelled_pool(path, positive=self.positive)
-            return of_two_classes(path, found, cluster) if as_any else found
+            return of_two_classes(path, found, **beside) if as_any else found
 
         made: LabelledPool | OutcomePool = self._read_as(self._columns, read)
         return made
@@ -226,6 +237,7 @@ class _Labelled:
             columns["spread"] = self._named_column("spread", self._given["spread"])
         if "cluster" in self._columns and self._given["cluster"] is not None:
             columns["cluster"] = self._columns["cluster"]
+        columns |= {role: self._columns[role] for role in ("weight", "rank") if role in self._columns}
         asked = OutcomeColumns(
             outcome=self._what.reader, probability=probability, kind=self._what.kind,
             predictions=tuple(name for name in columns if name.startswith("prediction ")),
@@ -233,6 +245,8 @@ class _Labelled:
             covariates=tuple(name for name in columns if name.startswith("covariate ")),
             spread="spread" if "spread" in columns else None,
             cluster="cluster" if "cluster" in columns else None,
+            weight="weight" if "weight" in columns else None,
+            rank="rank" if "rank" in columns else None,
         )
         found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))
         return found

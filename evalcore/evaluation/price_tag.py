@@ -151,12 +151,13 @@ def pull_variances(question: Question, state: State) -> Floats:
         return np.zeros(len(stack.parts))
     weight = question.method.weights(inner).weight
     loss = inner.table.loss[inner.item[0]]
-    mean = weight @ loss / weight.sum()
+    own = np.ones((1, 1)) if stack.weights is None else inner.table.known[inner.item[0], -1:]
+    mean = weight @ loss / (weight @ np.broadcast_to(own[:, 0], weight.shape))
     known = question.cells.known / question.cells.n_items
     slopes = stack.slopes(np.concatenate([mean, known]), question.cells.known_sizes.tolist())
     slopes = np.where(is_nothing(slopes, np.abs(slopes).max(initial=0.0)), 0.0, slopes)
-    pull = (loss - mean) @ slopes.T
-    size = (np.abs(loss) + np.abs(mean)) @ np.abs(slopes).T
+    pull = (loss - own * mean) @ slopes.T
+    size = (np.abs(loss) + np.abs(own * mean)) @ np.abs(slopes).T
     pull = np.where(is_nothing(pull, size), 0.0, pull)
     return np.asarray(weight @ pull**2 / weight.sum())
 

@@ -77,7 +77,7 @@ def _of_means(there: There) -> tuple[Callable[[Floats], Floats], Callable[[Float
     return value, gradient
 
 
-def _of_all(value: Callable[[Floats], Floats], pool_size: int) -> Callable[[Floats], Floats]:
+def _of_all(value: Callable[[Floats], Floats], pool_size: float) -> Callable[[Floats], Floats]:
     """A measure that is undefined unless every class has labels, as with a positive and a negative class."""
     def checked(risk: Floats) -> Floats:
         _, y, _ = split_counts(risk)

@@ -194,7 +194,7 @@ fowlkes_mallows = Rate(_fowlkes_mallows, None)
 share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
 
 
-def present(y: Floats, f: Floats, pool_size: int) -> Bools:
+def present(y: Floats, f: Floats, pool_size: float) -> Bools:
     """Classes that are predicted of some item, or are the label of half an item or more."""
     return np.asarray((f > 0) | (y * pool_size >= 0.5 - OFF_TIES))
 

@@ -301,9 +301,11 @@ def _of_area(
     )
 
 
+_BY_RANK = "divides by the rank of each item, and a rank counts the items above, whatever they weigh"
 _AREA_FAMILIES = tuple(
     MeasureFamily(name=name, title=title, meaning=meaning, kinds=("classes",), options=("class",),
-                  needs=("score",), grid=True, one_system="is made of one system's scores", make=make)
+                  needs=("score",), grid=True, one_system="is made of one system's scores", make=make,
+                  no_weights=_BY_RANK if name == "average_precision" else None)
     for name, (title, meaning, _, make) in _AREAS.items()
 )
 

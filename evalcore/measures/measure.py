@@ -20,7 +20,7 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Loss(ABC):
 
     kind: OutcomeKind
     system: int = 0
+
+    along_score: ClassVar[bool] = True   # alike for items of one class whose scores are near
 
     @property
     @abstractmethod
@@ -200,9 +202,14 @@ class OutcomeMeasure(DeclaredMeasure):
         return self.name if only is None else f"{self.name}({only})"
 
     def of_pool(self, items: Items, phi: Floats) -> Floats:
-        """g (q,) where all outcomes are known: φ (N, P)."""
-        dependent = np.concatenate([loss.of(items, phi).mean(axis=0) for loss in self.losses])
-        known = [loss.known(items).mean(axis=0) for loss in self.losses]
+        """g (q,) where all outcomes are known: φ (N, P); of the weighted pool where items have weights."""
+        def mean(values: Floats) -> Floats:
+            if items.weight is None:
+                return np.asarray(values.mean(axis=0))
+            return np.asarray(items.weight[:, 0] @ values / items.weight.sum())
+
+        dependent = np.concatenate([mean(loss.of(items, phi)) for loss in self.losses])
+        known = [mean(loss.known(items)) for loss in self.losses]
         return self.value(np.concatenate([dependent, *known]))
 
 
@@ -211,7 +218,7 @@ class AskedMeasure:
     """What is asked for: a measure by name, with its settings, of a kind of outcome."""
 
     kind: OutcomeKind
-    pool_size: int
+    pool_size: float   # items; where they have weights, each counts as many as it weighs of the lightest
     system: int = 0
     options: Mapping[str, Setting] = field(default_factory=dict)
     grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
@@ -252,6 +259,7 @@ class MeasureFamily:
     needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability, score
     grid: bool = False                      # it is made with the grid of the pool's scores
     one_system: str | None = None           # why systems cannot be compared by it; None where they can
+    no_weights: str | None = None           # why it cannot be of a weighted pool; None where it can
     make: Callable[[AskedMeasure], OutcomeMeasure]
 
 

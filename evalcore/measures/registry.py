@@ -14,12 +14,14 @@ from assay.evalcore.measures import (
     numeric,
     preference,
     probability,
+    retrieval,
     tag_sets,
 )
 from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily, OutcomeMeasure, Setting
 from assay.evalcore.measures.rates import FAMILIES, MEASURES
 from assay.evalcore.measures.two_classes import Family, Measure
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.outcomes.score_grid import Grid
 
 _MEASURES: dict[str, Measure] = {one.name: one for one in MEASURES}
@@ -82,7 +84,7 @@ def named(name: str) -> Measure:
 # The measures of all kinds of outcome by name.  A new measure is one line of its chapter's FAMILIES.
 
 _CHAPTERS = (
-    agreement, averages, by_class, curves, numeric, preference, probability, tag_sets,
+    agreement, averages, by_class, curves, numeric, preference, probability, retrieval, tag_sets,
 )
 MEASURES_BY_KIND: Mapping[tuple[str, str], MeasureFamily] = {
     (kind, family.name): family
@@ -113,6 +115,12 @@ def of_scores(name: str) -> bool:
     return family is not None and "score" in family.needs
 
 
+def of_ranks(name: str) -> bool:
+    """Whether a measure of classes is of the order of documents in queries."""
+    family = MEASURES_BY_KIND.get(("classes", name))
+    return family is not None and "rank" in family.needs
+
+
 def outcome_measure(
     name: str,
     kind: OutcomeKind,
@@ -121,10 +129,12 @@ def outcome_measure(
     system: int = 0,
     options: Mapping[str, Setting] | None = None,
     grids: Mapping[int, Grid] | None = None,
+    weights: PoolWeights | None = None,
 ) -> OutcomeMeasure:
     """The measure of this name for a kind of outcome and a system; options: its settings (class, k ...).
 
     grids: of the pool's scores (`evalcore.outcomes.score_grid`), for the areas under curves.
+    weights: of the pool's items, where they have some: what counts as one item is then the lightest.
 
     Raises UnknownName with the nearest known name, and BadInput for settings that it does not take.
     """
@@ -136,6 +146,9 @@ def outcome_measure(
     if strange:
         takes = ", ".join(family.options) or "no settings"
         raise BadInput(f"measure {name!r} does not take {strange[0]!r}; it takes {takes}")
+    if weights is not None and family.no_weights:
+        raise BadInput(f"measure {name!r} {family.no_weights}; leave the weights out, or ask for another one")
+    size = pool_size if weights is None else weights.counted
     return family.make(AskedMeasure(
-        kind=kind, pool_size=pool_size, system=system, options=given, grids=grids or {}
+        kind=kind, pool_size=size, system=system, options=given, grids=grids or {}
     ))

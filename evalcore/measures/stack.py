@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.by_class import CountsOfClass
 from assay.evalcore.measures.measure import Loss, OutcomeMeasure
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
-from assay.evalcore.outcomes.items import ItemPool, Items, Places
+from assay.evalcore.outcomes.items import ItemPool, Items, Places, PoolWeights
 from assay.evalcore.outcomes.one_class import OneClass
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Array, Bools, Floats
@@ -28,12 +28,17 @@ class Stack:
     measures where all are of one class, in the form that knows of no other
     drive    which measures the sampling serves: all of them unless said
     target   (M,) the error of each measure that counts as 1; its `scale` unless said
+    weights  of the pool, where its items do not all count alike: measures are of the weighted pool
+
+    With weights every loss is w ℓ, and the mean of w is the last of what is known: R is divided by it, so a
+    pool without its undecided items, and one of other clusters, have their own.
     """
 
     kind: OutcomeKind
     measures: tuple[OutcomeMeasure, ...]
     drive: tuple[bool, ...] = ()
     target: tuple[float, ...] = ()
+    weights: PoolWeights | None = None
 
     def __post_init__(self) -> None:
         if not self.measures:
@@ -130,16 +135,22 @@ class Stack:
     def check(self, items: Items) -> None:
         """Raises BadInput where the items lack what a measure needs."""
         self.kind.check(items)
+        if self.weights is not None:
+            self.weights.of(items)
         for loss in self.losses:
             loss.needs(items)
 
     def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
         """ℓ (n, D); written to `into` where it is given."""
-        return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
+        found = np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
+        if self.weights is not None:
+            found *= self.weights.of(items)[:, None]
+        return found
 
     def if_all(self, items: Items, code: float) -> Floats:
         """ℓ (n, D) of the items if this were the outcome of each."""
-        return np.concatenate([loss.if_all(items, code) for loss in self.losses], axis=1)
+        found = np.concatenate([loss.if_all(items, code) for loss in self.losses], axis=1)
+        return found if self.weights is None else found * self.weights.of(items)[:, None]
 
     @cached_property
     def perfect(self) -> Floats:
@@ -147,29 +158,39 @@ class Stack:
         return np.concatenate([loss.perfect for loss in self.losses])
 
     def known(self, items: Items) -> Floats:
-        """(n, D_k)."""
-        return np.concatenate([loss.known(items) for loss in self.losses], axis=1)
+        """(n, D_k); with weights, the weight is the last."""
+        found = np.concatenate([loss.known(items) for loss in self.losses], axis=1)
+        if self.weights is None:
+            return found
+        weight = self.weights.of(items)[:, None]
+        return np.concatenate([found * weight, weight], axis=1)
 
     def value(self, risk: Floats, known: Sequence[int]) -> Floats:
         """g (..., Q) at R; known: the length of each loss's known part."""
+        risk = self._per_weight(risk)
         return np.concatenate(
             [m.value(risk[..., self.columns(m, known)]) for m in self.measures], axis=-1
         )
 
     def slopes(self, risk: Floats, known: Sequence[int]) -> Floats:
         """J (..., Q, D) at R; 0 where a measure is undefined."""
-        rows = []
+        rows, total = [], None if self.weights is None else risk[..., -1, None, None]
+        risk = self._per_weight(risk)
         for m in self.measures:
             columns = self.columns(m, known)
             inner = np.nan_to_num(m.gradient(risk[..., columns]), nan=0.0, posinf=0.0, neginf=0.0)
             row = np.zeros((*inner.shape[:-1], self.size))
             row[..., columns[: inner.shape[-1]]] = inner
-            rows.append(row)
+            rows.append(row if total is None else row / total)
         return np.concatenate(rows, axis=-2)
+
+    def _per_weight(self, risk: Floats) -> Floats:
+        """R divided by the mean weight, where items have weights."""
+        return risk if self.weights is None else risk / risk[..., -1:]
 
     def slack(self, risk: Floats, known: Sequence[int]) -> Floats:
         """(..., Q) how far each number may be from what it stands for, at R; 0 where it is exact."""
-        found = []
+        found, risk = [], self._per_weight(risk)
         for m in self.measures:
             if m.slack is None:
                 found.append(np.zeros((*risk.shape[:-1], len(m.parts))))
@@ -198,8 +219,9 @@ class Stack:
 
     def highest_means(self, risk: Floats, known: Sequence[int]) -> Floats:
         """(..., D) the largest that each component of R can be, as far as its known part tells."""
-        parts = zip(self.losses, self._known_parts(risk, known), strict=True)
-        return np.concatenate([loss.highest_mean(part) for loss, part in parts], axis=-1)
+        parts = zip(self.losses, self._known_parts(self._per_weight(risk), known), strict=True)
+        highest = np.concatenate([loss.highest_mean(part) for loss, part in parts], axis=-1)
+        return highest if self.weights is None else highest * risk[..., -1:]
 
     def may_be_none(self, risk: Floats, known: Sequence[int]) -> Bools:
         """(..., D) see Loss."""
@@ -208,19 +230,19 @@ class Stack:
 
     def _known_parts(self, risk: Floats, known: Sequence[int]) -> list[Floats]:
         """The known part of each loss."""
-        return np.split(risk[..., self.size :], np.cumsum(known)[:-1], axis=-1)
+        return np.split(risk[..., self.size :], np.cumsum(known)[:-1], axis=-1)[: len(self.losses)]
 
     def largest_pull(
         self, said: Floats, slopes: Floats, known: Sequence[int], *, together: bool
     ) -> Floats:
-        """(C,) the largest that slopes·ℓ can be of an item of each cell, whatever its outcome.
+        """(C,) the largest that slopes·ℓ can be of an item of each cell, of weight 1, whatever its outcome.
 
         said (C, S, w): the `OutcomeKind.prediction_support` of each cell; slopes (D + D_k,); together: losses
         of several systems are bounded together, since the outcome is the same for all.
         """
         total, after = np.zeros(len(said)), self.size
         by_class: list[Floats] = []
-        for loss, at, length in zip(self.losses, self._starts, known, strict=True):
+        for loss, at, length in zip(self.losses, self._starts, known[: len(self.losses)], strict=True):
             slope, told = slopes[at : at + loss.size], slopes[after : after + length]
             after += length
             if not (slope.any() or told.any()):
@@ -234,7 +256,8 @@ class Stack:
 
     def known_sizes(self, items: Items) -> tuple[int, ...]:
         """The length of each loss's known part."""
-        return tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
+        sizes = tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
+        return sizes if self.weights is None else (*sizes, 1)
 
     def spread(
         self, items: Items, phi: Floats, slopes: Floats, likely: Likely | None = None
@@ -249,6 +272,16 @@ class Stack:
         self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None = None
     ) -> list[Floats]:
         """`spread` for each φ (n, P) of several."""
+        found = self._plain_spreads(items, phis, slopes, likely)
+        if self.weights is None:
+            return found
+        squares = self.weights.of(items)[:, None] ** 2
+        return [one * squares for one in found]
+
+    def _plain_spreads(
+        self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None
+    ) -> list[Floats]:
+        """The same of items of weight 1."""
         linear = [loss.pull(items, np.zeros(loss.size)) is not None for loss in self.losses] \
             if likely is not None else [True] * len(self.losses)
         found: list[Floats] = [np.empty((len(items), len(slopes))) for _ in phis]

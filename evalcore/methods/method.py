@@ -108,6 +108,8 @@ class Capabilities:
     spreads_evenly: bool = False     # does not look for positives: on a rare class it labels hardly any
 
     weighting: Weighting = "none"    # "none": its items have no known chance
+    # why it cannot take weights of items (`Items.weight`), after "method 'name' "; empty where it can
+    no_weights: str = "counts labels by cell, and a count does not say what the items weigh"
 
 
 class Method(ABC):

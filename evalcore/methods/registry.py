@@ -220,6 +220,14 @@ def with_single_draws(name: str, kind: OutcomeKind | None = None) -> str:
     return chosen.drawn_singly(name)
 
 
+def refuse_weights(name: str, kind: OutcomeKind) -> None:
+    """Raises BadInput where the method of this name, of these outcomes, cannot take weights of items."""
+    reason = method_for(name, kind).capabilities.no_weights
+    if reason:
+        able = ", ".join(one for one, found in OUTCOME_METHODS.items() if not found.capabilities.no_weights)
+        raise BadInput(f"method {name!r} {reason}; methods that take weights: {able}")
+
+
 def is_auto(name: str) -> bool:
     """Whether a spec's method leaves the choice to the table, settings or not."""
     return name.partition(":")[0] == AUTO

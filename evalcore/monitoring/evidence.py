@@ -293,6 +293,9 @@ class WatchedStack(WatchedNumber):
             whole[i, columns] = sign * np.concatenate([margin.slope, margin.told])
             most[i] = constant[i] + self._most(whole[i])
             least[i] = constant[i] - self._most(-whole[i])
+        if cells.heavy is not None:     # v is w times what it would be: the constant is told of the weight
+            whole[:, -1], constant = constant, np.zeros(len(values))
+            most, least = (end * cells.heavy[:, 1] for end in (np.maximum(most, 0), np.minimum(least, 0)))
         return Worth(
             constant=constant, slope=whole[:, : stack.size], told=whole[:, stack.size :], most=most,
             least=np.minimum(least, most),

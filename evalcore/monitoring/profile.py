@@ -240,9 +240,10 @@ def expected_of(measure: OutcomeMeasure, items: Items) -> tuple[float | None, fl
         return None, 0.0
     total: Floats = np.zeros(0)
     for where, piece in items.chunks():
-        one = _losses(measure, piece).sum(axis=0)
+        one = (_losses(measure, piece) * _weight(piece)).sum(axis=0)
         total = one if where.start == 0 else total + one
-    risk = total / len(items)
+    whole = float(_weight(items).sum()) if items.weight is not None else len(items)
+    risk = total / (whole or 1.0)
     value = float(measure.value(risk)[0])
     if not np.isfinite(value):
         return None, 0.0
@@ -250,9 +251,16 @@ def expected_of(measure: OutcomeMeasure, items: Items) -> tuple[float | None, fl
     first = second = 0.0
     for _, piece in items.chunks():
         pull = _losses(measure, piece)[:, : len(slope)] @ slope
+        if items.weight is not None:   # of a ratio: each from its mean, so that their sum is 0
+            pull = (pull - risk[: len(slope)] @ slope) * _weight(piece)[:, 0] * len(items) / (whole or 1.0)
         first, second = first + float(pull.sum()), second + float((pull**2).sum())
     n = len(items)
     return value, float(np.sqrt(max(second / n - (first / n) ** 2, 0.0) / n))
+
+
+def _weight(items: Items) -> Floats:
+    """(n, 1) or (1, 1): 1 where all items count alike."""
+    return np.ones((1, 1)) if items.weight is None else items.weight
 
 
 def _losses(measure: OutcomeMeasure, items: Items) -> Floats:

@@ -6,7 +6,7 @@ several systems predict of it), and has a score inside it (`Places`).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from assay.evalcore.types import Array, Floats, Ints
 CHUNK = 8_192   # items of a big pool that are worked on at once
 SILENT = -2e300   # the code of a judge that says nothing of an item: no outcome is as low
 
-_OPTIONAL = ("probability", "judge", "score", "cluster", "by_system", "covariate", "deviation")
+_OPTIONAL = (
+    "probability", "judge", "score", "cluster", "by_system", "covariate", "deviation", "weight", "rank",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +35,8 @@ class Items:
     deviation    (n, 1) how uncertain a predicted number is: positive, in any unit
     score        (n, 1) any real number that is higher where the last class is likelier
     cluster      (n, 1) the number of the cluster that the item belongs to: whole, and below 2^53
+    weight       (n, 1) what the item counts for: finite and not negative, in any unit (`PoolWeights`)
+    rank         (n, 1) where a document stands among those of its query: 1, 2, 3 ...
     """
 
     prediction: Floats
@@ -43,6 +47,8 @@ class Items:
     by_system: Floats | None = None
     covariate: Floats | None = None
     deviation: Floats | None = None
+    weight: Floats | None = None
+    rank: Floats | None = None
 
     def __post_init__(self) -> None:
         for name in _OPTIONAL:
@@ -152,6 +158,52 @@ class OneShard:
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
         yield work(self.items)
+
+
+# What items count for, where they do not all count alike: a share of the traffic, money.
+#
+# Every measure is then of the weighted pool: R = Σ w ℓ / Σ w.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolWeights:
+    """What has to be known of all the weights of a pool before any is used: one weight is w/mean."""
+
+    items: int
+    mean: float     # above 0
+    least: float    # of those above 0
+
+    @property
+    def counted(self) -> float:
+        """How many items the pool would have if all were as light as the lightest that counts."""
+        return self.items * (self.mean / self.least)
+
+    def of(self, items: Items) -> Floats:
+        """(n,) weights with a mean of 1 over the pool.  Raises BadInput for items without a weight."""
+        if items.weight is None:
+            raise BadInput("the pool has weights, and these items have none")
+        return np.asarray(items.weight[:, 0] / self.mean, np.float64)
+
+
+def pool_weights(pool: ItemPool) -> PoolWeights | None:
+    """Of a pool; None where its items have no weights.  Raises BadInput where nothing counts."""
+    if pool.none.weight is None:
+        return None
+    total, least = 0.0, np.inf
+    for one, lightest in pool.over(_weigh):
+        total, least = total + one, min(least, lightest)
+    if not total:
+        raise BadInput("all weights are 0: nothing counts; give at least one item a weight above 0")
+    return PoolWeights(items=len(pool), mean=total / len(pool), least=least)
+
+
+def _weigh(items: Items) -> tuple[float, float]:
+    """The sum of the weights of a shard, and the least above 0.  Raises BadInput for one that is none."""
+    if items.weight is None:
+        raise BadInput("the pool has weights, and these items have none")
+    weight = np.asarray(items.weight[:, 0], np.float64)
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        raise BadInput("a weight is a finite number, 0 or more")
+    return float(weight.sum()), float(weight[weight > 0].min(initial=np.inf))
 
 
 # Items grouped by what several systems predict of them together.
@@ -266,6 +318,8 @@ def _marks(prediction: Floats) -> Ints:
 class Places:
     """By spread alone.  Subclasses know of the pool what they need."""
 
+    by_spread: ClassVar[bool] = True   # the score follows the spread, and so the weight of an item
+
     @property
     def ranked(self) -> int:
         """How many groups there are, if they are to be put in the order of their items' mean spread; or 0."""
@@ -332,6 +386,8 @@ def heard_judges(items: Items) -> Floats:
 @dataclass(frozen=True, slots=True, eq=False)
 class BySaid(Places):
     """By the mean of what is said, each column scaled to a variance of 1."""
+
+    by_spread: ClassVar[bool] = False
 
     columns: int
     judged: bool

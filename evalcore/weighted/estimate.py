@@ -151,20 +151,22 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     (measure,), phi = stack.measures, stack.kind.phi(sample.label)
     outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
     known = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
-    w = sample.weight * of.among
+    w, own = sample.weight * of.among, _own_weights(sample, of)
     total, n = float(w.sum()), max(int(of.among.sum()), 1)
     whole = np.concatenate([outcome, known], axis=1)
-    risk = w @ whole / (total or 1.0)
+    risk = (w * own) @ whole / (total or 1.0)
     value = measure.value(risk) if total else np.full(len(measure.parts), np.nan)
     slopes = _slopes(measure, risk, outcome.shape[1])
-    z = np.where(of.among[:, None], (whole - risk) @ slopes.T, 0.0)
+    z = np.where(of.among[:, None], own[:, None] * ((whole - risk) @ slopes.T), 0.0)
     centred = z - _centres(sample, z)
     v = sample.factor / (total or 1.0) ** 2
     by_outcome = slopes[:, : outcome.shape[1]]
     one = outcome.shape[1] == 1
     # numbers have no other classes that a label could have been of
     doubts = bool(stack.kind.parts) and not one
-    doubted = stack.spread(of.items, _doubted(phi, w), by_outcome) if doubts else np.zeros_like(z)
+    doubted = np.zeros_like(z)
+    if doubts:
+        doubted = own[:, None] ** 2 * stack.spread(of.items, _doubted(phi, w * own), by_outcome)
     terms = v[:, None] * (centred**2 + np.where(of.among[:, None], doubted, 0.0))
     variance, fourth = terms.sum(axis=0), (terms**2).sum(axis=0)
     excess = np.maximum(fourth - variance**2 / n, 2 * variance**2 / max(n - 1, 1))
@@ -184,19 +186,22 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
         most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),
         differing=_differing(measure, of, outcome),
-        counted=one and measure.bounds == (0.0, 1.0) and bool(np.isin(outcome[of.among], (0.0, 1.0)).all())
+        counted=one and of.items.weight is None and measure.bounds == (0.0, 1.0)
+        and bool(np.isin(outcome[of.among], (0.0, 1.0)).all())
         and bool(np.allclose(value, risk[:1])),
-        hidden=_hidden(stack, of, z, slopes, risk) if one and np.isfinite(measure.bounds).all() else None,
+        hidden=_hidden(stack, of, z, slopes, risk, own)
+        if one and np.isfinite(measure.bounds).all() else None,
     )
 
 
 def _hidden(
-    stack: Stack, of: Labelled, z: Floats, slopes: Floats, risk: Floats
+    stack: Stack, of: Labelled, z: Floats, slopes: Floats, risk: Floats, own: Floats
 ) -> tuple[Floats, Floats]:
     """By how much an item that differs from the labels may pull the numbers down and up, each (q,).
 
     As far as outcomes allow while few labels differ from most, else as far as those that do
-    (`evalcore.methods.any_outcome.unseen_errors`).  z (n, q): pulls; slopes (q, d), risk (d,).
+    (`evalcore.methods.any_outcome.unseen_errors`).  z (n, q): pulls; slopes (q, d), risk (d,);
+    own (n,): weights of the items, 1 where they have none.
     """
     kind, items = stack.kind, of.items
     none = np.zeros((len(items), 0, 1))
@@ -211,12 +216,22 @@ def _hidden(
         most = np.array([
             (stack.largest_pull(said, sign * slope, stack.known_sizes(items), together=items.systems > 1)
              - sign * slope @ risk)[of.among].max(initial=0.0) for slope in slopes
-        ])
+        ]) * (1.0 if items.weight is None else own[of.among].max(initial=0.0))
         side = np.maximum(sign * off, 0.0)
         sums = side.sum(axis=0)
         typical = np.minimum(most, (side**2).sum(axis=0) / np.where(sums > 0, sums, 1.0))
         found.append(typical + few * (most - typical))
     return found[0], found[1]
+
+
+def _own_weights(sample: WeightedSample, of: Labelled) -> Floats:
+    """(n,) what each item counts for, with a mean of 1 over the items that all labels stand for; 1 where all
+    count alike."""
+    if of.items.weight is None:
+        return np.ones(len(sample))
+    own, w = of.items.weight[:, 0], sample.weight * of.among
+    mean = w @ own / (w.sum() or 1.0)
+    return np.asarray(own / (mean or 1.0))
 
 
 def _clusters(of: Labelled, w: Floats, z: Floats, total: float) -> Between | None:
@@ -246,7 +261,7 @@ def _most(
     A label matters if another one in its place would change the number; of a number that is about the items
     of one class, if it is of that class.
     """
-    n, parts = len(sample), stack.kind.parts
+    n, parts, own = len(sample), stack.kind.parts, _own_weights(sample, of)[:, None]
     matters = np.broadcast_to(of.among[:, None], (n, len(slopes)))
     if parts:
         anything = np.full((n, len(parts)), 1 / len(parts))
@@ -254,7 +269,7 @@ def _most(
     if measure.labels_of == "own":
         mine = [parts.index(str(part or stack.kind.counted)) for part in measure.parts]
         matters = matters & (stack.kind.phi(sample.label)[:, mine] > 0)
-    total, spread = sample.weight @ matters, sample.factor @ matters
+    total, spread = sample.weight @ (matters * own), sample.factor @ (matters * own**2)
     most = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf)
     if clusters is None:
         return np.asarray(most)

@@ -79,6 +79,10 @@ _FLAGS = {
 @click.option("--questions", "questions", type=click.Path(path_type=Path, dir_okay=False), default=None,
               metavar="SPEC", help="A spec that asks several questions: what columns mean and what is "
                                    "measured; the answers to each are in a column of its name.")
+@click.option("--rank", default=None, metavar="COLUMN",
+              help="With --outcome and --cluster: where a document stands in its query, for dcg.")
+@click.option("--weight", default=None, metavar="COLUMN",
+              help="A column of numbers: what each item counts for; measures are then of the weighted pool.")
 @json_option
 def replay_command(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
@@ -86,7 +90,7 @@ def replay_command(
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
     item_id: str, prediction: str | None, label: str, score: str | None, probability: str | None, judges: str,
     covariates: str, spread: str | None, named_systems: tuple[str, ...], cluster: str | None,
-    questions: Path | None, as_json: bool,
+    questions: Path | None, rank: str | None, weight: str | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
@@ -110,6 +114,7 @@ def replay_command(
     }
     of_others = {
         "--judge": judges, "--covariates": covariates, "--spread": spread, "--system": named_systems,
+        "--rank": rank,
     }
     if questions is not None:
         _refuse_beside_questions()
@@ -118,7 +123,7 @@ def replay_command(
             **of_two, "--positive": positive, "--score": score, "--id": item_id != "item_id",
             "--prediction": prediction and named_systems,
         })
-    elif cluster is not None or asks_for_curves(_listed(measures)):
+    elif cluster is not None or weight is not None or asks_for_curves(_listed(measures)):
         _refuse_idle({**of_two, **of_others})
     else:
         _refuse_idle(of_others)
@@ -135,6 +140,7 @@ def replay_command(
         positive=positive, features=_listed(features), further=_listed(systems),
         judges=_listed(judges), covariates=_listed(covariates), spread=spread,
         systems=dict(_named(text) for text in named_systems), cluster=cluster,
+        weight=weight, rank=rank,
     )
     spec = None if questions is None else load_spec(questions)
     named = _listed(measures) if spec is None else list(measures_of_questions(spec))
@@ -182,10 +188,13 @@ class _Columns:
     spread: str | None
     systems: Mapping[str, str]    # name -> column of predictions, of any outcome
     cluster: str | None
+    weight: str | None
+    rank: str | None
 
 
 def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Sequence[str]) -> Any:
-    """The pool: of any outcome where `outcome` names it, or where two classes have curves or clusters."""
+    """The pool: of any outcome where `outcome` names it, or where two classes have curves, clusters or
+    weights."""
     from assay.tasks.replay.labelled_pool import read_labelled_pool
     from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
     from assay.tasks.replay.simulated import asks_for_curves
@@ -197,18 +206,19 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
             outcome=outcome, label=called.get("label", "label"),
             predictions=tuple(columns.systems.values()) or predicted,
             probability=called.get("probability"), judges=tuple(columns.judges), cluster=columns.cluster,
-            covariates=tuple(columns.covariates), spread=columns.spread,
+            covariates=tuple(columns.covariates), spread=columns.spread, weight=columns.weight,
+            rank=columns.rank,
         ))
     renamed = {role: column for role, column in called.items() if column != role}
     found = read_labelled_pool(
         pool, positive=columns.positive, features=columns.features, systems=columns.further, called=renamed
     )
-    if columns.cluster is None and not asks_for_curves(measures):
+    if columns.cluster is None and columns.weight is None and not asks_for_curves(measures):
         return found
-    return of_two_classes(pool, found, columns.cluster)
+    return of_two_classes(pool, found, columns.cluster, columns.weight)
 
 
-_TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster and curves"
+_TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster, --weight and curves"
 _IDLE = {   # what an option is for, where it would change nothing
     "--features": _TWO_CLASSES, "--systems": _TWO_CLASSES, "--annotators": _TWO_CLASSES,
     "--audit": _TWO_CLASSES, "--divergence": _TWO_CLASSES,
@@ -221,6 +231,7 @@ _IDLE = {   # what an option is for, where it would change nothing
     "--covariates": "correct what is guessed of labels that --outcome names; two classes are modelled along "
                     "a score",
     "--spread": "says how uncertain a predicted number is, of labels that --outcome number names",
+    "--rank": "orders documents in queries, of labels that --outcome grades names",
     "--system": "names systems for --outcome; further ones of two classes are --systems, with the method "
                 "recycle",
 }

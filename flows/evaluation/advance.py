@@ -76,7 +76,9 @@ from assay.tasks.pool.frozen import (
     predictions_of,
     probabilities_by_system,
     probabilities_of,
+    ranks_of,
     scores_of,
+    weights_of,
 )
 from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.report.standing import Standing, WaitingFor
@@ -443,6 +445,8 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         beside=beside_of(rows),
         scores=scores_of(rows),
         clusters=clusters_of(rows),
+        weights=weights_of(rows),
+        ranks=ranks_of(rows),
         # an item that is asked again has no label that its draw goes by
         known=[None if ask else known.get(one) for one, ask in zip(addresses, draws.ask, strict=True)],
         segments=[row.segments for row in rows],

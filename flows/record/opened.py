@@ -264,7 +264,7 @@ def _statistics_of(
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
     if not spec.labels.by_cell:
-        stack = stack_of_spec(spec, manifest.rows, cut.grids)
+        stack = stack_of_spec(spec, manifest.rows, cut.grids, cut.weights)
         return Statistics(Question(
             measures=stack,
             systems=tuple(spec.pool.compared),

@@ -39,6 +39,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.manifest import RANK, WEIGHT
 from assay.tasks.ledger.record import Ledger, find_bytes, get_record
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class PlannedRound:
     beside: Floats | None = None                 # (T, X) covariates and the spread
     scores: Floats | None = None                 # (T,) where curves are asked for of a score
     clusters: Sequence[str] | None = None        # (T,) where items come in clusters
+    weights: Floats | None = None                # (T,) what each counts for, where items have weights
+    ranks: Floats | None = None                  # (T,) where documents stand in their queries
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -89,6 +92,8 @@ class PlannedRound:
             score=None if self.scores is None else self.scores[:, None],
             cluster=None if self.clusters is None else cluster_numbers(self.clusters)[:, None],
             by_system=self.by_system,
+            weight=None if self.weights is None else self.weights[:, None],
+            rank=None if self.ranks is None else self.ranks[:, None],
         )
 
     def to_people(self) -> list[int]:
@@ -138,13 +143,17 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "score": [None] * len(plan.cell) if planned.scores is None else planned.scores.tolist(),
         "cluster": [None] * len(plan.cell) if planned.clusters is None else list(planned.clusters),
     }
+    beside = {WEIGHT: planned.weights, RANK: planned.ranks}
+    given = {name: values.tolist() for name, values in beside.items() if values is not None}
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
         _DESIGN: base64.b64encode(_encode_design(plan.design)).decode(),
         _BESIDES: record.encode(besides).decode(),
     }
     key = layout.plan(ledger.name, planned.number)
-    return _decode(ledger.put(key, record.to_parquet(columns, _schema(), attached)), key, planned.number)
+    return _decode(ledger.put(key, record.to_parquet(
+        columns | given, _schema(tuple(given)), attached
+    )), key, planned.number)
 
 
 def read_plan(ledger: Ledger, number: int) -> PlannedRound | None:
@@ -165,8 +174,11 @@ def read_design(ledger: Ledger, number: int) -> Any:
     return _decode_design(ledger.get(key), key)
 
 
+_IF_ANY = (WEIGHT, RANK)   # columns that a plan has where the pool has them
+
+
 @cache
-def _schema() -> "pa.Schema":
+def _schema(beside: tuple[str, ...]) -> "pa.Schema":
     import pyarrow as pa
 
     return pa.schema([
@@ -188,6 +200,7 @@ def _schema() -> "pa.Schema":
         pa.field("beside", pa.list_(pa.float64())),
         pa.field("score", pa.float64()),
         pa.field("cluster", pa.string()),
+        *(pa.field(name, pa.float64(), nullable=False) for name in beside),
     ])
 
 
@@ -212,7 +225,7 @@ def _text(value: Mapping[str, str]) -> str:
 
 
 def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
-    columns, attached = record.from_parquet(blob, key, _schema())
+    columns, attached = record.from_parquet(blob, key, _schema(_IF_ANY), optional=_IF_ANY)
     try:
         design_blob = base64.b64decode(record.attached_text(attached, _DESIGN, key), validate=True)
     except binascii.Error as error:
@@ -249,6 +262,8 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         beside=_whole(columns["beside"], "beside", key),
         scores=None if None in columns["score"] else np.array(columns["score"], np.float64),
         clusters=None if None in columns["cluster"] else columns["cluster"],
+        weights=np.array(columns[WEIGHT], np.float64) if WEIGHT in columns else None,
+        ranks=np.array(columns[RANK], np.float64) if RANK in columns else None,
     )
 
 

@@ -10,7 +10,7 @@ not. So a process that loses a `put` uses the winner's bytes, and versions are c
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -142,11 +142,12 @@ def to_parquet(
 
 
 def from_parquet(
-    blob: bytes, key: str, schema: "pa.Schema | None" = None
+    blob: bytes, key: str, schema: "pa.Schema | None" = None, optional: Sequence[str] = ()
 ) -> tuple[dict[str, list[Any]], dict[str, str]]:
     """The columns of a table as lists, and the attached text. Raises DamagedRecord.
 
-    With a schema, the table has exactly its columns, of its types, and nulls only where it allows them.
+    With a schema, the table has exactly its columns, of its types, and nulls only where it allows them;
+    the optional ones may be missing.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -158,7 +159,8 @@ def from_parquet(
         raise damaged(key, f"not a Parquet file ({error})") from None
     attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
     if schema is not None:
-        _check_columns(table, schema, key)
+        left_out = {name for name in optional if name not in table.column_names}
+        _check_columns(table, pa.schema([field for field in schema if field.name not in left_out]), key)
     return table.to_pydict(), attached
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
-from assay.tasks.ledger.manifest import CLUSTER, SHOWN
+from assay.tasks.ledger.manifest import CLUSTER, RANK, SHOWN, WEIGHT
 from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.kind import Predictions
 from assay.tasks.sources.jsonl_rows import NO_NAMES
@@ -85,7 +85,10 @@ class RowChecker:
         self._schema = pa.schema([*frozen_schema(spec), *fields])
         self.kinds = ColumnKinds(paths)
         self._clusters = [pool.cluster] if pool.cluster else []
-        roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *pool.display]
+        self._weights = [pool.weight] if pool.weight else []
+        self._ranks = [pool.rank] if pool.rank else []
+        roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *self._weights,
+                 *self._ranks, *pool.display]
         self.columns: list[str] = list(dict.fromkeys(roles))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
@@ -102,6 +105,8 @@ class RowChecker:
         clusters = [self._named(batch, name, given[name], "have no cluster",
                                 "an item that comes alone is a cluster of its own: give it a name")
                     for name in self._clusters]
+        weights = [column_of(self._weight(batch, name, given), pa.float64()) for name in self._weights]
+        weights += [column_of(self._rank(batch, name, given), pa.float64()) for name in self._ranks]
         shown = [filled(self._text(batch, name, given)) for name in pool.display]
         self._fits_the_desk(batch, shown)
         first = len(self._predictions.fields)
@@ -117,6 +122,7 @@ class RowChecker:
             *segments,
             *typed[first:],
             *clusters,
+            *weights,
             column_of(np.full(n, batch.file), pa.int32()),
             column_of(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
             *shown,
@@ -189,6 +195,20 @@ class RowChecker:
             self.refuse(batch, name, values, size > _LARGEST, f"are beyond ±{_LARGEST:g}",
                         "such a number stands for a missing score: drop these rows, or give them a real one")
         return numbers
+
+    def _weight(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+        """A column (n,) of weights, 0 or more. Raises BadInput."""
+        found = self.numbers(batch, name, given)
+        self.refuse(batch, name, given[name], found < 0, "are below 0",
+                    "a weight says what an item counts for: 0 or more; correct these rows, or drop them")
+        return found
+
+    def _rank(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+        """A column (n,) of whole numbers from 1 on. Raises BadInput."""
+        found = self.numbers(batch, name, given)
+        self.refuse(batch, name, given[name], (found < 1) | (found != np.floor(found)), "are no ranks",
+                    "a rank is 1 for the first document of a query, then 2, 3 and so on; correct these rows")
+        return found
 
     def codes(
         self, batch: SourceBatch, name: str, given: dict[str, pa.Array], spelled: Predictions | None = None
@@ -291,6 +311,8 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *((name, pa.string()) for name in spec.pool.segments),
         *predictions.cut_fields,
         *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
+        *([(WEIGHT, pa.float64())] if spec.pool.weight else []),
+        *([(RANK, pa.float64())] if spec.pool.rank else []),
         ("source_file", pa.int32()),
         ("source_row", pa.int64()),
     ])

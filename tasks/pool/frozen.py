@@ -9,7 +9,8 @@
         them) and "assay.judges" (J floats of 64 bits), "assay.beside" likewise; one column per
         segment (string), per feature (float64, called "assay.feature.NAME") and per further
         system (int8, "assay.system.NAME"); source_file (int32), source_row (int64); and where
-        items come in clusters "assay.cluster" (string)
+        items come in clusters "assay.cluster" (string); where they have weights or ranks "assay.weight",
+        "assay.rank" (float64)
     pool/shown-00000-0000-<digest>.arrow   what people see of them (`tasks.pool.shown`)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
@@ -56,6 +57,8 @@ from assay.tasks.ledger.manifest import (
     PREDICTIONS,
     PROBABILITIES,
     PROVENANCE,
+    RANK,
+    WEIGHT,
     FrozenPart,
 )
 from assay.tasks.ledger.stores.store import Store
@@ -207,6 +210,8 @@ class FrozenRow:
     judges: tuple[float, ...] | None = None   # the codes of what each judge says, where there are any
     beside: tuple[float, ...] | None = None   # covariates and the spread, where there are any
     cluster: str | None = None       # what it comes together with others in, where the pool says
+    weight: float | None = None      # what it counts for, where the pool says
+    rank: float | None = None        # where a document stands in its query, where the pool says
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
@@ -263,10 +268,11 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
     if of_positive:
         positive = np.array([row.probability for row in rows], np.float64)
         supplied = np.stack([1 - positive, positive], axis=1)
-    predicted = predictions_of(rows)
+    predicted, weight, rank = predictions_of(rows), weights_of(rows), ranks_of(rows)
     return Items(
         prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
         probability=supplied, judge=judges_of(rows), covariate=beside_of(rows),
+        weight=None if weight is None else weight[:, None], rank=None if rank is None else rank[:, None],
     )
 
 
@@ -274,6 +280,18 @@ def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
     """What each item comes together with others in; None where the pool has no clusters."""
     given = [row.cluster for row in rows if row.cluster is not None]
     return given or None
+
+
+def weights_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n,) what each item counts for; None where all count alike."""
+    given = [row.weight for row in rows if row.weight is not None]
+    return np.array(given, np.float64) if given else None
+
+
+def ranks_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n,) where each document stands in its query; None where the pool does not say."""
+    given = [row.rank for row in rows if row.rank is not None]
+    return np.array(given, np.float64) if given else None
 
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
@@ -285,7 +303,7 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
         or _numbers(values.get(PREDICTED_NUMBERS), "<f8"),
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         beside=_numbers(values.get(BESIDE), "<f8"),
-        cluster=values.get(CLUSTER),
+        cluster=values.get(CLUSTER), weight=values.get(WEIGHT), rank=values.get(RANK),
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )
 

@@ -50,6 +50,8 @@ class OutcomeColumns:
     covariates: tuple[str, ...] = ()
     spread: str | None = None           # how uncertain each predicted number is
     cluster: str | None = None          # what items come together in
+    weight: str | None = None           # what each item counts for
+    rank: str | None = None             # where a document stands in its query
     kind: OutcomeKind | None = None     # where the names are known; else those that occur
 
 
@@ -77,7 +79,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         predicted = ("prediction",) if "prediction" in present else ()
     if columns.spread is not None and columns.outcome != "number":
         raise BadArgument("spread", "says how uncertain a predicted number is, and the labels are no numbers")
-    beside = [name for name in (*columns.covariates, columns.spread, columns.cluster) if name is not None]
+    single_columns = (columns.spread, columns.cluster, columns.weight, columns.rank)
+    beside = [name for name in (*columns.covariates, *single_columns) if name is not None]
     spoken = [columns.label, *predicted, *columns.judges]
     found = _read(path, present, [*spoken, *probabilities, *beside])
     gaps = {} if columns.outcome == "tags" else {name: _gaps(found[name]) for name in columns.judges}
@@ -112,24 +115,31 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         prediction=prediction, probability=table, judge=judge, cluster=cluster,
         covariate=np.stack(covariates, axis=1) if covariates else None,
         deviation=None if columns.spread is None else _spread(path, columns.spread, found[columns.spread]),
+        weight=None if columns.weight is None else _weights(path, columns.weight, found[columns.weight]),
+        rank=None if columns.rank is None else _ranks(path, columns.rank, found[columns.rank], cluster),
     )
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label])
 
 
-def of_two_classes(path: str, pool: LabelledPool, cluster: str | None = None) -> OutcomePool:
-    """A pool of a positive and a negative class as one of any outcome; cluster: its column, where it has one.
+def of_two_classes(
+    path: str, pool: LabelledPool, cluster: str | None = None, weight: str | None = None
+) -> OutcomePool:
+    """A pool of a positive and a negative class as one of any outcome; cluster, weight: their columns, where
+    it has some.
 
     Raises BadInput where annotators differ.
     """
     if pool.label_probability is not None:
-        raise BadInput(f"{path}: curves and clusters need one label of each item, in a column 'label'; this "
-                       "pool has a label_probability")
-    named = None if cluster is None else _read(path, column_names(open_source(path)), [cluster])[cluster]
+        raise BadInput(f"{path}: curves, clusters and weights need one label of each item, in a column "
+                       "'label'; this pool has a label_probability")
+    beside = [name for name in (cluster, weight) if name is not None]
+    named = _read(path, column_names(open_source(path)), beside) if beside else {}
     items = Items(
         prediction=pool.prediction.astype(np.float64)[:, None],
         probability=None if pool.unsure else np.stack([1 - pool.probability, pool.probability], axis=1),
         score=pool.score[:, None] if pool.scored else None,
-        cluster=None if cluster is None or named is None else _clusters(path, cluster, named),
+        cluster=None if cluster is None else _clusters(path, cluster, named[cluster]),
+        weight=None if weight is None else _weights(path, weight, named[weight]),
     )
     kind = Classes(("negative", "positive"), positive="positive")
     return OutcomePool(kind=kind, items=items, codes=pool.label.astype(np.float64))
@@ -159,6 +169,34 @@ def _spread(path: str, name: str, column: pa.Array) -> Floats:
     if (found <= 0).any():
         raise BadInput(f"{path}, column {name!r}: row {int(np.argmax(found <= 0)) + 1}: "
                        f"{found[np.argmax(found <= 0)]:g} is not above 0, as a spread is")
+    return found[:, None]
+
+
+def _ranks(path: str, name: str, column: pa.Array, query: Floats | None) -> Floats:
+    """(N, 1) 1, 2, 3 and so on within each query."""
+    found = numbers(path, name, column)
+    if query is None:
+        raise BadArgument("rank", "is of documents in queries: name the column of queries under cluster")
+    order = np.lexsort((found, query[:, 0]))
+    new = np.diff(query[order, 0], prepend=-1) != 0
+    place = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    wrong = found[order] != place + 1
+    if wrong.any():
+        row = int(order[np.argmax(wrong)])
+        raise BadInput(f"{path}, column {name!r}: row {row + 1}: {found[row]:g}; the documents of a query "
+                       "are numbered 1, 2, 3 and so on: break ties and close gaps as your system shows them")
+    return found[:, None]
+
+
+def _weights(path: str, name: str, column: pa.Array) -> Floats:
+    """(N, 1) numbers of 0 or more, not all of them 0."""
+    found = numbers(path, name, column)
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        raise BadInput(f"{path}, column {name!r}: row {row + 1}: {found[row]:g} is below 0; a weight says "
+                       "what an item counts for")
+    if not found.any():
+        raise BadInput(f"{path}, column {name!r}: all weights are 0: nothing counts")
     return found[:, None]
 
 

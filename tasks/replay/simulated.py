@@ -22,8 +22,10 @@ from assay.evalcore.methods.registry import (
     method_of_questions,
     methods_that,
     of_two_classes_alone,
+    refuse_weights,
 )
 from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.outcomes.items import OneShard, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
@@ -187,7 +189,11 @@ class _OfAnyOutcome(Simulation):
             return
         if request.drive:
             raise BadArgument("drive", "names those of several questions that drive; all measures of one do")
-        self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()))
+        self._weights = pool_weights(OneShard(pool.items))
+        if self._weights is not None:
+            for name in request.methods:
+                refuse_weights(name, pool.kind)
+        self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()), weights=self._weights)
         for name in filter(of_two_classes_alone, request.methods):
             try:
                 pool.of_class(one_of_several(pool.kind, self.measures.measures).part)
@@ -229,7 +235,9 @@ class _OfAnyOutcome(Simulation):
         made = grids(kind, items) if any(needs_grid(kind, name) for name, _ in named) else {}
 
         def measure_of(name: str, options: dict[str, Setting], system: int) -> OutcomeMeasure:
-            return outcome_measure(name, kind, len(items), system=system, options=options, grids=made)
+            return outcome_measure(
+                name, kind, len(items), system=system, options=options, grids=made, weights=self._weights
+            )
 
         for name, options in named:
             first = measure_of(name, options, 0)

@@ -24,7 +24,8 @@ _NEVER = {
 }
 _OF_A_MODEL = (
     "pool.score", "pool.probability", "pool.prediction", "pool.threshold", "pool.segments", "pool.features",
-    "pool.systems", "pool.baseline", "pool.cluster",
+    "pool.systems", "pool.baseline", "pool.cluster", "pool.weight",
+    "pool.rank",
 )
 
 

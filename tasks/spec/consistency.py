@@ -325,6 +325,11 @@ def why_cold(
             "teaches a model of classes; an evaluation of other outcomes weighs guesses by its own draws, of "
             "which labels of another pool are none; leave it out"
         )
+    if pool.weight is not None:
+        return (
+            "teaches how many of a cell's items are of a class, and with pool.weight what they weigh is "
+            "asked, which a number of items does not tell; leave it out"
+        )
     if not chosen.capabilities.starts_warm:
         return (
             f"cannot be used by method {method_name!r}: what it learns of labels are sums over its own draws "

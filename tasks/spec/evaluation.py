@@ -118,10 +118,11 @@ __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 
 def _guessed_beside(pool: Mapping[str, Any]) -> bool:
-    """Whether a `pool`, as it is written, has predictions without a score, beside judges or in clusters."""
+    """Whether a `pool`, as it is written, has predictions without a score beside judges, clusters or
+    weights."""
     unsure = all(pool.get(key) is None for key in ("score", "probability", "threshold", "systems"))
     return unsure and pool.get("prediction") is not None and (
-        pool.get("judge") is not None or pool.get("cluster") is not None
+        pool.get("judge") is not None or pool.get("cluster") is not None or pool.get("weight") is not None
     )
 
 
@@ -222,9 +223,10 @@ class Spec(Part):
         data = listed_questions(with_guarantee_in_method(with_limit(data)))
         if not isinstance(data.get("pool"), dict):
             return data
-        labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
+        labels = data.get("labels")
+        beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight"))
         curves = asks_for_scores(data.get("measure"))
-        alone = _guessed_beside(data["pool"]) and not curves
+        alone = (_guessed_beside(data["pool"]) or data["pool"].get("rank") is not None) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):
             data = data | {"labels": two_classes_as(labels, "two classes compared")}
         elif isinstance(labels, dict) and (beside or curves):

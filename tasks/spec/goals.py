@@ -19,6 +19,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import AUTO, METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
+from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid
@@ -44,7 +45,10 @@ class MeasureChoice(Part):
     name: str = Field(description="a measure, such as f1 or macro_f1")
     beta: Finite | None = Field(default=None, description="weight of recall against precision, for fbeta")
     class_: str | None = Field(default=None, alias="class", description="of this class or tag alone")
-    k: int | None = Field(default=None, ge=1, description="how many of the most probable classes, for top_k")
+    k: int | None = Field(
+        default=None, ge=1,
+        description="how many of the most probable classes, for top_k; of the first documents, for dcg",
+    )
     tolerance: Finite | None = Field(default=None, ge=0, description="how far off still counts, for within")
     weights: Literal["linear", "quadratic"] | None = Field(
         default=None, description="of cohen_kappa with grades: linear or quadratic"
@@ -111,7 +115,8 @@ class MeasureChoice(Part):
         return measure(self.name, self.beta)
 
     def of(
-        self, kind: OutcomeKind, pool_size: int, system: int = 0, grids: Mapping[int, Grid] | None = None
+        self, kind: OutcomeKind, pool_size: int, system: int = 0, grids: Mapping[int, Grid] | None = None,
+        weights: PoolWeights | None = None,
     ) -> OutcomeMeasure:
         """The measure of this kind of outcome, of one of its systems; grids: of the pool's scores.
 
@@ -130,7 +135,7 @@ class MeasureChoice(Part):
             raise BadInput(f"measure {self.name!r} names a question, and `labels` asks one only; leave it "
                            "out")
         return outcome_measure(
-            self.name, kind, pool_size, system=system, options=self.settings, grids=grids
+            self.name, kind, pool_size, system=system, options=self.settings, grids=grids, weights=weights
         )
 
 
@@ -189,7 +194,8 @@ def asks_for_scores(measure: Any) -> bool:
 # f1   f1(cat)   fbeta(2)   top_k_accuracy(3)   pr_curve(0.2;0.5)   pr_curve(cat;0.2;0.5)
 
 _WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<setting>[^()]+)\))?")
-_SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights"}
+_SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights",
+             "precision_at_k": "k", "dcg": "k", "exponential_dcg": "k"}
 _CURVES = ("pr_curve", "roc_curve")   # written with their thresholds
 
 

@@ -165,6 +165,13 @@ class Pool(Part):
     cluster: Column | None = Field(
         default=None, description="a column that names what items come together in: a prompt, a document"
     )
+    weight: Column | None = Field(
+        default=None,
+        description="a column of numbers, 0 or more: what each item counts for, such as its share of traffic",
+    )
+    rank: Column | None = Field(
+        default=None, description="a column of 1, 2, 3 ...: where a document stands in its query (`cluster`)"
+    )
     display: Columns = Field(default=(), description="the only columns people see")
     show_as: dict[str, Literal["text", "image", "html", "markdown"]] = Field(
         default_factory=dict, description="how a display column is shown; text unless said"
@@ -378,8 +385,9 @@ def _tags(pool: Pool) -> None:
 def _scored(pool: Pool) -> None:
     _two_classes(pool)
     for key, remedy in (
-        ("features", "cut the pool for methods that keep labels by cell, and no curve or cluster follows "
-                     "from these: a cell holds many scores, and items of many clusters; leave them out"),
+        ("features", "cut the pool for methods that keep labels by cell, and no curve, cluster or weight "
+                     "follows from these: a cell holds many scores, and items of many clusters; leave them "
+                     "out"),
         ("systems", "beside the pool's own prediction are judged by labels counted by cell, from which no "
                     "curve or cluster follows; to compare systems, leave the pool's own prediction out"),
     ):

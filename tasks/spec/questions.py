@@ -63,6 +63,8 @@ def _of_measure(key: str, choice: MeasureChoice, entry: QuestionEntry) -> Iterat
                     "that question alone")
         return
     needs = MEASURES_BY_KIND[kind.name, choice.name].needs
+    if "rank" in needs:
+        yield key, f"{choice.name!r} is of one question about relevance; ask it in an evaluation of its own"
     if "prediction" in needs and not entry.predicts:
         yield key, (f"{choice.name!r} needs a prediction; name the column under `prediction` of question "
                     f"{entry.name!r}")
@@ -100,5 +102,10 @@ def _of_one_question(spec: SpecOfQuestions) -> Iterator[Problem]:
         yield "warm_start", "teaches a model of one question; leave it out"
     if spec.outcomes is not None:
         yield "outcomes", "are answers to one question, and a reading answers all; leave them out"
+    if spec.pool.weight is not None:
+        yield "pool.weight", ("is of one question: draws follow weight times the influence on its measures, "
+                              "and several have one sample; leave it out, or ask each question alone")
+    if spec.pool.rank is not None:
+        yield "pool.rank", "orders documents for one question about relevance; leave it out, or ask it alone"
     if spec.budget.audit:
         yield "budget.audit", "looks for items of one class, and several questions are asked; leave it out"

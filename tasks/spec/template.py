@@ -32,6 +32,8 @@ pool:
   # covariates: [length]         # columns of numbers that errors may follow, with the same
   # spread: deviation            # with numbers: how uncertain each prediction is
   # cluster: prompt              # what items come together in; intervals are then over clusters
+  # rank: rank                   # where a document stands in its query, the cluster: for dcg
+  # weight: calls                # what each item counts for; measures are then of the weighted pool
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
 labels: {positive: match, negative: "no match"}

@@ -199,7 +199,9 @@ class Lure(StaticSample):
         "The papers give no interval: this is the normal one of levelled terms taken for independent, as "
         "wide as what no label has shown may reach."
     )
-    capabilities: ClassVar[Capabilities] = NeymanSample.capabilities
+    capabilities: ClassVar[Capabilities] = replace(
+        NeymanSample.capabilities, no_weights=StaticSample.capabilities.no_weights
+    )
 
     def as_set(self) -> OutcomeMethod:
         """Itself.  Raises BadInput for items drawn together, and for a guarantee."""

@@ -42,7 +42,7 @@ class PassiveSample(Sampled):
     says: ClassVar[str] = "A simple random sample."
     interval: ClassVar[str] = "linearised"
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, serves_several=False, ok_by_interval="shares"
+        Sampled.capabilities, serves_several=False, ok_by_interval="shares", no_weights=""
     )
     interval_note: ClassVar[str] = (
         "The interval of a count for a share, of a simple random sample the exact one; else Student's of the "
@@ -100,7 +100,7 @@ class NeymanSample(StratifiedSample):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
-    capabilities: ClassVar[Capabilities] = Sampled.capabilities
+    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
 
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances."""
@@ -108,14 +108,21 @@ class NeymanSample(StratifiedSample):
         return np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
 
 
+_BY_NUMBER = "guarantees ends by how many items can differ, and their number does not say what they weigh"
+
+
 @dataclass(frozen=True, slots=True)
 class GuaranteedEven(Guarantee, PassiveSample):
     """A simple random sample."""
+
+    capabilities: ClassVar[Capabilities] = replace(PassiveSample.capabilities, no_weights=_BY_NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedStrata(Guarantee, StratifiedSample):
     """Few strata, in proportion."""
+
+    capabilities: ClassVar[Capabilities] = replace(StratifiedSample.capabilities, no_weights=_BY_NUMBER)
 
     strata: ClassVar[int] = FEW_STRATA
 
@@ -123,6 +130,8 @@ class GuaranteedStrata(Guarantee, StratifiedSample):
 @dataclass(frozen=True, slots=True)
 class GuaranteedNeyman(Guarantee, NeymanSample):
     """Few strata, allocated by the supplied probabilities."""
+
+    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, no_weights=_BY_NUMBER)
 
     strata: ClassVar[int] = FEW_STRATA
 
@@ -195,7 +204,11 @@ class StaticSample(NeymanSample):
     name: ClassVar[str] = "static-is"
     says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
     interval: ClassVar[str] = "weighted"
-    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
+    capabilities: ClassVar[Capabilities] = replace(
+        NeymanSample.capabilities, single_draws=False,
+        no_weights="draws by how far each pull is from one mean of all, and items of other weights have no "
+                   "mean pull in common",
+    )
     least: ClassVar[float] = np.inf
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:

@@ -32,7 +32,14 @@ from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import FINE, ByRoot, NeymanSample, OfPull, SquaredPulls
+from assay.evalcore.methods.any_outcome.baselines import (
+    FINE,
+    ByRoot,
+    NeymanSample,
+    OfPull,
+    SquaredPulls,
+    StaticSample,
+)
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
@@ -79,7 +86,7 @@ class BernoulliSample(NeymanSample):
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
     interval: ClassVar[str] = "weighted"
-    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
+    capabilities: ClassVar[Capabilities] = StaticSample.capabilities
     least: ClassVar[float] = np.inf
 
     def as_set(self) -> OutcomeMethod:

@@ -301,6 +301,9 @@ def cells_of_sums(total: "SumsOfItems", found: Expecting, stack: Stack, none: It
         spread=np.maximum(total.spread / total.size[:, None], 1e-30), relevant=total.relevant > 0,
         told=total.told, said=total.said, first=found.first[:kept],
         known_sizes=np.array(stack.known_sizes(none), np.int64),
+        heavy=None if stack.weights is None else np.stack([
+            total.squares / np.where(total.told[:, -1] > 0, total.told[:, -1], 1.0), total.heaviest,
+        ], axis=1),
     )
 
 
@@ -315,6 +318,8 @@ class SumsOfItems:
     told: Floats        # (C, D_k)
     said: Floats        # (C, S, w) the maximum
     further: Floats
+    squares: Floats     # (C,) of the weights
+    heaviest: Floats    # (C,)
 
     def plus(self, other: "SumsOfItems") -> "SumsOfItems":
         """Of these and then the others."""
@@ -322,6 +327,7 @@ class SumsOfItems:
             size=self.size + other.size, guess=self.guess + other.guess, spread=self.spread + other.spread,
             relevant=self.relevant + other.relevant, told=self.told + other.told,
             said=np.maximum(self.said, other.said), further=self.further + other.further,
+            squares=self.squares + other.squares, heaviest=np.maximum(self.heaviest, other.heaviest),
         )
 
 
@@ -352,10 +358,17 @@ class AddUpItems:
             guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
             spread += np.asarray(member @ spreads[:n])
             told += np.asarray(member @ stack.known(piece))
+        weight: Floats = np.zeros(len(items))
+        heaviest: Floats = np.zeros(c)
+        if stack.weights is not None:
+            weight = stack.weights.of(items)
+            np.maximum.at(heaviest, cell, weight)
         return cell, SumsOfItems(
             size=np.bincount(cell, minlength=c), guess=guess, spread=spread, told=told,
             relevant=np.bincount(cell[relevant], minlength=c),
             said=_said(stack, items, cell, c), further=(self.further or _nothing)(stack, items, cell, c),
+            squares=np.asarray(np.bincount(cell, weights=weight**2, minlength=c), np.float64),
+            heaviest=heaviest,
         )
 
 

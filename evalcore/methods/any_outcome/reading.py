@@ -2,7 +2,7 @@
 class.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,9 @@ class Reading:
     items: Floats        # (R,) N, without undecided items
     given: Floats        # (R, C) a, the labels that each cell was given
     spread: Floats       # (C, Q), or (R, C, Q) where labels tell of it: how far pulls are guessed to spread
+    # (R, D) what residuals come to for a weight of 1, where items have weights: it is taken off them
+    offset: Floats | None = None
+    weight: Floats | None = None   # (R,) the weight of the items that can matter, without undecided ones
 
     @property
     def stands(self) -> Floats:
@@ -39,7 +42,10 @@ class Reading:
     @property
     def correction(self) -> Floats:
         """(R, D) what the residuals add to the model's mean."""
-        return np.asarray(np.einsum("rn,rnd->rd", self.stands, self.residual) / self.items[:, None])
+        total = np.einsum("rn,rnd->rd", self.stands, self.residual)
+        if self.offset is not None and self.weight is not None:
+            total = total + self.offset * self.weight[:, None]
+        return np.asarray(total / self.items[:, None])
 
     def by_group(self, values: Floats) -> Floats:
         """Sums (R, G, ...) over the labelled items of each group of values (R, n, ...)."""
@@ -94,7 +100,7 @@ def fit_difference_estimator(
     relevant = state.cells.relevant
     guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
     idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
-    return Reading(
+    found = Reading(
         weights=weights,
         modelled=(weights * guessed).sum(axis=1) + idle,
         residual=residuals(state, weights, modelled),
@@ -106,6 +112,31 @@ def fit_difference_estimator(
         items=items,
         given=given,
         spread=state.cells.spread,
+    )
+    return found if state.stack.weights is None else _per_weight(state, found)
+
+
+# Where items have weights, their sum over the pool is known, and that over the labelled ones, each for what
+# it stands for, misses it by chance: so does the sum of losses, which are w ℓ.  The ratio takes that off:
+#
+#     δ = Σ ω e / Σ ω w,      e - w δ for e,      and δ Σ_pool w more of the model's part
+#
+# which is Hájek's estimate (1971) where there is no model, and exact once all is labelled.
+
+def _per_weight(state: SampleState, reading: Reading) -> Reading:
+    """With residuals per weight."""
+    relevant = state.cells.relevant
+    weight = state.cells.told[relevant, -1].sum() - state.excluded_known[:, -1]
+    if state.table is None or not state.n:
+        return reading
+    own, stands = state.table.known[state.item, -1], reading.stands
+    total = (stands * own).sum(axis=1)
+    offset = np.einsum("rn,rnd->rd", stands, reading.residual) / np.where(total > 0, total, 1.0)[:, None]
+    told = own[..., None] * offset[:, None]
+    left = reading.residual - told
+    size = np.abs(reading.residual) + np.abs(told)
+    return replace(
+        reading, residual=np.where(is_nothing(left, size), 0.0, left), offset=offset, weight=weight
     )
 
 
@@ -236,8 +267,8 @@ OWN = 4.0           # labels of a class that its own variance must rest on to co
 
 def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats:
     """The corrections (R, D); those of blocks of shares are drawn towards what is probable."""
-    if not state.stack.blocks or not state.n or state.table is None:
-        return correction
+    if not state.stack.blocks or not state.n or state.table is None or state.stack.weights is not None:
+        return correction     # with weights, what is probable of a share says little of its errors
     after = correction.copy()
     for block in state.stack.blocks:
         m = np.maximum(reading.modelled[:, block] / reading.items[:, None], 1e-9)

@@ -14,7 +14,12 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.learned_spread import learned_spread
-from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool, profile
+from assay.evalcore.methods.any_outcome.measured_pool import (
+    Beforehand,
+    ItemProfile,
+    MeasuredPool,
+    profile,
+)
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
 from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
@@ -36,9 +41,12 @@ from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.settings import Share
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Floats, Ints
 
 CELLS = 60
+OCTAVES = 4      # of weights on either side of the mean: beyond them all are alike
+FEW_GROUPS = 4   # of predicted classes that are kept apart within an octave
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +63,16 @@ class Guesses(Sampled):
         "while labels are few."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, ok_by_interval="all", weighs_guesses=True
+        Sampled.capabilities, ok_by_interval="all", weighs_guesses=True, no_weights=""
     )
     modelled: ClassVar[bool] = True
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """By predicted class and spread; by what judges say, for numbers."""
+        """By predicted class and spread; by what judges say, for numbers; and first by weight, if there is
+        one."""
         found = profile(pool)
-        return cut(pool, found, found, CELLS).cells
+        by = found if pool.stack.weights is None else ByWeight(found)
+        return cut(pool, found, by, CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
         """Root of the spread of an item's pull, and a part even."""
@@ -70,6 +80,8 @@ class Guesses(Sampled):
         wanted = state.cells.size * state.cells.relevant
         even = state.stack.kind.even_share
         mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
+        if state.stack.weights is not None:
+            mean = mean * state.cells.mean_weight
         return np.broadcast_to((1 - even) * root + even * mean, state.by_cell.shape)
 
     def pull_spread(self, state: SampleState) -> Floats:
@@ -80,6 +92,24 @@ class Guesses(Sampled):
         reading = fit_difference_estimator(state, allocation, self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         return learned_spread(state, reading, state.stack.slopes(risk, known))
+
+
+@dataclass(frozen=True, slots=True)
+class ByWeight:
+    """Groups of items of about one weight: what hides among them is not heavier than what labels show."""
+
+    found: Beforehand
+
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
+        """Of the items of a shard."""
+        if stack.weights is None:
+            raise ValueError("the items have no weights")
+        weight = stack.weights.of(items)
+        twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
+        octave = np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES
+        found = self.found(stack, items)
+        few = self.found.places.ranked <= FEW_GROUPS     # of more, each would have hardly a cell
+        return replace(found, group=octave * FEW_GROUPS + found.group if few else octave)
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.
@@ -100,7 +130,7 @@ class RecalibratedSample(Sampled):
     )
 
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, starts_warm=True, ok_by_interval="all", weighs_guesses=True
+        Sampled.capabilities, starts_warm=True, ok_by_interval="all", weighs_guesses=True, no_weights=""
     )
 
     # of the score model alone: see `evalcore.methods.two_classes.recalibrated`
@@ -113,12 +143,19 @@ class RecalibratedSample(Sampled):
 
         Raises BadInput for settings of the score model where it is the other.
         """
-        if along_a_score(pool.stack, pool.none):
+        weighted = pool.stack.weights is not None
+        if not weighted and along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
-        if classes_named(pool.stack, pool.none):
+        if not weighted and classes_named(pool.stack, pool.none):
             return self._several.cells(pool)
         usual = RecalibratedSample()
         set_ = [x for x in ("anytime", "guard", "spread") if getattr(self, x) != getattr(usual, x)]
+        if set_ and weighted:
+            raise BadInput(
+                f"method {self.written!r}: {set_[0]} belongs to the model of how labels follow the score, "
+                "which counts the positives of a cell; that count does not say what they weigh, so with "
+                "weights it is not used; leave it out"
+            )
         if set_:
             raise BadInput(
                 f"method {self.written!r}: {set_[0]} is for measures of one class against the rest, of a "

@@ -162,10 +162,14 @@ def with_known_differences(state: SampleState, found: OutcomeEstimates) -> Outco
         most = stack.largest_pull(cells.said, slope, sizes, together=True)
         least = -stack.largest_pull(cells.said, -slope, sizes, together=True)
         open_ = most - least > _SAME                                             # (C,)
+        if stack.weights is not None:      # what a closed cell adds is its weight's, unless it is nothing
+            open_ |= np.abs(most) > _SAME
         known = (state.left * open_).sum(axis=1) == 0
         pull = (state.table.loss[state.item] @ slope[: stack.size]) * open_[state.cell]
         total = pull.sum(axis=1) + (decided * np.where(open_, 0.0, most)).sum(axis=1)
-        value[:, q] = np.where(known, total / np.maximum(decided.sum(axis=1), 1), value[:, q])
+        whole = np.maximum(decided.sum(axis=1), 1) if stack.weights is None else \
+            cells.known[-1] - state.excluded_known[:, -1]
+        value[:, q] = np.where(known, total / whole, value[:, q])
         settled[:, q] |= known
     if not settled.any():
         return found

@@ -50,6 +50,7 @@ def along_a_score(stack: Stack, none: Items) -> bool:
     ranged = all(
         np.isfinite(one.bounds).all() or sum(loss.size for loss in one.losses) == 1 for one in stack.measures
     )
+    ranged = ranged and all(loss.along_score for loss in stack.losses)
     return said and ranged and class_asked_of(stack.kind, stack.measures) is not None
 
 

@@ -68,6 +68,8 @@ class OutcomeCells:
     # (X,) which columns beside the guesses vary; None where none does.  `guess` has them last, and where
     # guesses share their weights a constant 1 after them
     beside: Bools | None = None
+    # (C, 2) Σ w²/Σ w of its items and their largest w, where items have weights; the mean over the pool is 1
+    heavy: Floats | None = None
 
     @property
     def prediction(self) -> None:
@@ -77,6 +79,11 @@ class OutcomeCells:
     def known(self) -> Floats:
         """(D_k,) sums over the pool of what it tells of the losses."""
         return np.asarray(self.told.sum(axis=0))
+
+    @property
+    def mean_weight(self) -> Floats:
+        """(C,) of the items of each cell, where items have weights."""
+        return np.asarray(self.told[:, -1] / self.size)
 
     def guesses(self, stack: Stack) -> int:
         """How many of B are guesses: the rest is beside them."""
@@ -155,12 +162,15 @@ def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
     last = phi.shape[1]
     for b in range(last):
         stack.of(items, phi[:, b], into=loss[:, b])
+    one = 1.0 if stack.weights is None else stack.weights.of(items)[:, None]
     if not stack.kind.label_model.shared:
-        loss[:, last - 1] = 1.0
+        loss[:, last - 1] = one
     if loss.shape[1] > last:
         beside = items.beside
         loss[:, last:] = 1.0
         loss[:, last : last + beside.shape[1]] = beside[..., None]
+        if stack.weights is not None:
+            loss[:, last:] *= stack.weights.of(items)[:, None, None]
 
 
 def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:

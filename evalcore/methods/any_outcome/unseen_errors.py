@@ -129,14 +129,19 @@ def unseen_errors(
     """What the labels of a state leave open; risk (R, D + D_k), slopes (R, Q, D), variance (R, Q)."""
     stack, left = state.stack, state.wanted.astype(np.float64)
     seen = state.table.loss[state.item]                                       # type: ignore[union-attr]
-    scale, bent = _scale(stack, seen), stack.size > MOST_SECANTS
+    own = _own_weights(state)
+    scale, bent = _scale(stack, seen / own), stack.size > MOST_SECANTS
     secant = slopes if bent else _secants(state, risk, slopes, scale)
     possible, unknown = _possible(state, secant * scale[:, None])
-    pull = np.einsum("rnd,rqd->rnq", seen, secant)
+    pull = np.einsum("rnd,rqd->rnq", seen / own, secant)
     few, sizes = _seen_errors(state, pull, secant)
     expected, items = _expected(state, reading, secant), reading.items[:, None, None]
+    heavy: Floats = np.ones(1)
+    if stack.weights is not None and state.cells.heavy is not None:
+        heavy = state.cells.heavy[:, 0]
+        expected = expected / np.where(heavy > 0, state.cells.mean_weight, 1.0)
     down, up = (
-        np.maximum(_drawn(most - sign * expected, size, few), 0.0) / items
+        heavy * np.maximum(_drawn(most - sign * expected, size, few), 0.0) / items
         for sign, most, size in zip((-1.0, 1.0), possible, sizes, strict=True)
     )
     counted, hits = _counts(state, risk, slopes, seen)
@@ -146,6 +151,14 @@ def unseen_errors(
         error=np.sqrt(variance), counted=counted, share=counted & (len(state.cells.size) == 1), hits=hits,
         labels=state.n, items=reading.items, bent=bent, apart=_apart(state, risk, seen), unknown=unknown,
     )
+
+
+def _own_weights(state: SampleState) -> Floats:
+    """(R, n, 1) of the labels; 1 where items have no weights, and of those that count for nothing."""
+    if state.stack.weights is None or state.table is None:
+        return np.ones((1, 1, 1))
+    own = state.table.known[state.item, -1:]
+    return np.where(own > 0, own, 1.0)
 
 
 def _apart(state: SampleState, risk: Floats, seen: Floats) -> Floats:
@@ -240,9 +253,10 @@ def _seen_errors(state: SampleState, pull: Floats, secant: Floats) -> tuple[Floa
     guesses = state.table.guess[state.item]                                   # type: ignore[union-attr]
     own = state.cells.guesses(state.stack)
     guesses = guesses[:, :, : own if state.stack.kind.label_model.shared else own - 1]
+    weight = _own_weights(state)
     off, size = [pull - np.median(pull, axis=1, keepdims=True)], np.abs(pull)
     for b in range(guesses.shape[2]):
-        told = np.einsum("rnd,rqd->rnq", guesses[:, :, b], secant)
+        told = np.einsum("rnd,rqd->rnq", guesses[:, :, b] / weight, secant)
         off.append(pull - told)
         size = size + np.abs(told)
     total = np.stack([np.abs(one).sum(axis=1) for one in off])
@@ -272,6 +286,8 @@ def _expected(state: SampleState, reading: Reading, secant: Floats) -> Floats:
     guess = state.cells.guess / state.cells.size[:, None, None]
     for b in range(guess.shape[1]) if reading.weights.any() else ():
         found = found + (secant * reading.weights[:, None, b]) @ guess[:, b].T
+    if reading.offset is not None:
+        found = found + np.einsum("rqd,rd->rq", secant, reading.offset)[..., None] * state.cells.mean_weight
     return np.asarray(found)
 
 

@@ -213,7 +213,8 @@ class WholeClusters(OutcomeMethod):
         "Student's interval over the clusters that were drawn."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        OutcomeMethod.capabilities, single_draws=False, needs_clusters=True, weighs_guesses=True
+        OutcomeMethod.capabilities, single_draws=False, needs_clusters=True, weighs_guesses=True,
+        no_weights="",
     )
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
@@ -301,11 +302,16 @@ class WholeClusters(OutcomeMethod):
         guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
         idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
         off = np.einsum("rn,rnd->rd", drawn.stands, residual)
+        own, weight = np.ones((1, 1)), drawn.items.sum(axis=1)
+        if state.stack.weights is not None:     # per weight, whose sum over the pool is known
+            own = state.table.known[state.item, -1]
+            weight = state.cells.told[relevant, -1].sum() - state.excluded_known[:, -1]
+            off = off * (weight / np.maximum((drawn.stands * own).sum(axis=1), 1e-300))[:, None]
         known = state.cells.known[None] - state.excluded_known
         risk = np.concatenate([(weights * guessed).sum(axis=1) + idle + off, known], axis=1) / whole
         sizes = state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, sizes)
-        centred = residual - off[:, None] / drawn.items.sum(axis=1)[:, None, None]
+        centred = residual - own[..., None] * off[:, None] / np.maximum(weight, 1e-300)[:, None, None]
         pull = np.einsum("rnd,rqd->rnq", centred, slopes)
         error = errors_of(state, drawn, pull, risk, slopes, whole, exact)
         unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))

@@ -7,7 +7,7 @@ memory does not grow with K and J.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
@@ -16,6 +16,7 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.of_questions import stack_of_questions
@@ -24,12 +25,12 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import ItemPool, Items
+from assay.evalcore.outcomes.items import ItemPool, Items, PoolWeights, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.manifest import BESIDE, CLUSTER, JUDGES, PROBABILITIES
+from assay.tasks.ledger.manifest import BESIDE, CLUSTER, JUDGES, PROBABILITIES, RANK, WEIGHT
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.frozen import FrozenShard, packed_bytes
 from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
@@ -131,6 +132,31 @@ class GatheredClusters:
         return np.concatenate(self._found).astype(np.float64)[:, None] if self._found else None
 
 
+class GatheredNumbers:
+    """Weights and ranks of items, of whichever there are."""
+
+    def __init__(self, spec: Spec) -> None:
+        given = {WEIGHT: spec.pool.weight, RANK: spec.pool.rank}
+        self._found: dict[str, list[Array]] = {name: [] for name, column in given.items() if column}
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are taken."""
+        return list(self._found)
+
+    def add(self, table: pa.Table | pa.RecordBatch) -> None:
+        """Take some rows."""
+        for name, found in self._found.items():
+            found.append(numbers_of(table.column(name)).astype(np.float64))    # not the part
+
+    def fields(self) -> dict[str, Floats]:
+        """The fields of `Items`, (N, 1) each."""
+        return {
+            name.rpartition(".")[2]: np.concatenate(found)[:, None]
+            for name, found in self._found.items() if found
+        }
+
+
 # The items, and the cut.
 
 PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8", BESIDE: "<f8"}   # what is kept of an item in one column
@@ -144,8 +170,11 @@ def outcome_kind_of(spec: Spec) -> OutcomeKind:
     return kind
 
 
-def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None = None) -> Stack:
-    """The measures of a spec for a pool of so many items; grids: of its scores, where `grids_of` finds any.
+def stack_of_spec(
+    spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None = None, weights: PoolWeights | None = None
+) -> Stack:
+    """The measures of a spec for a pool of so many items; grids: of its scores, where `grids_of` finds any;
+    weights: of its items, where they have some.
 
     Those of `drive` drive the sampling, or as many as the method serves.  Where systems are compared, they
     are every measure of each of them, and its differences; those of the first measure drive.
@@ -158,7 +187,7 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
             by_question[str(measure.question)] = (*by_question.get(str(measure.question), ()), measure)
         return stack_of_questions(kind, by_question, spec.drive)
     systems = range(len(spec.pool.compared) or 1)
-    by_choice = [[choice.of(kind, pool_size, s, grids) for s in systems] for choice in spec.measure]
+    by_choice = [[choice.of(kind, pool_size, s, grids, weights) for s in systems] for choice in spec.measure]
     measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)
     if spec.drive is not None:
         names = {found[0].name for found, choice in zip(by_choice, spec.measure, strict=True)
@@ -166,7 +195,7 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
         drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
     else:
         drive = leading(measures) if len(systems) > 1 else ()    # as the method has it
-    return Stack(kind=kind, measures=measures, drive=drive)
+    return Stack(kind=kind, measures=measures, drive=drive, weights=weights)
 
 
 def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
@@ -184,12 +213,14 @@ class OutcomeCut:
 
     cells: OutcomeCells
     grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
+    weights: PoolWeights | None = None
 
     def to_json(self) -> JsonObject:
         """Nested lists; floats keep every bit through JSON's shortest form."""
         cells = {name: values.tolist() for name, values in self.cells.to_arrays().items()}
         grids = {str(part): {"edges": list(g.edges), "tied": list(g.tied)} for part, g in self.grids.items()}
-        return cells | ({"grids": grids} if grids else {})
+        weights = {} if self.weights is None else {"weights": asdict(self.weights)}
+        return cells | ({"grids": grids} if grids else {}) | weights
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
@@ -200,13 +231,14 @@ class OutcomeCut:
         return OutcomeCut(cells=cells, grids={
             int(part): Grid(edges=tuple(one["edges"]), tied=tuple(one["tied"]))
             for part, one in data.get("grids", {}).items()
-        })
+        }, weights=PoolWeights(**data["weights"]) if "weights" in data else None)
 
 
 _TYPES = {
     "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
     "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
     "by_class": np.float64, "slot": np.int64, "lump": np.int64, "axis": np.float64, "beside": np.bool_,
+    "heavy": np.float64,
 }
 
 
@@ -229,6 +261,7 @@ class RowsSoFar:
         self._predicts = scored or pool.prediction is not None
         self._scores: list[Array] | None = [] if scored and pool.score is not None else None
         self._clusters, self._spreads = GatheredClusters(spec, clusters), pool.spread is not None
+        self._numbers = GatheredNumbers(spec)
         self._codes: list[Array] = []
         self._rows = 0
         wide = {
@@ -245,7 +278,8 @@ class RowsSoFar:
     def columns(self) -> list[str]:
         """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
         scores = [] if self._scores is None else ["score"]
-        said = [*(["prediction"] if self._predicts else []), *self._wide, *scores, *self._clusters.columns]
+        said = [*(["prediction"] if self._predicts else []), *self._wide, *scores, *self._clusters.columns,
+                *self._numbers.columns]
         return said or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
@@ -256,6 +290,7 @@ class RowsSoFar:
         for column in self._wide.values():
             column.add(table)
         self._clusters.add(table)
+        self._numbers.add(table)
         if self._scores is not None:
             self._scores.append(numbers_of(table.column("score")).copy())
 
@@ -269,7 +304,7 @@ class RowsSoFar:
             prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
             **columns_beside_guesses(wide.get(BESIDE), spreads=self._spreads),
             score=np.concatenate(self._scores)[:, None] if self._scores else None,
-            cluster=self._clusters.table(),
+            cluster=self._clusters.table(), **self._numbers.fields(),
         )
 
     def close(self) -> None:
@@ -287,12 +322,44 @@ def cut_gathered(
 
     gather: begins to gather what is said of rows, given the names of all clusters.
     """
+    check_ranks(spec, pool)
     clusters = names_of_clusters(spec, pool) if len(pool.shards) > 1 else ()
     with closing(ItemsByShard(pool, partial(gather, clusters=clusters))) as items:
-        grids = grids_of(spec, items)
-        measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids))
+        grids, weights = grids_of(spec, items), _weights_of(spec, items)
+        measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids, weights))
         cells = outcome_method(method).cells(measured)
-        return OutcomeCut(cells=cells, grids=grids), measured.rows()
+        return OutcomeCut(cells=cells, grids=grids, weights=weights), measured.rows()
+
+
+def check_ranks(spec: Spec, pool: PoolToCut) -> None:
+    """Raises BadInput where the ranks of a query are not 1, 2, 3 and so on, each once."""
+    if spec.pool.rank is None or spec.pool.cluster is None:
+        return
+    table = pa.concat_tables(list(pool.parts([CLUSTER, RANK])))
+    found = table.group_by(CLUSTER).aggregate([
+        (RANK, "count"), (RANK, "count_distinct"), (RANK, "max"),
+    ]).to_pydict()
+    for query, items, different, most in zip(
+        found[CLUSTER], *(found[f"{RANK}_{what}"] for what in ("count", "count_distinct", "max")), strict=True
+    ):
+        if different < items:
+            what = f"{items} documents and {different} different ranks"
+        elif most > items:
+            what = f"{items} documents, and one at rank {most:g}"
+        else:
+            continue
+        raise BadInput(
+            f"{spec.pool.source}: column {spec.pool.rank!r}: query {query!r} has {what}; the documents of a "
+            "query are numbered 1, 2, 3 and so on: break ties, and close gaps, as your system shows them"
+        )
+
+
+def _weights_of(spec: Spec, items: ItemPool) -> PoolWeights | None:
+    """Raises BadInput where all are 0."""
+    try:
+        return pool_weights(items)
+    except BadInput as error:
+        raise BadInput(f"{spec.pool.source}: column {spec.pool.weight!r}: {error}") from None
 
 
 def cut_items(

@@ -31,6 +31,7 @@ from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered import (
     PACKED,
     GatheredClusters,
+    GatheredNumbers,
     OutcomeCut,
     PackedColumn,
     columns_beside_guesses,
@@ -153,18 +154,20 @@ class SystemsSoFar:
         """codes: the column of the predictions of all systems; packed: name, type and length of what is kept
         of an item in one column; clusters: those that have the first numbers."""
         self._clusters, self._codes, self._rows = GatheredClusters(spec, clusters), codes, 0
+        self._numbers = GatheredNumbers(spec)
         self._spreads = spec.pool.spread is not None
         self._wide = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
 
     @property
     def columns(self) -> list[str]:
         """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
-        return [*self._wide, *self._clusters.columns] or ["item_id"]
+        return [*self._wide, *self._clusters.columns, *self._numbers.columns] or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
         """Take the next rows of the pool."""
         self._rows += table.num_rows
         self._clusters.add(table)
+        self._numbers.add(table)
         for column in self._wide.values():
             column.add(table)
 
@@ -174,7 +177,7 @@ class SystemsSoFar:
         return Items(
             prediction=wide.get(self._codes, np.zeros((self._rows, 0))),
             probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
-            by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
+            by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(), **self._numbers.fields(),
             **columns_beside_guesses(wide.get(BESIDE), spreads=self._spreads),
         )
 

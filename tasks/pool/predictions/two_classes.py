@@ -47,7 +47,13 @@ from assay.tasks.pool.kind import (
     Watching,
     rows_by_part,
 )
-from assay.tasks.pool.predictions.gathered import OutcomeCut, cut_items, outcome_kind_of, packed
+from assay.tasks.pool.predictions.gathered import (
+    GatheredNumbers,
+    OutcomeCut,
+    cut_items,
+    outcome_kind_of,
+    packed,
+)
 from assay.tasks.spec.evaluation import Spec
 
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
@@ -232,7 +238,7 @@ class TalliedScores(Tallying):
         )
 
 
-# A positive and a negative class whose statistics are those of any classes: with curves, or clusters.
+# A positive and a negative class whose statistics are those of any classes: with curves, clusters or weights.
 #
 # Prediction, score and probability are read as above. Kept are the code of the prediction, the probabilities
 # of both classes as floats of 32 bits, and the score where the pool has one.
@@ -301,9 +307,11 @@ class WatchedProbabilities(Watching):
         self._prediction: list[Array] = []
         self._probability: list[Array] = []
         self._score: list[Array] = []
+        self._extra = GatheredNumbers(spec)
 
     def add(self, rows: pa.RecordBatch) -> None:
         super().add(rows)
+        self._extra.add(rows)
         both = np.frombuffer(packed_bytes(rows.column(PROBABILITIES)), "<f4").reshape(-1, 2)
         self._prediction.append(numbers_of(rows.column("prediction")).astype(np.float64))
         self._probability.append(both.copy())
@@ -316,6 +324,7 @@ class WatchedProbabilities(Watching):
         items = Items(
             prediction=np.concatenate(self._prediction)[:, None],
             probability=np.concatenate(self._probability),
+            **self._extra.fields(),
         )
         first = self._spec.measure[0].of(outcome_kind_of(self._spec), len(items))
         expected, spread = expected_of(first, items)

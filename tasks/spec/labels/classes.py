@@ -175,7 +175,7 @@ class ComparedClasses(TwoClasses):
 
 
 class ScoredClasses(ComparedClasses):
-    """Two classes whose measures are curves of a score, or whose items come in clusters."""
+    """Two classes whose measures are curves of a score, or whose items come in clusters or have weights."""
 
     task: ClassVar[str] = "scored"
 
@@ -362,7 +362,7 @@ class OneOfSeveral(ClassList):
 def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     """The class that a spec, as it is written, asks a method of two classes for; None where it does not.
 
-    Nor does one with curves, clusters or compared systems, which those methods know nothing of.
+    Nor does one with curves, clusters, weights or compared systems, which those methods know nothing of.
     """
     labels, pool, method = spec.get("labels"), spec.get("pool"), spec.get("method")
     if not (isinstance(labels, dict) and isinstance(pool, dict) and isinstance(method, str)):
@@ -372,7 +372,8 @@ def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     named = {one.get("class") if isinstance(one, dict) else None for one in listed}
     if not isinstance(names, list | tuple) or len(named) != 1 or not of_two_classes_alone(method):
         return None
-    if compares(pool) or pool.get("cluster") is not None or asks_for_scores(measures):
+    beside = any(pool.get(key) is not None for key in ("cluster", "weight", "rank"))
+    if compares(pool) or beside or asks_for_scores(measures):
         return None
     [name] = named
     return name if isinstance(name, str) and name in names else None

@@ -12,6 +12,7 @@ from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
     needs_probability,
+    of_ranks,
     of_scores,
     outcome_measure,
 )
@@ -21,6 +22,7 @@ from assay.evalcore.methods.registry import (
     methods_that,
     of_two_classes_alone,
     outcome_method,
+    refuse_weights,
 )
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
@@ -65,6 +67,8 @@ def contradictions_of_outcome(spec: SpecParts, kind: OutcomeKind) -> list[Proble
         *_of_limit(kind, pool, measures, spec.limit),
         *_of_method(kind, method_name, pool),
         *_of_columns_beside(kind, pool, measures, method_name),
+        *_of_weights(kind, pool, measures, method_name),
+        *_of_ranks(kind, pool, measures, method_name),
         *_of_audit(kind, pool, measures, method_name, spec.budget),
         *_of_asking_again(kind, desk),
         *_of_two_answers(labels, pool),
@@ -91,6 +95,11 @@ def _of_measures(
             )
         if "prediction" in needs and pool.prediction is None and pool.threshold is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
+        if "rank" in needs and (pool.rank is None or pool.cluster is None):
+            yield f"measure[{i}]", (
+                f"{choice.name!r} is of documents in queries: name pool.rank, the column of their ranks, and "
+                "pool.cluster, the column of queries"
+            )
         if "score" in needs and kind.counted is None and not isinstance(
             pool.probability, dict
         ):
@@ -146,6 +155,44 @@ def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
             )
     except (UnknownName, BadInput) as error:
         yield "method", str(error)
+
+
+def _of_ranks(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str
+) -> Iterator[Problem]:
+    ranked = [choice.name for choice in measures if of_ranks(choice.name)]
+    if pool.rank is not None and not ranked:
+        yield "pool.rank", "is looked at by precision_at_k and dcg, and none is asked for; leave it out"
+    if not ranked or of_two_classes_alone(method_name):
+        return
+    try:
+        refuse_weights(method_name, kind)
+    except UnknownName:
+        return   # said already
+    except BadInput:
+        yield "method", (
+            f"is {method_name!r}, which counts labels by cell, and a count does not say at which ranks they "
+            "stand; leave it out, or use passive"
+        )
+
+
+def _of_weights(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str
+) -> Iterator[Problem]:
+    if pool.weight is None:
+        return
+    for i, choice in enumerate(measures):
+        family = MEASURES_BY_KIND.get((kind.name, choice.name))
+        if family is not None and family.no_weights:
+            yield f"measure[{i}]", f"{choice.name!r} {family.no_weights}; leave pool.weight out"
+    if of_two_classes_alone(method_name):
+        return   # said already
+    try:
+        refuse_weights(method_name, kind)
+    except UnknownName:
+        return   # said already
+    except BadInput as error:
+        yield "method", f"cannot be used with pool.weight: {error}"
 
 
 def _of_columns_beside(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.difference import difference
-from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores, outcome_measure
+from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_ranks, of_scores, outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -48,8 +48,11 @@ def outcomes_of(of):
     return np.linspace(-2, 3, 21) if of == "number" else np.arange(3.0 if of == "classes" else 8.0)
 
 
-# no monitor watches a curve; preferences are classes
-SINGLE = [key for key in MEASURES_BY_KIND if key[0] in KINDS and not of_scores(key[1])]
+# no monitor watches a curve; preferences are classes; rankings have tests of their own
+SINGLE = [
+    key for key in MEASURES_BY_KIND
+    if key[0] in KINDS and not of_scores(key[1]) and not of_ranks(key[1])
+]
 WATCHED = [(of, name) for of, name in sorted(SINGLE) if name not in WITHOUT[of]]
 
 

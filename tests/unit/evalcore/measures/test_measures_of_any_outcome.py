@@ -7,7 +7,13 @@ from sklearn import metrics
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import numerical_gradient
-from assay.evalcore.measures.registry import MEASURES_BY_KIND, measure_names, of_scores, outcome_measure
+from assay.evalcore.measures.registry import (
+    MEASURES_BY_KIND,
+    measure_names,
+    of_ranks,
+    of_scores,
+    outcome_measure,
+)
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -117,9 +123,10 @@ def test_a_class_that_is_nowhere_is_left_out_of_averages_and_undefined_alone():
     assert np.isnan(_of("f1", kind, items)[-1])
 
 
-# curves and preferences have tests of their own
+# curves, preferences and rankings have tests of their own
 @pytest.mark.parametrize(("kind", "name"), sorted(
-    key for key in MEASURES_BY_KIND if key[0] != "preference" and not of_scores(key[1])
+    key for key in MEASURES_BY_KIND
+    if key[0] != "preference" and not of_scores(key[1]) and not of_ranks(key[1])
 ))
 def test_gradients_against_differences(kind, name):
     of = {"classes": GRADES, "tags": Tags(NAMES), "number": Numbers()}[kind]
