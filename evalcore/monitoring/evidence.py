@@ -20,7 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.causes import Part
+from assay.evalcore.monitoring.causes import DrawnPart
 from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
@@ -460,7 +460,7 @@ class WindowSample:
             return None
         return self._where_balanced(measured.value, segment)
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[DrawnPart, ...]:
         """What the draws of the whole window say of the measures beside the watched one; nothing where the
         evidence is not of draws."""
         if self.source(None) not in ("draws", "tangent") or self.clustered:
@@ -469,7 +469,7 @@ class WindowSample:
         for name, beside in self.measured_by.beside():
             drawn = replace(self, measured_by=beside)._where_balanced(0.5, None)
             if drawn is not None and 0 <= drawn.value <= 1:
-                found.append(Part(name=name, drawn=drawn))
+                found.append(DrawnPart(name=name, drawn=drawn))
         return tuple(found)
 
     def _where_balanced(self, start: float, segment: str | None) -> OwnDraws | None:
