@@ -162,7 +162,7 @@ def _mcc(asked: AskedMeasure) -> OutcomeMeasure:
         name="mcc", title="MCC", meaning="correlation of predicted and true class",
         undefined_when="one class is all there is among predictions or among labels", bounds=(-1.0, 1.0),
         losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
-        range_of=2.0, smooth=True,
+        range_of=2.0,
     )
 
 

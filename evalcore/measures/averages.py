@@ -192,6 +192,8 @@ _MARGINS: dict[tuple[str, str], MarginOf | None] = {
     ("micro", "micro_recall"): _total_margin(recall.margin),
     ("micro", "micro_f1"): _total_margin(f_beta(1.0).margin),
 }
+# for which a tangent was measured to be fair enough (docs/measured/monitoring.md)
+_BY_TANGENT = ("macro_f1",)
 _RATES: dict[str, tuple[str, Rate]] = {
     "precision": ("precision", precision),
     "recall": ("recall", recall),
@@ -215,7 +217,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
             losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
             labels_of="every" if how in ("macro", "labelled", "of means") else "",
-            margin=_MARGINS.get((how, name)), smooth=True,
+            margin=_MARGINS.get((how, name)), smooth=name in _BY_TANGENT,
         )
 
     return MeasureFamily(name=name, title=title, meaning=meaning, kinds=kinds, make=make)

@@ -54,7 +54,7 @@ def _both_means(*measures: OutcomeMeasure) -> bool:
 
 def _both_smooth(*measures: OutcomeMeasure) -> bool:
     return not any(
-        loss.heavy or not (one.smooth or one.margin) for one in measures for loss in one.losses
+        loss.heavy or not one.margin for one in measures for loss in one.losses
     )
 
 

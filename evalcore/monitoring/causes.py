@@ -17,7 +17,7 @@ from assay.evalcore.monitoring.tracking import OwnDraws, mean_of_draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DrawnPart:
     """What the draws of a window say of one more measure."""
 
     name: str

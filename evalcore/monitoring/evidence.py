@@ -20,7 +20,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.causes import Part
+from assay.evalcore.monitoring.causes import DrawnPart
 from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
@@ -48,7 +48,7 @@ from assay.evalcore.types import Bools, Floats
 # of predictions that a margin takes for known (Cohen's kappa, macro precision) are those of the whole
 # window.
 #
-# *A measure that no mean decides about* (macro F1, Matthews' correlation, a difference of two F1s) is bet on
+# *A measure that no mean decides about* (macro F1, a difference of two F1s) is bet on
 # by its tangent, g(R°) + J(R°)·(R − R°): a mean again.  R° is what the labels of the rounds before make one
 # expect of the window, so it is known before a round is drawn, and each round has its own.  What the tangent
 # leaves out is of the square of how far R° is off: the bound on false breaches is measured here, not proven.
@@ -77,13 +77,13 @@ class WatchedNumber(ABC):
         """Whether the mean of some v decides about a limit."""
 
     @property
-    @abstractmethod
     def has_tangent(self) -> bool:
         """Whether its tangent stands for it, where no mean decides."""
+        return False
 
-    @abstractmethod
     def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
         """R° (D + D_k,) of the window, as it is expected before a round."""
+        raise NotImplementedError("a measure of two classes has no tangent")
 
     @property
     def is_share(self) -> bool:
@@ -154,21 +154,6 @@ class WatchedMeasure(WatchedNumber):
         return self.measure.margin(0.5) is not None
 
     @property
-    def has_tangent(self) -> bool:
-        return True
-
-    def expected_risk(self, one: LabelledRound, earlier: Sequence[LabelledRound]) -> Floats:
-        rate, left = one.plan.design.model[0], one.plan.design.left[0].astype(np.float64)
-        loss = self.measure.loss[self.cells.prediction]                                    # (C, 2, d)
-        total = (left * (1 - rate)) @ loss[:, 0] + (left * rate) @ loss[:, 1]
-        n = left.sum()
-        for other in earlier:
-            told = other.plan.ask & is_outcome(other.code) & other.new
-            total = total + loss[other.plan.cell[told], other.label[told]].sum(axis=0)
-            n += told.sum()
-        return np.asarray(total / n)
-
-    @property
     def is_share(self) -> bool:
         return self.measure.name in (*_SHARES, "precision", "recall", "specificity")
 
@@ -178,12 +163,6 @@ class WatchedMeasure(WatchedNumber):
 
     def against(self, values: Floats, side: Side, at: Floats | None = None) -> Floats:
         """(K, C, 2) v by cell and label."""
-        if at is not None:
-            sign = 1.0 if side == "below" else -1.0
-            slope = self.measure.gradient(at)
-            value = float(self.measure.value(at)) - float(slope @ at)
-            table = (value + self.measure.loss @ slope)[self.cells.prediction]
-            return np.asarray(sign * (table - values[:, None, None]))
         tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
         return np.stack([table for table in tables if table is not None])
 
@@ -463,7 +442,7 @@ class WindowSample:
             return None
         return self._where_balanced(measured.value, segment)
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[DrawnPart, ...]:
         """What the draws of the whole window say of the measures beside the watched one; nothing where the
         evidence is not of draws."""
         if self.source(None) not in ("draws", "tangent") or self.clustered:
@@ -472,7 +451,7 @@ class WindowSample:
         for name, beside in self.measured_by.beside():
             drawn = replace(self, measured_by=beside)._where_balanced(0.5, None)
             if drawn is not None and 0 <= drawn.value <= 1:
-                found.append(Part(name=name, drawn=drawn))
+                found.append(DrawnPart(name=name, drawn=drawn))
         return tuple(found)
 
     def _where_balanced(self, start: float, segment: str | None) -> OwnDraws | None:

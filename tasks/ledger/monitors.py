@@ -22,7 +22,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from assay.evalcore.evaluation.stopping import Verdict
-from assay.evalcore.monitoring.causes import Part
+from assay.evalcore.monitoring.causes import DrawnPart
 from assay.evalcore.monitoring.earlier_windows import RecentMean
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal
@@ -83,7 +83,7 @@ class WindowVerdict:
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
     dependent: bool = False             # its estimates took earlier labels, or are over clusters
-    parts: tuple[Part, ...] = ()          # other measures of the same draws, of the pool
+    parts: tuple[DrawnPart, ...] = ()          # other measures of the same draws, of the pool
     recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property

@@ -373,9 +373,11 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     compares: it is the difference of two systems that is watched.
     """
     kind = labels.outcome
-    if kind is None:
-        return   # a mean decides about it, or a tangent stands for it
     try:
+        if kind is None:
+            if choice.of_two_classes(labels.one_class).margin(0.5) is None:
+                yield f"{choice.name} {_NO_MEAN}; accuracy, F1, precision, recall and specificity can be"
+            return
         measure = choice.of(kind, 1)
     except BadInput:
         return   # said already
@@ -401,7 +403,7 @@ def watched_by_tangent(labels: LabelsForm, choice: MeasureChoice, compares: bool
     kind = labels.outcome
     try:
         if kind is None:
-            return choice.of_two_classes(labels.one_class).margin(0.5) is None
+            return False
         measure = choice.of(kind, 1)
     except BadInput:
         return False   # said already
