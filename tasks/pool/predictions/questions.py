@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from assay.evalcore.methods.any_outcome.shared_reading import CellsOfQuestions
 from assay.evalcore.methods.registry import method_of_questions, outcome_method
+from assay.evalcore.outcomes.items import PoolWeights
 from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.ledger.manifest import BESIDE, JUDGES, PREDICTED_NUMBERS, PROBABILITIES
@@ -56,6 +57,7 @@ class QuestionsCut:
 
     cells: CellsOfQuestions
     grids: Mapping[int, Grid] = field(default_factory=dict)   # none: no measure is made of scores
+    weights: PoolWeights | None = None                        # none: a spec with both is refused
 
     def to_json(self) -> JsonObject:
         """As `OutcomeCut.to_json`, question by question."""
