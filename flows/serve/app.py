@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -38,6 +39,7 @@ LOOK_SECONDS = 2.0        # between two looks for those who watch an evaluation
 BEAT_SECONDS = 15.0       # without news, a sign of life
 LONGEST_WATCH = 900.0     # seconds; browsers then ask again
 MOST_WATCHING = 32        # at the same time
+MOST_DRAWING = 8          # threads for pages that may have to be drawn; the others have threads of their own
 FOR_GOOD = "public, max-age=31536000, immutable"
 _LISTED = {"q": "words", "show": "show", "kind": "kind", "team": "team", "store": "store", "sort": "sort"}
 _log = logging.getLogger("assay.serve")
@@ -71,6 +73,7 @@ class Service:
         self._access = access
         self.ends: Callable[[], bool] = lambda: False     # whether the server was told to end
         self._watching = 0
+        self._drawing: CapacityLimiter | None = None
         self._looks: dict[tuple[str, str], tuple[float, str]] = {}
 
     def app(self) -> App:
@@ -99,7 +102,7 @@ class Service:
             query = ListQuery(**{_LISTED[key]: value for key, value in given.items() if key in _LISTED})
             return self.pages.home(self._asked(request, given, query))
 
-        return await self._answer(request, tell)
+        return await self._answer(request, tell, light=True)
 
     async def _labels(self, request: Request) -> Response:
         return await self._answer(
@@ -221,10 +224,13 @@ class Service:
         )
 
     async def _answer(
-        self, request: Request, tell: Callable[[], PageTold], kind: str | None = None
+        self, request: Request, tell: Callable[[], PageTold], kind: str | None = None, light: bool = False
     ) -> Response:
+        """light: it is quickly told, and does not wait behind pages that have to be drawn."""
+        if self._drawing is None:
+            self._drawing = CapacityLimiter(MOST_DRAWING)
         try:
-            told = await run_in_threadpool(tell)
+            told = await to_thread.run_sync(tell, limiter=None if light else self._drawing)
         except AssayError as error:
             return self._said(request, error)
         headers = {

@@ -21,7 +21,7 @@ from assay.flows.report.gather import report_data
 from assay.flows.serve.bodies import Bodies, Body, body_of
 from assay.flows.serve.home import StoreView
 from assay.flows.serve.stores import ServedStore, spec_without_paths, without_paths
-from assay.tasks.alerts.listing import outbox_rows
+from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import read_identity
@@ -329,7 +329,9 @@ class Pages:
         return drawn.monitor_html(drawn.MonitorAbout(
             store=served.alias, history=history, first=first, last=last, page=asked.page,
             pages=_pages(len(history.rows), asked.page), muted=mute_at(history.mutes, self._now()),
-            alerts=outbox_rows(Ledger(served.store, layout.monitor_ledger(name)), repair=False),
+            alerts=[_alert(row) for row in outbox_rows(
+                Ledger(served.store, layout.monitor_ledger(name)), repair=False
+            )],
             prefect=self._prefect,
         ))
 
@@ -344,6 +346,14 @@ def hidden_paths(data: ReportData) -> ReportData:
         data, spec=spec_without_paths(data.spec),
         pool=replace(data.pool, sources=[spec_without_paths(one, "source") for one in data.pool.sources]),
         notes=[without_paths(note, ()) for note in data.notes],
+    )
+
+
+def _alert(row: OutboxRow) -> drawn.AlertLine:
+    told = [f"{channel}: {settled.status}" for channel, settled in sorted(row.channels.items())]
+    told += ["muted: nobody was told"] if row.muted else ["not delivered yet"] if row.waiting else []
+    return drawn.AlertLine(
+        subject=row.alert.subject, key=row.alert.key, severity=row.alert.severity, told=", ".join(told)
     )
 
 

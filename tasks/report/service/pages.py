@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
 
-from assay.tasks.alerts.listing import OutboxRow
 from assay.tasks.ledger.monitors import Mute
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.comparison import comparison_section
@@ -186,6 +185,16 @@ def systems_html(data: ReportData, link: str) -> bytes:
 # Monitors.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertLine:
+    """One alert."""
+
+    subject: str
+    key: str
+    severity: str
+    told: str                    # who was told, in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorAbout:
     """The history of a monitor, a page of its windows."""
 
@@ -196,7 +205,7 @@ class MonitorAbout:
     page: int
     pages: int
     muted: Mute | None
-    alerts: Sequence[OutboxRow]
+    alerts: Sequence[AlertLine]
     prefect: str
 
 
