@@ -82,8 +82,8 @@ def _export_scores(
     with working(f"reading the labels of {name}"):
         opened = open_evaluation(store_named(where), name)
         if opened.spec.labels.answers.questions:
-            raise BadInput(f"evaluation {name!r} asks several questions, and a score is of one; leave --scores "
-                           "out, and the file has the answers to each")
+            raise BadInput(f"evaluation {name!r} asks several questions, and a score is of one; leave "
+                           "--scores out, and the file has the answers to each")
         found = read_sample(opened)
         written = scores_of_labels(opened, found, tool, target=target, run=run)
     write_scores(path, written)
