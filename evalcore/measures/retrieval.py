@@ -89,7 +89,7 @@ def _gains(asked: AskedMeasure, name: str, *, exponential: bool = False) -> tupl
 
 
 def _measure(asked: AskedMeasure, loss: RankedGain, name: str, title: str, meaning: str) -> OutcomeMeasure:
-    total = float(loss.discount(np.arange(1.0, loss.k + 1)).sum())
+    total = float(loss.discount(np.arange(1, loss.k + 1).astype(np.float64)).sum())
     low, high = min(0.0, *loss.gains) * total, max(0.0, *loss.gains) * total
 
     def value(risk: Floats) -> Floats:
