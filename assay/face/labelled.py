@@ -45,6 +45,7 @@ def estimate(
     weight: Column = "inclusion_probability",
     pool_size: int,
     confidence: float = CONFIDENCE,
+    about: str = "pool",
 ) -> Estimates:
     """Estimate measures of a pool from labelled items that were drawn with known chances.
 
@@ -65,6 +66,7 @@ def estimate(
             `probability`, of the number of items that it stands for (`sample_weight` of `assay export`).
         pool_size: items in the pool.
         confidence: of the intervals.
+        about: `"population"`: intervals are about what the pool is a sample of; else `"pool"`.
 
     Raises:
         BadInput: naming the argument, or the column and what is wrong with it.

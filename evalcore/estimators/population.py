@@ -166,5 +166,33 @@ def for_population(
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """The ends of one interval about the population."""
+
+    lower: float
+    upper: float
+    variance: float    # that the sampling of the pool adds
+
+
+def apart(
+    value: float, ends: tuple[float, float], pulls: Pulls, q: int, bounds: Bounds, confidence: float,
+    *, labels: float | None = None,
+) -> Apart:
+    """Of number q, from the ends for the pool; labels: of an even sample, which is one of the population too:
+    no end is nearer than it says."""
+    level, at = np.full(pulls.z.shape[1], confidence), slice(q, q + 1)
+    down, up = (reach[at] for reach in pulls.reach(level))
+    lower, upper = ends_for_population(
+        np.array([value]), (np.array([ends[0]]), np.array([ends[1]])), (down, up),
+        (np.array([bounds[0]]), np.array([bounds[1]])),
+    )
+    if labels is not None:
+        down, up = replace(pulls, items=pulls.items * (labels / pulls.items.sum())).reach(level)
+        lower = np.fmin(lower, max(value - down[q], bounds[0]))
+        upper = np.fmax(upper, min(value + up[q], bounds[1]))
+    return Apart(lower=float(lower[0]), upper=float(upper[0]), variance=float(pulls.variance[q]))
+
+
 def _row(found: list[EstimateArrays], name: str) -> Floats:
     return np.asarray(np.concatenate([getattr(one, name) for one in found])[None])

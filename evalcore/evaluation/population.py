@@ -11,14 +11,16 @@ with the pull that the pool alone tells.
                     (`methods.any_outcome.interval`); here it is kept from closing where all clusters agree
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
-from assay.evalcore.estimators.population import About, Pulls, for_population
+from assay.evalcore.estimators.population import SAMPLING, About, Pulls, apart, for_population
+from assay.evalcore.evaluation.estimate import AlsoAbout, MeasureEstimate
 from assay.evalcore.evaluation.price_tag import FoundLabels, weighted_confusion
-from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State, chances_of
 from assay.evalcore.measures.measure import each_number
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -26,9 +28,10 @@ from assay.evalcore.methods.any_outcome.interval import slopes_of_known
 from assay.evalcore.methods.any_outcome.state import SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import loss_scale, possible_pulls
 from assay.evalcore.reproducible import is_nothing, stream
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Floats, Ints
 
 BOTH_BELOW = 5_000   # items of a pool of which both intervals are told
+_SAME = 1e-9
 
 
 def about_of(question: Question, state: State) -> About:
@@ -72,8 +75,7 @@ def sampled_from(question: Question, state: State, found: list[EstimateArrays]) 
     bounds = [measure.bounds for measure, _ in each_number(question.measures)]
     if not isinstance(question.measures, Stack):
         return [
-            for_population([one], pulls_of_confusion(measure, question, state), [measure.bounds],
-                           question.confidence)[0]
+            _of_two_classes(one, measure, question, state)
             for one, measure in zip(found, question.measures, strict=True)
         ]
     pulls = pulls_of_labels(question, state)
@@ -96,7 +98,118 @@ def _never_closed(
     ]
 
 
+# Estimates of segments, and of other samples whose pulls are known.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What intervals are to be about, and whether the other is told beside it."""
+
+    about: About
+    beside: bool = False
+
+
+def row_about(
+    row: MeasureEstimate, told: Told, pulls: Callable[[], Pulls], q: int, bounds: tuple[float, float],
+    labels: float | None = None,
+) -> MeasureEstimate:
+    """An estimate whose interval is for the pool, as it is asked for; labels: see `apart`."""
+    if row.value is None or row.lower is None or row.upper is None or told == Told(about="pool"):
+        return row
+    found = apart(row.value, (row.lower, row.upper), pulls(), q, bounds, row.confidence, labels=labels)
+    kind = SAMPLING if row.interval == "exact" else f"{row.interval}, and {SAMPLING}"
+    sampled = AlsoAbout(
+        about="population", lower=number_or_none(found.lower), upper=number_or_none(found.upper),
+        interval=kind,
+    )
+    if told.about == "pool":
+        return replace(row, also=sampled)
+    beside = AlsoAbout(about="pool", lower=row.lower, upper=row.upper, interval=row.interval)
+    return replace(
+        row, about="population", lower=sampled.lower, upper=sampled.upper, interval=kind,
+        variance=None if row.variance is None else row.variance + found.variance,
+        also=beside if told.beside else None,
+    )
+
+
+def number_or_none(x: float) -> float | None:
+    """None for what is not finite."""
+    return x if np.isfinite(x) else None
+
+
+def rows_about(
+    question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments,
+    rows: Sequence[MeasureEstimate],
+) -> tuple[MeasureEstimate, ...]:
+    """The estimates by segment of two classes, as they are asked for."""
+    told = Told(about=about_of(question, state), beside=question.beside)
+    if told == Told(about="pool"):
+        return tuple(rows)
+    measures = {one.name: one for one in question.measures}
+    tables = {
+        f"{column}={value}": found
+        for column, values in segments.items()
+        for value, found in zip(values, _segment_tables(state, rounds, column, values), strict=True)
+    }
+    even = chances_of(rounds) == "equal"
+
+    def converted(row: MeasureEstimate) -> MeasureEstimate:
+        counts, labels = tables[str(row.segment)]
+        measure = measures[row.measure]
+        return row_about(
+            row, told, lambda: pulls_of_table(measure, counts, labels), 0, measure.bounds,
+            labels if even else None,
+        )
+
+    return tuple(map(converted, rows))
+
+
+def _segment_tables(
+    state: State, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int]
+) -> list[tuple[Floats, float]]:
+    """Items by prediction and label that the labels of each segment suggest, and what those are worth."""
+    chance = -np.expm1(-state.reached)
+    each = np.divide(1.0, chance, out=np.ones_like(chance), where=chance > 0)
+    weight, square = np.zeros((len(values), 2, 2)), np.zeros(len(values))
+    for one in rounds:
+        at = one.plan.ask & (one.label >= 0)
+        w, segment = each[one.plan.cell[at]], one.segment[column][at]
+        np.add.at(weight, (segment, one.prediction[at], one.label[at]), w)
+        np.add.at(square, segment, w**2)
+    total = weight.sum(axis=(1, 2))
+    scale = np.array(list(values.values())) / np.where(total > 0, total, 1.0)
+    return [
+        (weight[i] * scale[i], float(total[i] ** 2 / max(square[i], 1e-12))) for i in range(len(values))
+    ]
+
+
 # Two classes.
+
+def _of_two_classes(
+    one: EstimateArrays, measure: Measure, question: Question, state: State
+) -> EstimateArrays:
+    """Labels of an even sample are a sample of the population too, whatever the pool: then the interval is no
+    nearer than theirs.  (The normal interval of few labels covered F1 in 92 of 100 runs.)"""
+    pulls = pulls_of_confusion(measure, question, state)
+    (wide,) = for_population([one], pulls, [measure.bounds], question.confidence)
+    share = _even_share(measure, state)
+    if share is None or question.known is not None:
+        return wide
+    ends = float(one.lower[0]), float(one.upper[0])
+    found = apart(float(one.value[0]), ends, pulls, 0, measure.bounds, question.confidence,
+                  labels=share * float(pulls.items.sum()))
+    return replace(wide, lower=np.array([found.lower]), upper=np.array([found.upper]))
+
+
+def _even_share(measure: Measure, state: State) -> float | None:
+    """The share of the items that matter that is labelled, where all of them had the same chance; else
+    None."""
+    inner = state.inner
+    matters = measure.label_matters()[inner.cells.prediction] & (inner.cells.size > 0)
+    reached = state.reached[matters]
+    if not matters.any() or np.ptp(reached) > _SAME * max(float(reached.max()), _SAME):
+        return None
+    return min(float(inner.by_cell[0][matters].sum() / inner.cells.size[matters].sum()), 1.0)
+
 
 def pulls_of_confusion(measure: Measure, question: Question, state: State) -> Pulls:
     """By prediction and label.  A prediction of which no label is known counts as right."""
@@ -108,7 +221,7 @@ def pulls_of_confusion(measure: Measure, question: Question, state: State) -> Pu
     for f in (0, 1):
         if np.isnan(counts[f]).any():
             counts[f] = np.eye(2)[f] * found.cells.size[found.cells.prediction == f].sum()
-    return pulls_of_table(measure, counts, effective_labels(found))
+    return pulls_of_table(measure, counts, effective_labels(found), question.known)
 
 
 def effective_labels(found: FoundLabels) -> float:
@@ -119,11 +232,20 @@ def effective_labels(found: FoundLabels) -> float:
     return float((labels @ each) ** 2 / max(float(labels @ each**2), 1e-12))
 
 
-def pulls_of_table(measure: Measure, counts: Floats, labels: float) -> Pulls:
-    """Of items by prediction and label, counts (2, 2), which labels worth so many suggest."""
+def pulls_of_table(
+    measure: Measure, counts: Floats, labels: float, known: Ints | None = None
+) -> Pulls:
+    """Of items by prediction and label, counts (2, 2), which labels worth so many suggest.
+
+    known (2, 2): others that the measure takes account of (`measures.two_classes.with_known_items`).
+    """
+    others = max(float(counts.sum()), 1.0)
+    gradient = measure.gradient(np.einsum("fy,fyd->d", counts / others, measure.loss))
+    if known is not None:
+        counts, labels = counts + known, labels + float(known.sum())
     total = max(float(counts.sum()), 1.0)
+    gradient = np.nan_to_num(gradient * (total / others), nan=0.0, posinf=0.0, neginf=0.0)
     risk = np.einsum("fy,fyd->d", counts / total, measure.loss)
-    gradient = np.nan_to_num(measure.gradient(risk), nan=0.0, posinf=0.0, neginf=0.0)
     z = ((measure.loss - risk) @ gradient).reshape(4, 1)
     size = ((np.abs(measure.loss) + np.abs(risk)) @ np.abs(gradient)).reshape(4, 1)
     z = np.where(is_nothing(z, size), 0.0, z)

@@ -58,6 +58,7 @@ class Question:
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
     about: About | None = None     # what intervals are about; None: as `evaluation.population` has it
     beside: bool = False           # the interval of the other is told too
+    known: Ints | None = None      # (2, 2) items in no cell, by prediction and label; None: all are in cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

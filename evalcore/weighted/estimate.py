@@ -38,8 +38,9 @@ in 83 to 91 of 100 runs (nominal 95).
     n   labelled items;  q   numbers of a measure;  K   classes or tags
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy
@@ -52,6 +53,7 @@ from assay.evalcore.estimators.intervals import (
     depths,
     furthest,
 )
+from assay.evalcore.estimators.population import Pulls
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
@@ -98,6 +100,7 @@ class Linearised:
     slack: Floats    # how far the value may be from what it stands for: 0 but for areas under curves
     clusters: Between | None    # what they add to the variance, which holds it; None without clusters
     differing: int | None   # of a difference of two systems: labels on which they differ
+    pulls: Callable[[], Pulls] | None     # of the labels, where there are some
 
     @property
     def kind(self) -> str:
@@ -186,8 +189,40 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
         differing=_differing(measure, of, outcome),
         counted=one and measure.bounds == (0.0, 1.0) and bool(np.isin(outcome[of.among], (0.0, 1.0)).all())
         and bool(np.allclose(value, risk[:1])),
+        pulls=partial(_pulls, stack, of, w, z, slopes, risk) if total else None,
         hidden=_hidden(stack, of, z, slopes, risk) if one and np.isfinite(measure.bounds).all() else None,
     )
+
+
+def _pulls(stack: Stack, of: Labelled, w: Floats, z: Floats, slopes: Floats, risk: Floats) -> Pulls:
+    """How the items that labels stand for pull; w (n,), z (n, q), slopes (q, d + d_k), risk (d + d_k,)."""
+    at, d = of.among, stack.size
+    z = np.where(is_nothing(z, np.abs(z).max(initial=0.0)), 0.0, z)[at]
+    known = stack.known(of.items)[at] @ slopes[:, d:].T - slopes @ risk
+    down, up = (
+        np.maximum(_largest(stack, of, sign * slopes[:, :d])[at] + sign * known, 0.0).max(axis=0)
+        for sign in (-1.0, 1.0)
+    )
+    # numbers without bounds: as far as was seen
+    down, up = (np.where(np.isfinite(most), most, 0.0) for most in (down, up))
+    items, clusters = w[at], of.items.cluster
+    return Pulls(
+        z=z, items=items, most_down=down, most_up=up, labels=float(items.sum() ** 2 / (items @ items)),
+        clusters=None if clusters is None else len(np.unique(clusters[at])),
+    )
+
+
+def _largest(stack: Stack, of: Labelled, slopes: Floats) -> Floats:
+    """(n, q) the largest that slopes (q, d) can make of each item, whatever its outcome."""
+    kind, items = stack.kind, of.items
+    none = np.zeros((len(items), 0, 1))
+    said = np.stack([kind.said(one) for one in items.prediction.T], axis=1) if items.systems else none
+    sizes = stack.known_sizes(items)
+    told = np.zeros(sum(sizes))
+    return np.stack([
+        stack.largest_pull(said, np.concatenate([slope, told]), sizes, together=items.systems > 1)
+        for slope in slopes
+    ], axis=1)
 
 
 def _hidden(
@@ -198,20 +233,12 @@ def _hidden(
     As far as outcomes allow while few labels differ from most, else as far as those that do
     (`evalcore.methods.any_outcome.unseen_errors`).  z (n, q): pulls; slopes (q, d), risk (d,).
     """
-    kind, items = stack.kind, of.items
-    none = np.zeros((len(items), 0, 1))
-    said: Floats = none
-    if items.systems:
-        said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
     off = (z - np.median(z[of.among], axis=0))[of.among]
     whole = np.abs(off).sum(axis=0)
     k = np.sqrt(np.abs(off)).sum(axis=0) ** 2 / np.where(whole > 0, whole, 1.0)
     few, found = (FEW / np.maximum(k, FEW)) ** FALL, []
     for sign in (-1.0, 1.0):
-        most = np.array([
-            (stack.largest_pull(said, sign * slope, stack.known_sizes(items), together=items.systems > 1)
-             - sign * slope @ risk)[of.among].max(initial=0.0) for slope in slopes
-        ])
+        most = (_largest(stack, of, sign * slopes) - sign * slopes @ risk)[of.among].max(axis=0, initial=0.0)
         side = np.maximum(sign * off, 0.0)
         sums = side.sum(axis=0)
         typical = np.minimum(most, (side**2).sum(axis=0) / np.where(sums > 0, sums, 1.0))

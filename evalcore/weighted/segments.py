@@ -20,6 +20,7 @@ import numpy as np
 from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
+from assay.evalcore.evaluation.population import Told, about_of, row_about, rows_about
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
@@ -43,6 +44,14 @@ class _Number:
     found: Linearised
     row: MeasureEstimate
 
+    @property
+    def variance(self) -> float:
+        """With what the sampling of the pool adds, where the interval is about the population."""
+        own, pulls = float(self.found.variance[self.part]), self.found.pulls
+        if self.row.about == "pool" or self.found.clusters is not None or pulls is None:
+            return own
+        return own + float(pulls().variance[self.part])
+
 
 def estimates_by_segment(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
@@ -55,12 +64,15 @@ def estimates_by_segment(
     if not segments:
         return ()
     if not isinstance(question.measures, Stack):
-        return by_segment.segment_rows(question, state, rounds, segments)
+        found = by_segment.segment_rows(question, state, rounds, segments)
+        return rows_about(question, state, rounds, segments, found)
     if not state.labels:
         return ()
     sample = weighted_sample(question, state, rounds)
     with_label = [(one, is_outcome(one.code)) for one in rounds]
     items = joined_items([one.items.at(at) for one, at in with_label])
+    if about_of(question, state) == "pool":
+        items = replace(items, cluster=None)
     rows: list[MeasureEstimate] = []
     for column, values in segments.items():
         place = np.concatenate([one.segment[column][at] for one, at in with_label])
@@ -77,7 +89,9 @@ def _of_column(
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
     numbers = [
-        _Number(measure=measure, part=part, found=found, row=_named(question, measure, part, name, row))
+        _Number(measure=measure, part=part, found=found, row=_as_asked(
+            question, state, measure, part, _named(question, measure, part, name, row), found
+        ))
         for measure in told
         for name, of in parts.items()
         for part, (row, found) in enumerate(
@@ -96,6 +110,19 @@ def _of_column(
             said = comparison_of(difference, len(family), state.labels, question.cells.n_items)
             rows[q] = replace(rows[q], comparison=said)
     return rows
+
+
+def _as_asked(
+    question: Question, state: State, measure: OutcomeMeasure, part: int, row: MeasureEstimate,
+    found: Linearised,
+) -> MeasureEstimate:
+    """The row with an interval about what is asked, and the other where it is told."""
+    if found.clusters is not None:
+        return replace(row, about="population")
+    if found.pulls is None:
+        return row
+    told = Told(about=about_of(question, state), beside=question.beside)
+    return row_about(row, told, found.pulls, part, measure.bounds)
 
 
 def _named(
@@ -117,9 +144,10 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Estimated
     told = [number for number in family if number.row.value is not None]
     value = np.array([[number.row.value for number in told]], np.float64)
     settled = np.array([[number.row.interval == "exact" for number in told]])
-    variance, df, skew = (
+    variance = np.array([[number.variance for number in told]])
+    df, skew = (
         np.array([[getattr(number.found, name)[number.part] for number in told]])
-        for name in ("variance", "steady_df", "skew")
+        for name in ("steady_df", "skew")
     )
     bounds = np.array([number.measure.bounds for number in told], np.float64).reshape(-1, 2)
 

@@ -105,7 +105,10 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
 def estimate_line(row: MeasureEstimate) -> str:
     """A measure, its value, its interval, the wide one where it says more, and the kind of interval."""
     unknown = row.lower is None or row.upper is None
-    known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
+    about = " for the population" if row.about == "population" else ""
+    known = "" if unknown else f"   {wording.percent(row.confidence)} interval{about} {wording.interval(row)}"
+    beside = wording.also_in_words(row)
+    known += f", {beside}" if beside and not unknown else ""
     wide = price.wide_in_words(row, "")
     known += f", {wide}" if wide and not unknown else ""
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
