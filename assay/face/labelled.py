@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.population import BOTH_BELOW, Told
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import outcome_measure
@@ -102,11 +103,14 @@ def estimate(
         group=np.full(n, NO_GROUP), reached=np.ones(1, np.bool_), exact=n == pool_size,
     )
     of = Labelled(items=items, among=np.ones(n, np.bool_))
+    if about not in ("pool", "population"):
+        raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
+    told = Told(about="population" if about == "population" else "pool", beside=pool_size < BOTH_BELOW)
     rows = [
         replace(e, system=system, versus=versus)
         for one in written
         for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()))
-        for e in weighted_estimates(kind, [measure], sample, of, confidence)
+        for e in weighted_estimates(kind, [measure], sample, of, confidence, told)
     ]
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
 

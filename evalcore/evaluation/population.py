@@ -104,8 +104,13 @@ def _never_closed(
 class Told:
     """What intervals are to be about, and whether the other is told beside it."""
 
-    about: About
+    about: About | None = None   # None: the pool, or where items come in clusters what they are a sample of
     beside: bool = False
+
+    @property
+    def of_pool_alone(self) -> bool:
+        """Whether nothing is told of the population."""
+        return self.about != "population" and not self.beside
 
 
 def row_about(
@@ -113,7 +118,7 @@ def row_about(
     labels: float | None = None,
 ) -> MeasureEstimate:
     """An estimate whose interval is for the pool, as it is asked for; labels: see `apart`."""
-    if row.value is None or row.lower is None or row.upper is None or told == Told(about="pool"):
+    if row.value is None or row.lower is None or row.upper is None or told.of_pool_alone:
         return row
     found = apart(row.value, (row.lower, row.upper), pulls(), q, bounds, row.confidence, labels=labels)
     kind = SAMPLING if row.interval == "exact" else f"{row.interval}, and {SAMPLING}"
@@ -121,7 +126,7 @@ def row_about(
         about="population", lower=number_or_none(found.lower), upper=number_or_none(found.upper),
         interval=kind,
     )
-    if told.about == "pool":
+    if told.about != "population":
         return replace(row, also=sampled)
     beside = AlsoAbout(about="pool", lower=row.lower, upper=row.upper, interval=row.interval)
     return replace(
@@ -142,7 +147,7 @@ def rows_about(
 ) -> tuple[MeasureEstimate, ...]:
     """The estimates by segment of two classes, as they are asked for."""
     told = Told(about=about_of(question, state), beside=question.beside)
-    if told == Told(about="pool"):
+    if told.of_pool_alone:
         return tuple(rows)
     measures = {one.name: one for one in question.measures}
     tables = {

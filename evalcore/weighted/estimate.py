@@ -39,7 +39,7 @@ in 83 to 91 of 100 runs (nominal 95).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -55,6 +55,7 @@ from assay.evalcore.estimators.intervals import (
 )
 from assay.evalcore.estimators.population import Pulls
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
+from assay.evalcore.evaluation.population import Told, row_about
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
@@ -74,6 +75,7 @@ FEWEST_OF_CLASS = 5
 FEWEST_DIFFERING = 5
 FEWEST_CLUSTERS = 4
 _ROUNDING = 1e-9       # an interval narrower than this is exact
+AS_IT_COMES = Told()   # about the pool, or what its clusters are a sample of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,12 +129,30 @@ class Linearised:
 
 def weighted_estimates(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
-    confidence: float,
+    confidence: float, told: Told = AS_IT_COMES,
 ) -> list[MeasureEstimate]:
-    """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`."""
+    """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`.
+
+    told: what intervals are about
+    """
+    if told.about == "pool":
+        of = replace(of, items=replace(of.items, cluster=None))
     return [
-        row for measure in measures for row, _ in weighted_rows(kind, measure, sample, of, confidence)
+        row_as_told(row, found, part, measure, told)
+        for measure in measures
+        for part, (row, found) in enumerate(weighted_rows(kind, measure, sample, of, confidence))
     ]
+
+
+def row_as_told(
+    row: MeasureEstimate, found: "Linearised", part: int, measure: OutcomeMeasure, told: Told
+) -> MeasureEstimate:
+    """The row with an interval about what is asked, and the other where it is told."""
+    if found.clusters is not None:
+        return replace(row, about="population")
+    if found.pulls is None:
+        return row
+    return row_about(row, told, found.pulls, part, measure.bounds)
 
 
 def weighted_rows(

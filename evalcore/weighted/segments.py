@@ -20,7 +20,7 @@ import numpy as np
 from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
-from assay.evalcore.evaluation.population import Told, about_of, row_about, rows_about
+from assay.evalcore.evaluation.population import Told, about_of, rows_about
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
@@ -28,7 +28,7 @@ from assay.evalcore.methods.any_outcome.interval import interval_ends
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.outcomes.items import joined_items
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import Labelled, Linearised, weighted_rows
+from assay.evalcore.weighted.estimate import Labelled, Linearised, row_as_told, weighted_rows
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
 
 _LEAST_LEVEL = 1e-6   # a confidence, below which Student's quantile is nothing but rounding
@@ -88,9 +88,10 @@ def _of_column(
 ) -> list[MeasureEstimate]:
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
+    asked = Told(about=about_of(question, state), beside=question.beside)
     numbers = [
-        _Number(measure=measure, part=part, found=found, row=_as_asked(
-            question, state, measure, part, _named(question, measure, part, name, row), found
+        _Number(measure=measure, part=part, found=found, row=row_as_told(
+            _named(question, measure, part, name, row), found, part, measure, asked
         ))
         for measure in told
         for name, of in parts.items()
@@ -110,19 +111,6 @@ def _of_column(
             said = comparison_of(difference, len(family), state.labels, question.cells.n_items)
             rows[q] = replace(rows[q], comparison=said)
     return rows
-
-
-def _as_asked(
-    question: Question, state: State, measure: OutcomeMeasure, part: int, row: MeasureEstimate,
-    found: Linearised,
-) -> MeasureEstimate:
-    """The row with an interval about what is asked, and the other where it is told."""
-    if found.clusters is not None:
-        return replace(row, about="population")
-    if found.pulls is None:
-        return row
-    told = Told(about=about_of(question, state), beside=question.beside)
-    return row_about(row, told, found.pulls, part, measure.bounds)
 
 
 def _named(

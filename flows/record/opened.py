@@ -18,7 +18,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
-from assay.evalcore.evaluation.population import BOTH_BELOW
+from assay.evalcore.evaluation.population import BOTH_BELOW, Told
 from assay.evalcore.evaluation.state import (
     Question,
     Segments,
@@ -85,6 +85,11 @@ class Statistics:
     def at(self, confidence: float) -> "Statistics":
         """The same with intervals of another confidence."""
         return replace(self, question=replace(self.question, confidence=confidence))
+
+    @property
+    def told(self) -> Told:
+        """What intervals are about."""
+        return Told(about=self.question.about, beside=self.question.beside)
 
     @property
     def serves_all(self) -> bool:
