@@ -33,7 +33,7 @@ OUT = Path(__file__).parent.parent / "docs" / "measured" / "population.md"
 ITEMS = (200, 1_000, 4_000)
 LABELS = (50, 100, 200)
 BATCH = 50
-LARGE = 2_000_000      # items of the draw whose value is taken for the population's
+LARGE = 400_000      # items of the draw whose value is taken for the population's
 SLACK = 1e-9
 
 

@@ -150,7 +150,9 @@ def _freeze(
     inherited = write_inherited(store, spec)
     runner = spec.freeze_runner or Settings().freeze_runner
     with nullcontext(given) if given else chosen_workers(runner) as workers:
-        return freeze_pool(spec, store, progress, claim, inherited=inherited, map_over=workers, checked=checked)
+        return freeze_pool(
+            spec, store, progress, claim, inherited=inherited, map_over=workers, checked=checked
+        )
 
 
 def _claim(store: Store, spec: Spec) -> None:
