@@ -235,8 +235,9 @@ def _pulls(stack: Stack, of: Labelled, w: Floats, z: Floats, slopes: Floats, ris
 def _largest(stack: Stack, of: Labelled, slopes: Floats) -> Floats:
     """(n, q) the largest that slopes (q, d) can make of each item, whatever its outcome."""
     kind, items = stack.kind, of.items
-    none = np.zeros((len(items), 0, 1))
-    said = np.stack([kind.said(one) for one in items.prediction.T], axis=1) if items.systems else none
+    said: Floats = np.zeros((len(items), 0, 1))
+    if items.systems:
+        said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
     sizes = stack.known_sizes(items)
     told = np.zeros(sum(sizes))
     return np.stack([

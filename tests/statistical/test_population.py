@@ -7,10 +7,10 @@ the true coverage is 0.95: `least` says how many of R may miss.
 import numpy as np
 import pytest
 import scipy
-from benchmarks.population import POPULATIONS, evaluated
 
 from assay.evalcore.estimators.population import Pulls, apart
 from assay.evalcore.reproducible import stream
+from benchmarks.population import POPULATIONS, evaluated
 
 RUNS = 300
 
