@@ -1,4 +1,4 @@
-"""`about: population` from Python: what is told, what stops it, what is refused, and that it can be verified."""
+"""`about: population` from Python: what is told, what stops it, what is refused, what can be verified."""
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ def test_a_target_about_the_population_is_not_met_by_the_pool_alone():
     assert evaluated(**asked).stopped_by == "half_width"
     stopped = evaluated(about="population", **asked)
     assert stopped.labels > evaluated(**asked).labels
-    with pytest.raises(BadInput, match=r"target is 0.001 about the population, which cannot be met: with all"):
+    with pytest.raises(BadInput, match=r"target is 0.001 about the population, which cannot be met"):
         evaluated(about="population", measures=["accuracy"], target=0.001)
 
 
