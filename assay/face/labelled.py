@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.population import BOTH_BELOW, Told
+from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import outcome_measure
@@ -105,7 +105,9 @@ def estimate(
     of = Labelled(items=items, among=np.ones(n, np.bool_))
     if about not in ("pool", "population"):
         raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
-    told = Told(about="population" if about == "population" else "pool", beside=pool_size < BOTH_BELOW)
+    told = IntervalsAbout(
+        about="population" if about == "population" else "pool", beside=pool_size < BOTH_BELOW
+    )
     rows = [
         replace(e, system=system, versus=versus)
         for one in written

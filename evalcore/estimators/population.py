@@ -65,7 +65,7 @@ class Pulls:
         n = self.items.sum()
         return np.asarray(self._few * (self.items @ self.z**2) / n**2)
 
-    def reach(self, level: Floats) -> tuple[Floats, Floats]:
+    def sampling_reach(self, level: Floats) -> tuple[Floats, Floats]:
         """D and E (Q,) at these confidences (Q,)."""
         tail = (1 - level) / 2
         more_down, less_down = self._one_side(np.maximum(-self.z, 0.0), self.most_down, tail)
@@ -142,7 +142,7 @@ def for_population(
     value = np.concatenate([one.value for one in found])[None]
     level = np.full(len(found), confidence)
     lower, upper = ends_for_population(
-        value, (_row(found, "lower"), _row(found, "upper")), pulls.reach(level), (low, high)
+        value, (_row(found, "lower"), _row(found, "upper")), pulls.sampling_reach(level), (low, high)
     )
     inner = found[0].ends
     kinds: Bools = np.array([one.exact is not None and bool(one.exact[0]) for one in found])
@@ -150,9 +150,9 @@ def for_population(
     def ends(levels: Floats) -> tuple[Floats, Floats]:
         if inner is None:
             raise ValueError("there are no other ends")
-        return ends_for_population(value, inner(levels), pulls.reach(levels[0]), (low, high))
+        return ends_for_population(value, inner(levels), pulls.sampling_reach(levels[0]), (low, high))
 
-    band = pulls.reach(np.full(len(found), 1 - (1 - confidence) / max(len(found), 1)))
+    band = pulls.sampling_reach(np.full(len(found), 1 - (1 - confidence) / max(len(found), 1)))
     return [
         replace(
             one, lower=lower[:, q], upper=upper[:, q], variance=one.variance + pulls.variance[q],
@@ -182,13 +182,13 @@ def apart(
     """Of number q, from the ends for the pool; labels: of an even sample, which is one of the population too:
     no end is nearer than it says."""
     level, at = np.full(pulls.z.shape[1], confidence), slice(q, q + 1)
-    down, up = (reach[at] for reach in pulls.reach(level))
+    down, up = (reach[at] for reach in pulls.sampling_reach(level))
     lower, upper = ends_for_population(
         np.array([value]), (np.array([ends[0]]), np.array([ends[1]])), (down, up),
         (np.array([bounds[0]]), np.array([bounds[1]])),
     )
     if labels is not None:
-        down, up = replace(pulls, items=pulls.items * (labels / pulls.items.sum())).reach(level)
+        down, up = replace(pulls, items=pulls.items * (labels / pulls.items.sum())).sampling_reach(level)
         lower = np.fmin(lower, max(value - down[q], bounds[0]))
         upper = np.fmax(upper, min(value + up[q], bounds[1]))
     return Apart(lower=float(lower[0]), upper=float(upper[0]), variance=float(pulls.variance[q]))

@@ -101,7 +101,7 @@ def _never_closed(
 # Estimates of segments, and of other samples whose pulls are known.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class IntervalsAbout:
     """What intervals are to be about, and whether the other is told beside it."""
 
     about: About | None = None   # None: the pool, or where items come in clusters what they are a sample of
@@ -114,8 +114,8 @@ class Told:
 
 
 def row_about(
-    row: MeasureEstimate, told: Told, pulls: Callable[[], Pulls], q: int, bounds: tuple[float, float],
-    labels: float | None = None,
+    row: MeasureEstimate, told: IntervalsAbout, pulls: Callable[[], Pulls], q: int,
+    bounds: tuple[float, float], labels: float | None = None,
 ) -> MeasureEstimate:
     """An estimate whose interval is for the pool, as it is asked for; labels: see `apart`."""
     if row.value is None or row.lower is None or row.upper is None or told.of_pool_alone:
@@ -146,7 +146,7 @@ def rows_about(
     rows: Sequence[MeasureEstimate],
 ) -> tuple[MeasureEstimate, ...]:
     """The estimates by segment of two classes, as they are asked for."""
-    told = Told(about=about_of(question, state), beside=question.beside)
+    told = IntervalsAbout(about=about_of(question, state), beside=question.beside)
     if told.of_pool_alone:
         return tuple(rows)
     measures = {one.name: one for one in question.measures}

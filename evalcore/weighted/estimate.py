@@ -55,7 +55,7 @@ from assay.evalcore.estimators.intervals import (
 )
 from assay.evalcore.estimators.population import Pulls
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
-from assay.evalcore.evaluation.population import Told, row_about
+from assay.evalcore.evaluation.population import IntervalsAbout, row_about
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
@@ -75,7 +75,7 @@ FEWEST_OF_CLASS = 5
 FEWEST_DIFFERING = 5
 FEWEST_CLUSTERS = 4
 _ROUNDING = 1e-9       # an interval narrower than this is exact
-AS_IT_COMES = Told()   # about the pool, or what its clusters are a sample of
+AS_IT_COMES = IntervalsAbout()   # about the pool, or what its clusters are a sample of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,7 +129,7 @@ class Linearised:
 
 def weighted_estimates(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
-    confidence: float, told: Told = AS_IT_COMES,
+    confidence: float, told: IntervalsAbout = AS_IT_COMES,
 ) -> list[MeasureEstimate]:
     """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`.
 
@@ -145,7 +145,7 @@ def weighted_estimates(
 
 
 def row_as_told(
-    row: MeasureEstimate, found: "Linearised", part: int, measure: OutcomeMeasure, told: Told
+    row: MeasureEstimate, found: "Linearised", part: int, measure: OutcomeMeasure, told: IntervalsAbout
 ) -> MeasureEstimate:
     """The row with an interval about what is asked, and the other where it is told."""
     if found.clusters is not None:

@@ -20,7 +20,7 @@ import numpy as np
 from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
-from assay.evalcore.evaluation.population import Told, about_of, rows_about
+from assay.evalcore.evaluation.population import IntervalsAbout, about_of, rows_about
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
@@ -88,7 +88,7 @@ def _of_column(
 ) -> list[MeasureEstimate]:
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
-    asked = Told(about=about_of(question, state), beside=question.beside)
+    asked = IntervalsAbout(about=about_of(question, state), beside=question.beside)
     numbers = [
         _Number(measure=measure, part=part, found=found, row=row_as_told(
             _named(question, measure, part, name, row), found, part, measure, asked

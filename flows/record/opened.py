@@ -18,7 +18,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
-from assay.evalcore.evaluation.population import BOTH_BELOW, Told
+from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.evaluation.state import (
     Question,
     Segments,
@@ -87,9 +87,9 @@ class Statistics:
         return replace(self, question=replace(self.question, confidence=confidence))
 
     @property
-    def told(self) -> Told:
+    def intervals_about(self) -> IntervalsAbout:
         """What intervals are about."""
-        return Told(about=self.question.about, beside=self.question.beside)
+        return IntervalsAbout(about=self.question.about, beside=self.question.beside)
 
     @property
     def serves_all(self) -> bool:

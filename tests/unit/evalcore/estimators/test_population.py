@@ -53,7 +53,8 @@ def test_both_errors_add_as_squares_and_stay_inside_the_bounds():
 def test_a_larger_pool_adds_less_and_the_variance_is_that_of_a_mean():
     small, large = share(160, 200), share(1600, 2000)
     assert small.variance == pytest.approx([0.16 / 199])     # 0.16 · 200/199 / 200
-    assert all(b < a / 2.5 for a, b in zip(small.reach(LEVEL), large.reach(LEVEL), strict=True))
+    both = zip(small.sampling_reach(LEVEL), large.sampling_reach(LEVEL), strict=True)
+    assert all(b < a / 2.5 for a, b in both)
 
 
 def test_labels_of_an_even_sample_are_a_sample_of_the_population_too():
@@ -67,7 +68,7 @@ def test_labels_of_an_even_sample_are_a_sample_of_the_population_too():
 def test_a_difference_without_discordant_items_reaches_as_far_as_one_could_hide():
     pulls = Pulls(z=np.zeros((1, 1)), items=np.array([200.0]), most_down=np.ones(1), most_up=np.ones(1),
                   labels=200.0)
-    down, up = pulls.reach(LEVEL)
+    down, up = pulls.sampling_reach(LEVEL)
     assert down == up
     assert down[0] == pytest.approx(-np.log(0.025) / 200, rel=0.01)
 
