@@ -261,7 +261,7 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     for measure in measures:
         reason = _cannot_be_drawn(opened, found, asked, measure, of)
         several = weighted_estimates(
-            found.kind, [measure], found.sample, of, opened.confidence
+            found.kind, [measure], found.sample, of, opened.confidence, opened.statistics.intervals_about
         )
         for part, e in enumerate(several):
             row = _row(found, system, asked, e if reason is None else _withheld(e, reason))

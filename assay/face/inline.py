@@ -59,6 +59,7 @@ def evaluate(
     limit: Mapping[str, float] | None = None,
     method: str = "auto",
     interval: str | None = None,
+    about: str | None = None,
     drive: str | Sequence[str] | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 0,
@@ -127,6 +128,7 @@ def evaluate(
         limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         interval: `"guaranteed"`, of even or stratified draws: one that holds for any pool, at every look.
+        about: `"population"`: intervals and target are about what the pool is a sample of; else `"pool"`.
         drive: the measures that the choice of items serves.
         batch_size: items in a round.
         seed: with the name, fixes every random choice.

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import outcome_measure
@@ -46,6 +47,7 @@ def estimate(
     item_weight: Column | None = None,
     pool_size: int,
     confidence: float = CONFIDENCE,
+    about: str = "pool",
 ) -> Estimates:
     """Estimate measures of a pool from labelled items that were drawn with known chances.
 
@@ -68,6 +70,7 @@ def estimate(
             it was drawn. Measures are then of the weighted pool.
         pool_size: items in the pool.
         confidence: of the intervals.
+        about: `"population"`: intervals are about what the pool is a sample of; else `"pool"`.
 
     Raises:
         BadInput: naming the argument, or the column and what is wrong with it.
@@ -108,11 +111,19 @@ def estimate(
         group=np.full(n, NO_GROUP), reached=np.ones(1, np.bool_), exact=n == pool_size,
     )
     of = Labelled(items=items, among=np.ones(n, np.bool_))
+    if about not in ("pool", "population"):
+        raise BadInput(f"about: is {about!r}; give 'pool' or 'population'")
+    if about == "population" and own is not None:
+        raise BadInput("about: is 'population', and items that count differently (item_weight) are no simple "
+                       "sample of one; leave one of the two out")
+    told = IntervalsAbout(
+        about="population" if about == "population" else "pool", beside=pool_size < BOTH_BELOW
+    )
     rows = [
         replace(e, system=system, versus=versus)
         for one in written
         for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()), counted)
-        for e in weighted_estimates(kind, [measure], sample, of, confidence)
+        for e in weighted_estimates(kind, [measure], sample, of, confidence, told)
     ]
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = (      # of a frame of estimates
     "measure", "system", "versus", "class_name", "at", "segment", "value", "lower", "upper", "confidence",
-    "interval", "labels", "undefined_reason", "wide_lower", "wide_upper", "unlabelled_share", "random_labels",
-    "revision", "warnings",
+    "interval", "about", "labels", "undefined_reason", "wide_lower", "wide_upper", "unlabelled_share",
+    "random_labels", "revision", "warnings",
 )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from assay.evalcore.errors import plural
+from assay.evalcore.estimators.population import SAMPLING, About
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.measures.registry import named
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as
@@ -78,6 +79,16 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlsoAbout:
+    """The interval of the same value, about the other: the population, or the pool."""
+
+    about: About
+    lower: float | None
+    upper: float | None
+    interval: str                  # the kind of interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Undecided:
     """Items people could not decide, and the estimate if all of them were decided alike."""
 
@@ -115,6 +126,7 @@ class MeasureEstimate:
     confidence: float                # of the interval
     interval: str                    # the kind of interval
     labels: int                      # labelled items it rests on
+    about: About = "pool"            # what the interval is about
     revision: int = 0                # of the labels; 0: as the rounds were closed
     variance: float | None = field(default=None, metadata=HIDDEN)
     diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict, metadata=HIDDEN)   # of the method
@@ -126,6 +138,7 @@ class MeasureEstimate:
                                                                          # some items
     nonresponse: ResponseRate | None = field(default=None, metadata=IF_ANY)   # only where rounds closed early
     comparison: Comparison | None = field(default=None, metadata=IF_ANY)   # only of differences
+    also: AlsoAbout | None = field(default=None, metadata=IF_ANY)   # of a pool of fewer than 5,000 items
 
     also_printed: ClassVar = {"price": key_as(inline=True), "warning": IF_ANY}
 
@@ -210,7 +223,9 @@ def withheld(estimate: MeasureEstimate, positives: int) -> MeasureEstimate:
     positives: labelled items of the positive class so far.  An exact value is reported. So is a posterior's,
     which is inside the range and says that it rests on the prior.
     """
-    if positives or estimate.value is None or estimate.interval == "exact" or estimate.segment is not None:
+    if positives or estimate.value is None or estimate.segment is not None:
+        return estimate
+    if estimate.interval in ("exact", SAMPLING):
         return estimate
     if estimate.value not in named(estimate.measure).bounds:
         return estimate

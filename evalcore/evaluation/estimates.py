@@ -12,13 +12,16 @@ import numpy as np
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
+from assay.evalcore.estimators.population import SAMPLING, About
 from assay.evalcore.evaluation.estimate import (
+    AlsoAbout,
     Band,
     Comparison,
     ComparisonVerdict,
     MeasureEstimate,
     why_undefined,
 )
+from assay.evalcore.evaluation.population import about_of, both_estimates
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State
@@ -27,7 +30,6 @@ from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, eac
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.cells import relevant_cells
-from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Diagnostic, Floats
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact
@@ -52,15 +54,29 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
             replace(row, question=one.name)
             for one in each_question(question, state) for row in estimates(one.question, one.state)
         ]
-    rng = stream(question.seed, question.evaluation, state.round, "estimate")
-    found = question.method.numbers(state.inner, question.confidence, rng)
+    found, others = both_estimates(question, state)
     compared, price = comparisons(question, state, found), pricing(question, state)
     rows = []
     for q, (asked, arrays) in enumerate(zip(_asked(question), found, strict=True)):
-        row = _present(question, state, asked, arrays, bool(arrays.exact[0]), compared.get(q))
+        row = _present(question, state, asked, arrays, _is_settled(arrays), compared.get(q))
         row = replace(row, price_tag=price(q, row, arrays))
+        row = replace(row, also=None if others is None else _also(question, state, asked, others[q]))
         rows.append(_on_curve(row, asked, arrays))
     return rows
+
+
+def _is_settled(arrays: EstimateArrays) -> bool:
+    """Whether every label that can change it is known."""
+    return arrays.exact is not None and bool(arrays.exact[0])
+
+
+def _also(question: Question, state: State, asked: _Asked, arrays: EstimateArrays) -> AlsoAbout | None:
+    """The interval about the other; None where there is no value."""
+    if not np.isfinite(arrays.value[0]):
+        return None
+    other: About = "population" if about_of(question, state) == "pool" else "pool"
+    row = _present(question, state, asked, arrays, _is_settled(arrays), about=other)
+    return AlsoAbout(about=other, lower=row.lower, upper=row.upper, interval=row.interval)
 
 
 def system_estimates(question: Question, state: State) -> list[MeasureEstimate]:
@@ -95,8 +111,9 @@ def _asked(question: Question) -> list[_Asked]:
 
 def _present(
     question: Question, state: State, asked: _Asked, arrays: EstimateArrays, exact: bool,
-    comparison: Comparison | None = None,
+    comparison: Comparison | None = None, about: About | None = None,
 ) -> MeasureEstimate:
+    about = about or about_of(question, state)
     value = _number(arrays.value[0])
     diagnostics = {name: first_entry(entry) for name, entry in arrays.diagnostics.items()}
     if state.undecided:
@@ -112,8 +129,11 @@ def _present(
         lower=lower,
         upper=upper,
         confidence=question.confidence,
-        interval=_kind(question, state, arrays, exact and not arrays.upper[0] - arrays.lower[0] > _ROUNDING),
+        interval=_kind(
+            question, state, arrays, about, exact and not arrays.upper[0] - arrays.lower[0] > _ROUNDING
+        ),
         labels=state.labels,
+        about=about,
         variance=_number(arrays.variance[0]) if value is not None else None,
         diagnostics=diagnostics,
         system=asked.system,
@@ -124,12 +144,14 @@ def _present(
     )
 
 
-def _kind(question: Question, state: State, arrays: EstimateArrays, closed: bool) -> str:
+def _kind(question: Question, state: State, arrays: EstimateArrays, about: About, closed: bool) -> str:
     """The kind of interval, said to respect clusters where it does."""
     if closed:
         return "exact"
     kind: str = arrays.interval or question.method.interval
-    return f"{kind}, over clusters" if state.inner.clustered else kind
+    if about == "pool" or kind == SAMPLING:
+        return kind
+    return f"{kind}, over clusters" if state.inner.clustered else f"{kind}, and {SAMPLING}"
 
 
 def _on_curve(row: MeasureEstimate, asked: _Asked, arrays: EstimateArrays) -> MeasureEstimate:
@@ -323,6 +345,8 @@ def reported_region(question: Question, state: State) -> JointRegion | None:
     """
     if len(question.measures) < 2 or not question.method.capabilities.joint_region:
         return None
+    if question.about == "population":
+        return None      # the region is of the pool
     if all(bool(is_exact(state.inner, m)[0]) for m in question.measures):
         return None
     try:

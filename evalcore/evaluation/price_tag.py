@@ -28,6 +28,7 @@ import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import plural
+from assay.evalcore.estimators.population import SAMPLING
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
 from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotExcluded, PriceTag
 from assay.evalcore.evaluation.state import Question, State
@@ -72,9 +73,16 @@ def pricing(question: Question, state: State) -> Pricing:
     )
 
     def by_confusion(q: int, row: MeasureEstimate, arrays: EstimateArrays) -> PriceTag:
-        return price_tag(question.measures[q], found, row)
+        return _if_of_pool(row, price_tag(question.measures[q], found, row))
 
     return by_confusion
+
+
+def _if_of_pool(row: MeasureEstimate, tag: PriceTag) -> PriceTag:
+    """The tag; labels of a random sample are those for an interval of the pool, and no other."""
+    if row.about == "pool":
+        return tag
+    return replace(tag, random_labels=None, random_labels_reason=_OF_POPULATION)
 
 
 def _by_pulls(question: Question, state: State) -> Pricing:
@@ -101,9 +109,10 @@ def _by_pulls(question: Question, state: State) -> Pricing:
         """With what a model of the labels says, where the method has one."""
         nothing_found = _said(row.diagnostics, "no_positive_found", bool)
         share = _said(row.diagnostics, "unlabelled_share", float) or 0.0
-        return _tag(labels, reason, row.diagnostics, None if nothing_found is None else NotExcluded(
-            no_positive_found=nothing_found, unlabelled_share=share,
-        ))
+        excluded = None if nothing_found is None else NotExcluded(
+            no_positive_found=nothing_found, unlabelled_share=share
+        )
+        return _if_of_pool(row, _tag(labels, reason, row.diagnostics, excluded))
 
     return price
 
@@ -114,7 +123,7 @@ def price_tag(measure: Measure, found: FoundLabels, row: MeasureEstimate) -> Pri
     labels, reason = _random_labels(measure, found, row)
     untouched = (found.labelled.sum(axis=1) == 0) & matters[cells.prediction]
     bound = unseen_bound(found, row.confidence, matters)
-    beside = {} if row.interval == "exact" else row.diagnostics     # an exact value rests on no model
+    beside = {} if row.interval in ("exact", SAMPLING) else row.diagnostics     # rests on no model
     return _tag(labels, reason, beside, NotExcluded(
         no_positive_found=found.positives == 0,
         unlabelled_share=float(found.left[untouched].sum() / cells.n_items),
@@ -122,6 +131,9 @@ def price_tag(measure: Measure, found: FoundLabels, row: MeasureEstimate) -> Pri
         unseen_items=bound.items,
         unseen_bound_reason=bound.reason,
     ))
+
+
+_OF_POPULATION = "not computed for an interval about the population"
 
 
 def _tag(

@@ -30,6 +30,7 @@ from assay.evalcore.design.round import (
     class_numbers,
 )
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.nonresponse import Nonresponse, after_gaps, response
 from assay.evalcore.measures.difference import leading
 from assay.evalcore.measures.stack import Stack
@@ -55,6 +56,9 @@ class Question:
     evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
     of_class: str | None = None    # the positive class of two, where it is one of several that people answer
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
+    about: About | None = None     # what intervals are about; None: as `evaluation.population` has it
+    beside: bool = False           # the interval of the other is told too
+    known: Ints | None = None      # (2, 2) items in no cell, by prediction and label; None: all are in cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -68,6 +68,11 @@ class LabelledSample(ABC):
         """Whether items come in clusters, which intervals are then over."""
         return False
 
+    @property
+    def of_the_pool(self) -> Self:
+        """As if items came in no clusters: intervals are then of the pool alone."""
+        return self
+
 
 # What a method can do, and where its limits are: declared by its class, asked by everybody else.
 

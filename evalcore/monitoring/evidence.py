@@ -334,11 +334,11 @@ def watched_by(question: Question) -> WatchedNumber:
 #
 # A complete census, or anything else that leaves the value exact, decides by itself.
 #
-# *Clusters* (`pool.cluster`) change nothing of this.  The evidence is about the window as it is, whatever its
-# items have to do with each other.  It cannot be about the population that its clusters stand for: for that
-# they would have to be shown one after the other, and the chance of every draw depends on all items of the
-# window.  The interval is about that population, and stays open when everything is labelled; the window's own
-# value is then exact all the same (`settled`).
+# *Clusters* (`pool.cluster`) and `about: population` change nothing of this.  The evidence is about the
+# window as it is, whatever its items have to do with each other.  It cannot be about the population that they
+# stand for: for that they would have to be shown one after the other, and the chance of every draw depends on
+# all items of the window.  The interval is about that population, and stays open when everything is labelled;
+# the window's own value is then exact all the same (`settled`).
 #
 #     T   items asked in a round;  G   effects of the betting grid;  K   values of a measure
 
@@ -363,9 +363,10 @@ class WindowSample:
     ok_by_interval: bool = True      # its intervals hold also on few labels: see `Capabilities`
 
     @property
-    def clustered(self) -> bool:
-        """Whether items come in clusters, which intervals are then over."""
-        return any(one.items.cluster is not None for one in self.rounds)
+    def of_population(self) -> bool:
+        """Whether intervals are about what the window is a sample of: of its clusters, or of its items."""
+        about = (self.watched, self.versus, None, None, "population")
+        return any((e.measure, e.versus, e.segment, e.curve, e.about) == about for e in self.estimates)
 
     @property
     def watched(self) -> str:

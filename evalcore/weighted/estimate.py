@@ -38,8 +38,9 @@ in 83 to 91 of 100 runs (nominal 95).
     n   labelled items;  q   numbers of a measure;  K   classes or tags
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy
@@ -52,7 +53,9 @@ from assay.evalcore.estimators.intervals import (
     depths,
     furthest,
 )
+from assay.evalcore.estimators.population import Pulls
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
+from assay.evalcore.evaluation.population import IntervalsAbout, row_about
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
@@ -72,6 +75,7 @@ FEWEST_OF_CLASS = 5
 FEWEST_DIFFERING = 5
 FEWEST_CLUSTERS = 4
 _ROUNDING = 1e-9       # an interval narrower than this is exact
+AS_IT_COMES = IntervalsAbout()   # about the pool, or what its clusters are a sample of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +102,7 @@ class Linearised:
     slack: Floats    # how far the value may be from what it stands for: 0 but for areas under curves
     clusters: Between | None    # what they add to the variance, which holds it; None without clusters
     differing: int | None   # of a difference of two systems: labels on which they differ
+    pulls: Callable[[], Pulls] | None     # of the labels, where there are some
 
     @property
     def kind(self) -> str:
@@ -124,12 +129,30 @@ class Linearised:
 
 def weighted_estimates(
     kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
-    confidence: float,
+    confidence: float, told: IntervalsAbout = AS_IT_COMES,
 ) -> list[MeasureEstimate]:
-    """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`."""
+    """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`.
+
+    told: what intervals are about
+    """
+    if told.about == "pool":
+        of = replace(of, items=replace(of.items, cluster=None))
     return [
-        row for measure in measures for row, _ in weighted_rows(kind, measure, sample, of, confidence)
+        row_as_told(row, found, part, measure, told)
+        for measure in measures
+        for part, (row, found) in enumerate(weighted_rows(kind, measure, sample, of, confidence))
     ]
+
+
+def row_as_told(
+    row: MeasureEstimate, found: "Linearised", part: int, measure: OutcomeMeasure, told: IntervalsAbout
+) -> MeasureEstimate:
+    """The row with an interval about what is asked, and the other where it is told."""
+    if found.clusters is not None:
+        return replace(row, about="population")
+    if found.pulls is None:
+        return row
+    return row_about(row, told, found.pulls, part, measure.bounds)
 
 
 def weighted_rows(
@@ -191,7 +214,41 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
         and bool(np.allclose(value, risk[:1])),
         hidden=_hidden(stack, of, z, slopes, risk, own)
         if one and np.isfinite(measure.bounds).all() else None,
+        # a weighted pool is no simple sample of its population
+        pulls=partial(_pulls, stack, of, w, z, slopes, risk) if total and of.items.weight is None else None,
     )
+
+
+def _pulls(stack: Stack, of: Labelled, w: Floats, z: Floats, slopes: Floats, risk: Floats) -> Pulls:
+    """How the items that labels stand for pull; w (n,), z (n, q), slopes (q, d + d_k), risk (d + d_k,)."""
+    at, d = of.among, stack.size
+    z = np.where(is_nothing(z, np.abs(z).max(initial=0.0)), 0.0, z)[at]
+    known = stack.known(of.items)[at] @ slopes[:, d:].T - slopes @ risk
+    down, up = (
+        np.maximum(_largest(stack, of, sign * slopes[:, :d])[at] + sign * known, 0.0).max(axis=0)
+        for sign in (-1.0, 1.0)
+    )
+    # numbers without bounds: as far as was seen
+    down, up = (np.where(np.isfinite(most), most, 0.0) for most in (down, up))
+    items, clusters = w[at], of.items.cluster
+    return Pulls(
+        z=z, items=items, most_down=down, most_up=up, labels=float(items.sum() ** 2 / (items @ items)),
+        clusters=None if clusters is None else len(np.unique(clusters[at])),
+    )
+
+
+def _largest(stack: Stack, of: Labelled, slopes: Floats) -> Floats:
+    """(n, q) the largest that slopes (q, d) can make of each item, whatever its outcome."""
+    kind, items = stack.kind, of.items
+    said: Floats = np.zeros((len(items), 0, 1))
+    if items.systems:
+        said = np.stack([kind.prediction_support(one) for one in items.prediction.T], axis=1)
+    sizes = stack.known_sizes(items)
+    told = np.zeros(sum(sizes))
+    return np.stack([
+        stack.largest_pull(said, np.concatenate([slope, told]), sizes, together=items.systems > 1)
+        for slope in slopes
+    ], axis=1)
 
 
 def _hidden(

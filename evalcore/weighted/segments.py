@@ -20,6 +20,7 @@ import numpy as np
 from assay.evalcore.evaluation import segments as by_segment
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
+from assay.evalcore.evaluation.population import IntervalsAbout, about_of, rows_about
 from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -28,7 +29,7 @@ from assay.evalcore.methods.any_outcome.interval import interval_ends
 from assay.evalcore.outcomes.base import is_outcome
 from assay.evalcore.outcomes.items import joined_items
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.estimate import Labelled, Linearised, weighted_rows
+from assay.evalcore.weighted.estimate import Labelled, Linearised, row_as_told, weighted_rows
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
 
 _LEAST_LEVEL = 1e-6   # a confidence, below which Student's quantile is nothing but rounding
@@ -44,6 +45,14 @@ class _Number:
     found: Linearised
     row: MeasureEstimate
 
+    @property
+    def variance(self) -> float:
+        """With what the sampling of the pool adds, where the interval is about the population."""
+        own, pulls = float(self.found.variance[self.part]), self.found.pulls
+        if self.row.about == "pool" or self.found.clusters is not None or pulls is None:
+            return own
+        return own + float(pulls().variance[self.part])
+
 
 def estimates_by_segment(
     question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
@@ -56,7 +65,8 @@ def estimates_by_segment(
     if not segments:
         return ()
     if not isinstance(question.measures, Stack):
-        return by_segment.segment_rows(question, state, rounds, segments)
+        found = by_segment.segment_rows(question, state, rounds, segments)
+        return rows_about(question, state, rounds, segments, found)
     if asks_several(question):
         return tuple(
             replace(row, question=one.name)
@@ -68,6 +78,8 @@ def estimates_by_segment(
     sample = weighted_sample(question, state, rounds)
     with_label = [(one, is_outcome(one.code)) for one in rounds]
     items = joined_items([one.items.at(at) for one, at in with_label])
+    if about_of(question, state) == "pool":
+        items = replace(items, cluster=None)
     rows: list[MeasureEstimate] = []
     for column, values in segments.items():
         place = np.concatenate([one.segment[column][at] for one, at in with_label])
@@ -83,8 +95,11 @@ def _of_column(
 ) -> list[MeasureEstimate]:
     """Of the segments of one column, by name."""
     told = [measure for measure in question.measures.measures if len(measure.parts) <= MOST_NUMBERS]
+    asked = IntervalsAbout(about=about_of(question, state), beside=question.beside)
     numbers = [
-        _Number(measure=measure, part=part, found=found, row=_named(question, measure, part, name, row))
+        _Number(measure=measure, part=part, found=found, row=row_as_told(
+            _named(question, measure, part, name, row), found, part, measure, asked
+        ))
         for measure in told
         for name, of in parts.items()
         for part, (row, found) in enumerate(
@@ -124,9 +139,10 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Estimated
     told = [number for number in family if number.row.value is not None]
     value = np.array([[number.row.value for number in told]], np.float64)
     settled = np.array([[number.row.interval == "exact" for number in told]])
-    variance, df, skew = (
+    variance = np.array([[number.variance for number in told]])
+    df, skew = (
         np.array([[getattr(number.found, name)[number.part] for number in told]])
-        for name in ("variance", "steady_df", "skew")
+        for name in ("steady_df", "skew")
     )
     bounds = np.array([number.measure.bounds for number in told], np.float64).reshape(-1, 2)
 

@@ -17,6 +17,7 @@ from assay.tasks.report import comparison, price, sentences, wording
 from assay.tasks.report.data import ComparedSystems, ReportData
 from assay.tasks.report.price import outlook_lines, price_lines
 from assay.tasks.report.standing import Standing
+from assay.tasks.spec.census import hardly_met_by_all
 
 _MOST_LISTED = 40   # numbers of one measure
 _REASONS = {
@@ -36,7 +37,8 @@ def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method, where that was left to `auto`, with --verbose why; then the forecast."""
     why = f": {opened.why_method}" if is_verbose() else ""
     chosen = [f"method {opened.method.name}{why}"] if opened.why_method else []
-    return chosen + (outlook_lines(ahead) if ahead else [])
+    hardly = hardly_met_by_all(opened.spec, opened.manifest.rows)
+    return chosen + (outlook_lines(ahead) if ahead else []) + ([hardly] if hardly else [])
 
 
 def print_standing(
@@ -105,7 +107,10 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
 def estimate_line(row: MeasureEstimate) -> str:
     """A measure, its value, its interval, the wide one where it says more, and the kind of interval."""
     unknown = row.lower is None or row.upper is None
-    known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
+    about = " for the population" if row.about == "population" else ""
+    known = "" if unknown else f"   {wording.percent(row.confidence)} interval{about} {wording.interval(row)}"
+    beside = wording.also_in_words(row)
+    known += f", {beside}" if beside and not unknown else ""
     wide = price.wide_in_words(row, "")
     known += f", {wide}" if wide and not unknown else ""
     kind = "" if row.interval == "exact" else f"   ({row.interval})"

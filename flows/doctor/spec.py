@@ -42,6 +42,7 @@ from assay.tasks.pool.inherited import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
+from assay.tasks.spec.census import hardly_met_by_all, never_met_by_all
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
 from assay.tasks.spec.strict_yaml import parse_yaml
 
@@ -124,6 +125,8 @@ def examine_spec(
         findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
     if found.rows and spec.budget.labels > found.total:
         findings.append(_too_many(spec, found.total))
+    if found.rows:
+        findings += _about_population(spec, found.total)
     findings += _places(spec, store_of)
     return Examination(
         subject=str(path), findings=findings, rows=found.total, roles=roles, rows_read=found.rows,
@@ -151,6 +154,8 @@ def _any_outcome(
         findings.append(problem("pool", str(error), "correct the source, or name another one"))
     if rows and spec.budget.labels > rows:
         findings.append(_too_many(spec, rows))
+    if rows:
+        findings += _about_population(spec, rows)
     return Examination(
         subject=str(path), findings=[*findings, *_places(spec, store_of)], rows=rows, rows_read=read,
         sample=looked_at,
@@ -180,6 +185,14 @@ def _can_be_frozen(spec: Spec, portion: Portion) -> tuple[int, list[Finding]]:
     says = f"{plural(rows, 'item')}{looked_at}{systems} can be frozen; people answer {spec.labels.in_words}"
     ahead = ok("forecast", "`assay begin` gives one, once the pool is frozen")
     return rows, [ok("pool", says), *of_systems(spec, differing, rows, portion.total(rows)), ahead]
+
+
+def _about_population(spec: Spec, rows: int) -> list[Finding]:
+    """Whether a target about the population can be met by labelling the pool."""
+    never, hardly = never_met_by_all(spec, rows), hardly_met_by_all(spec, rows)
+    if never:
+        return [problem("target.half_width", never, "`assay begin` would refuse it")]
+    return [warning("target.half_width", hardly, "more items, or a wider target")] if hardly else []
 
 
 def _too_many(spec: Spec, rows: int) -> Finding:

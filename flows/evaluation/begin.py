@@ -44,6 +44,7 @@ from assay.tasks.pool.same_source import refuse_changed_source
 from assay.tasks.pool.shards import MapOver
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import NoFile
+from assay.tasks.spec.census import never_met_by_all
 from assay.tasks.spec.evaluation import Spec, with_limit
 
 _log = logging.getLogger("assay.begin")
@@ -93,7 +94,12 @@ def begin_evaluation(
         _claim(store, spec)
         write_begun(Ledger(store, spec.name), now())
 
-    manifest = _freeze(spec, store, progress, claim, workers)
+    def check_target(rows: int) -> None:
+        never = never_met_by_all(spec, rows) if same_source else None     # windows are as large as they are
+        if never is not None:
+            raise BadInput(f"target.half_width {never}")
+
+    manifest = _freeze(spec, store, progress, claim, workers, check_target)
     _refuse_if_taken(store, spec)
     _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
@@ -138,13 +144,15 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
 @effect("freeze-pool", retries=0)
 def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None],
-    given: MapOver | None,
+    given: MapOver | None, checked: Callable[[int], None],
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
     inherited = write_inherited(store, spec)
     runner = spec.freeze_runner or Settings().freeze_runner
     with nullcontext(given) if given else chosen_workers(runner) as workers:
-        return freeze_pool(spec, store, progress, claim, inherited=inherited, map_over=workers)
+        return freeze_pool(
+            spec, store, progress, claim, inherited=inherited, map_over=workers, checked=checked
+        )
 
 
 def _claim(store: Store, spec: Spec) -> None:

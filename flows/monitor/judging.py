@@ -85,7 +85,7 @@ def _evidence(
         left=0 if known.exhausted else opened.manifest.rows - folded.asked - folded.reused,
         interval=known.estimates[0].interval,
         wider=1.0 if looks else widening(opened.spec.target.confidence, extensions),
-        dependent=(opened.manifest.inherited is not None and sample.dependent) or sample.clustered,
+        dependent=(opened.manifest.inherited is not None and sample.dependent) or sample.of_population,
     )
 
 

@@ -15,8 +15,10 @@ from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.guaranteed_counts import GUARANTEED
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
+from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.evaluation.questions import (
     asks_several,
     leading_places,
@@ -88,6 +90,11 @@ class Statistics:
     def at(self, confidence: float) -> "Statistics":
         """The same with intervals of another confidence."""
         return replace(self, question=replace(self.question, confidence=confidence))
+
+    @property
+    def intervals_about(self) -> IntervalsAbout:
+        """What intervals are about."""
+        return IntervalsAbout(about=self.question.about, beside=self.question.beside)
 
     @property
     def serves_all(self) -> bool:
@@ -259,8 +266,11 @@ def _statistics_of(
     from assay.tasks.pool.inherited import as_arrays, as_items
     from assay.tasks.pool.predictions.gathered import stack_of_spec
 
+    method = _method_of(spec, manifest)
     shared: dict[str, Any] = {
-        "method": _method_of(spec, manifest),
+        "method": method, "about": spec.about,
+        "beside": manifest.rows < BOTH_BELOW and method.interval != GUARANTEED and not method.asks_anew
+        and spec.pool.weight is None,
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
     if not spec.labels.by_cell:
@@ -278,6 +288,7 @@ def _statistics_of(
         measures=_measures(spec, cut),
         systems=tuple(spec.pool.systems or ()),
         of_class=spec.labels.one_class,
+        known=cut.known,
         by_segment=cut.by_segment,
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
         **shared,

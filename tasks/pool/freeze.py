@@ -71,6 +71,7 @@ def freeze_pool(
     before_commit: Callable[[], None] | None = None,
     inherited: str | None = None,
     map_over: MapOver = one_after_the_other,
+    checked: Callable[[int], None] | None = None,
 ) -> Manifest:
     """Freeze the spec's predictions unless they are frozen already; returns the manifest in the ledger.
 
@@ -78,6 +79,7 @@ def freeze_pool(
     before_commit   called when only the manifest is missing; what it raises ends the freeze
     inherited       digest of the labels of an earlier evaluation that this one starts from
     map_over        who freezes the shards; the result does not depend on it
+    checked         called with the number of rows once they are read; what it raises ends the freeze
 
     Raises BadInput naming the file, column and first bad rows, or the key of the spec, and leaves no manifest
     then; StoreError if the ledger fails.
@@ -93,6 +95,8 @@ def freeze_pool(
     try:
         frozen = FrozenRows(spec, store, source, map_over, progress)
         frozen.check()
+        if checked is not None:
+            checked(frozen.rows)
         manifest = _manifest(spec, store, source, frozen, map_over, inherited)
     except KeyMissing:
         if not store.exists(key):

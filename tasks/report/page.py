@@ -141,6 +141,8 @@ class EstimateLine:
     undefined: str | None    # why there is no value
     value: str
     interval: str
+    about: str               # what it is about, where that is the population
+    also: str                # the interval about the other, in words, where it is told
     half_width: str
     kind: str                # of the interval, in words
     kind_name: str
@@ -213,6 +215,8 @@ def table_line(
         undefined=row.undefined_reason,
         value=wording.value_or_reason(row),
         interval=wording.interval(row),
+        about=" for the population" if row.about == "population" else "",
+        also=wording.also_in_words(row),
         half_width=wording.half_width(row),
         kind=sentences.interval_kind(row.interval),
         kind_name=row.interval,

@@ -163,13 +163,16 @@ def headline(data: ReportData) -> str:
         said = f"{name} {AGAINST_LIMIT[data.verdict]}, {allowed}{so_far}: it is"
     else:
         said = f"{name} is{so_far}{',' if so_far else ''}"
+    also = wording.also_in_words(row)
+    also = f" {also[0].upper()}{also[1:]}." if also else ""
     if row.interval == "exact":
-        return f"{said} {wording.value_or_reason(row)} exactly, {based}."
+        return f"{said} {wording.value_or_reason(row)} exactly, {based}.{also}"
     if row.lower is None or row.upper is None:
         return f"{said} estimated at {wording.value_or_reason(row)}, with no interval, {based}."
+    about = " for the population" if row.about == "population" else ""
     return (
         f"{said} estimated at {wording.value_or_reason(row)}, with a {wording.percent(row.confidence)} "
-        f"interval of {wording.interval(row)}, {based}."
+        f"interval of {wording.interval(row)}{about}, {based}.{also}"
     )
 
 
@@ -177,12 +180,19 @@ def in_a_line(row: MeasureEstimate) -> str:
     """`f1: 0.891, 95% interval 0.842 to 0.932; wide interval 0.6 to 0.94`."""
     name = row.title
     if row.lower is None or row.upper is None or row.interval == "exact":
-        return f"{name}: {wording.value_or_reason(row)}{', exact' if row.interval == 'exact' else ''}"
+        exact = ", exact" if row.interval == "exact" else ""
+        return f"{name}: {wording.value_or_reason(row)}{exact}{_and_also(row)}"
     beside = price.wide(row)
+    about = "for the population " if row.about == "population" else ""
     return (
-        f"{name}: {wording.value_or_reason(row)}, {wording.percent(row.confidence)} interval "
-        + wording.interval(row) + (f"; wide interval {beside}" if beside else "")
+        f"{name}: {wording.value_or_reason(row)}, {wording.percent(row.confidence)} interval {about}"
+        + wording.interval(row) + _and_also(row) + (f"; wide interval {beside}" if beside else "")
     )
+
+
+def _and_also(row: MeasureEstimate) -> str:
+    also = wording.also_in_words(row)
+    return f"; {also}" if also else ""
 
 
 def warnings(rows: Sequence[MeasureEstimate]) -> list[str]:

@@ -132,6 +132,16 @@ def interval(row: MeasureEstimate) -> str:
     return ends_in_words(row.value, row.lower, row.upper)
 
 
+def also_in_words(row: MeasureEstimate) -> str:
+    """`for the population 0.81 to 0.93`, beside an interval for the pool; the other way round; or empty."""
+    also = row.also
+    if also is None or also.lower is None or also.upper is None:
+        return ""
+    if also.interval == "exact":
+        return f"for the {also.about} exact"
+    return f"for the {also.about} {ends_in_words(row.value, also.lower, also.upper)}"
+
+
 def has_interval(row: MeasureEstimate) -> bool:
     """Whether there is an interval to print."""
     return row.lower is not None and row.upper is not None and row.interval != "exact"

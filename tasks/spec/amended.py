@@ -17,6 +17,7 @@ _NEVER = {
     "name": "names the monitor",
     "measure": "is what all windows so far were measured by",
     "labels": "says what the labels so far mean",
+    "about": "is what the intervals of all windows so far are about",
     "pool.id": "tells which items are the same in two windows",
     "pool.task": "says what the labels so far mean",
     "monitor.first": "is where the monitor began",

@@ -40,6 +40,8 @@ class WholeSpec(SpecParts, Protocol):
     @property
     def interval(self) -> str | None: ...
     @property
+    def about(self) -> str | None: ...
+    @property
     def rule(self) -> RuleName: ...
     @property
     def drive(self) -> Sequence[str] | None: ...
@@ -73,7 +75,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
                                    f"sampling; use {able}, or leave it out"))
-    found += _of_guarantee(spec)
+    found += [*_of_guarantee(spec), *_of_population(spec)]
     listed = [choice.name for choice in measures]
     found += [("drive", f"names {one!r}, which is not listed under `measure`; it lists {', '.join(listed)}")
               for one in drive or () if one not in listed and not isinstance(labels, QuestionList)]
@@ -140,6 +142,11 @@ def idle(
 
     Asked of what a person writes: in a ledger they do no harm.
     """
+    if pool.cluster is not None and pool.cluster == pool.id:
+        yield "pool.cluster", (
+            "names the column of ids, so every item would be a cluster of its own; leave it out, and say "
+            "`about: population`: the pool is then a sample, item by item"
+        )
     if labels.by_cell:
         if pool.features and method(method_name).feature_tree is None:
             yield "pool.features", (
@@ -285,6 +292,36 @@ def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
             refuse_without_margin([*asked, *compared])
     except BadInput as error:
         yield "interval", f"cannot be {GUARANTEED}: {error}"
+
+
+def _of_population(spec: WholeSpec) -> Iterator[tuple[str, str]]:
+    """(key, what is wrong with it) of intervals about a population that cannot be given."""
+    if spec.about != "population":
+        return
+    try:
+        anew = method_for(spec.method, spec.labels.outcome).asks_anew
+    except BadInput:
+        return   # said already
+    if "guaranteed=true" in spec.method:
+        yield "about", (
+            f"is 'population', and a {GUARANTEED} interval is of the pool's items alone: nothing is "
+            "guaranteed of how the pool itself was drawn; leave one of the two out"
+        )
+    if spec.pool.weight is not None:
+        yield "about", (
+            "is 'population', and items that count differently (`pool.weight`) are no simple sample of one; "
+            "leave one of the two out"
+        )
+    if anew:
+        yield "about", (
+            f"is 'population', and method {spec.method!r} takes answers for draws from this pool's items; "
+            "use another method, or leave it out"
+        )
+    if spec.pool.systems and not spec.pool.compares:
+        yield "about", (
+            "is 'population', and further systems beside the pool's own prediction are judged on the pool "
+            "alone; name all of them under `systems`, or leave it out"
+        )
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:

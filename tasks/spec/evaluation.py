@@ -25,6 +25,7 @@ from pydantic_core import PydanticCustomError
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
+from assay.evalcore.estimators.population import About
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
@@ -176,6 +177,10 @@ class Spec(Part):
     interval: Literal["guaranteed"] | None = Field(
         default=None, description="guaranteed: one that holds for any pool, at every look; of even or "
                                   "stratified draws"
+    )
+    about: About | None = Field(
+        default=None,
+        description="what intervals are about: pool (these items) or population (what they are a sample of)",
     )
     question: Question | None = Field(default=None, description="what people are asked about every item")
     guidelines: Guidelines | None = Field(

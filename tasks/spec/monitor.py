@@ -362,7 +362,7 @@ class MonitorSpec(Spec):
             data["desk"][field] = window.fill(data["desk"][field])
         if self.alerts is not None:
             data["alerts"]["report_url"] = next(iter(window_links(self.alerts, self.name, window.name)), None)
-        if self.pool.compares and not self.target.given:
+        if self.pool.compares and not self.target.given and self.about != "population":
             # exact once all items on which they differ are labelled: then nobody is asked further
             data["target"] = {**data.get("target", {}), "half_width": _EXACT}
         known = data.pop("outcomes", None)

@@ -54,6 +54,7 @@ budget: {labels: 500}                            # and never ask for more items 
 batch_size: 25                                   # items asked in a round
 method: auto
 # interval: guaranteed           # holds for any pool, at every look; with passive or stratified draws
+# about: population              # intervals and target are about what the pool is a sample of; else pool
 
 # question: Do both records describe the same person?      # asked about every item, above the answers
 # guidelines: |                  # what people who label are told, every line a paragraph

@@ -239,6 +239,10 @@ class SampleState(LabelledSample):
         return self.table is not None and self.table.cluster is not None
 
     @property
+    def of_the_pool(self) -> Self:
+        return replace(self, table=replace(self.table, cluster=None)) if self.clustered else self   # type: ignore[type-var]
+
+    @property
     def relevant(self) -> Bools:
         return self.cells.relevant
 

@@ -130,9 +130,9 @@ def unseen_errors(
     stack, left = state.stack, state.wanted.astype(np.float64)
     seen = state.table.loss[state.item]                                       # type: ignore[union-attr]
     own = _own_weights(state)
-    scale, bent = _scale(stack, seen / own), stack.size > MOST_SECANTS
+    scale, bent = loss_scale(stack, seen / own), stack.size > MOST_SECANTS
     secant = slopes if bent else _secants(state, risk, slopes, scale)
-    possible, unknown = _possible(state, secant * scale[:, None])
+    possible, unknown = possible_pulls(state, secant * scale[:, None])
     pull = np.einsum("rnd,rqd->rnq", seen / own, secant)
     few, sizes = _seen_errors(state, pull, secant)
     expected, items = _expected(state, reading, secant), reading.items[:, None, None]
@@ -182,7 +182,7 @@ def _apart(state: SampleState, risk: Floats, seen: Floats) -> Floats:
     return np.nan_to_num(stack.value(without, known) - stack.value(risk, known))
 
 
-def _scale(stack: Stack, seen: Floats) -> Floats:
+def loss_scale(stack: Stack, seen: Floats) -> Floats:
     """(R, D) by how much losses that tell no bound are larger than 1, as far as seen (R, n, D)."""
     found, at = [], 0
     for loss in stack.losses:
@@ -208,7 +208,7 @@ def _secants(state: SampleState, risk: Floats, slopes: Floats, scale: Floats) ->
     return found
 
 
-def _possible(state: SampleState, secant: Floats) -> tuple[tuple[Floats, Floats], Bools]:
+def possible_pulls(state: SampleState, secant: Floats) -> tuple[tuple[Floats, Floats], Bools]:
     """The largest -J·ℓ and J·ℓ (R, Q, C) that outcomes may give, and where (R,) that is not known."""
     cells, known = state.cells, state.cells.known_sizes.tolist()
     told, several = np.zeros(sum(known)), cells.said.shape[1] > 1

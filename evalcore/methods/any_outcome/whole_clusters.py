@@ -141,6 +141,9 @@ def _between(
     if state.table is None:
         raise ValueError("there are no labels")
     d, c, m = state.stack.size, state.by_cell.shape[1], drawn.clusters
+    if state.table.cluster is None:      # of the pool alone
+        nothing = np.zeros((len(m), slopes.shape[1]))
+        return Between(variance=nothing, df=np.full(m.shape, np.inf), alone=m < 2, parts=nothing[:, None])
     z = np.einsum("rnd,rqd->rnq", state.table.loss[state.item] - risk[:, None, :d], slopes)
     z = z + np.einsum("rnd,rqd->rnq", state.table.known[state.item] - risk[:, None, d:],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))

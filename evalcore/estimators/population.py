@@ -1,0 +1,198 @@
+"""What the sampling of the pool itself adds to an interval: of the pool's value, and of the population's.
+
+A pool of N items that is a simple random sample of a population has a value θ_N of its own.  As an estimate
+of the population's θ, θ̂ errs by (θ̂ - θ_N) + (θ_N - θ): the labels' error, which ends when all is labelled,
+and the pool's, which does not.  They are uncorrelated where θ̂ is unbiased given the pool, so each end moves
+out as
+
+    θ̂ - √((θ̂ - L)² + D²),      θ̂ + √((U - θ̂)² + E²)
+
+L and U the ends for the pool, D and E what the second error may reach (MOVER: Zou & Donner 2008).
+
+*The second error.*  With z = J·(ℓ - R) the pull of an item, θ_N - θ is about the mean of N independent pulls,
+whose variance is S²/N.  Pulls are mostly a few kinds of events, often rare ones on one side, so D and E are
+not normal: the mean of z is that of its positive part less that of its negative part, and each is a weighted
+sum of Poisson counts, whose interval is that of Fay and Feuer (1997),
+
+    upper end   gamma quantile of mean y + w and variance v + w²
+    lower end   gamma quantile of mean y and variance v,             y = Σ z⁺/N,  v = Σ (z⁺)²/N²
+
+w is what one item more may add.  Both parts are joined by the root of the sum of squares.  Of a share this
+comes to Clopper and Pearson's interval within a few per cent.  With no event at all it is
+-log(α/2) w: an exact bound, so no interval closes because all items were right.
+
+w is the largest pull that outcomes allow while few labels differ from most, and the mean size of what was
+seen (v N/y) once more do, as in `evalcore.methods.any_outcome.unseen_errors`.  The sums are over labels, each
+for the items that it stands for; with m = (Σω)²/Σω² labels worth of evidence both reaches grow by Student's
+quantile over the normal one, and v by m/(m - 1).
+
+    n   kinds of items seen, or labels;  Q   numbers
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy
+
+from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.types import Bools, Floats
+
+About: TypeAlias = Literal["pool", "population"]
+"""What an interval is about: the items of the pool, or what they are a sample of."""
+
+SAMPLING = "sampling of the pool"   # the kind of an interval whose labels are all known
+FEW, FALL = 5.0, 4     # labels that differ: up to FEW do not tell how large events are
+LEAST_DF = 2.0
+HALF = 0.5 - 1e-9      # off ties, whatever rounding says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pulls:
+    """How the items of a pool pull at Q numbers."""
+
+    z: Floats            # (n, Q) J·(ℓ - R)
+    items: Floats        # (n,) of the pool, that each row stands for: they add up to N
+    most_down: Floats    # (Q,) the furthest that an item's outcome may pull a number down, and up
+    most_up: Floats      # (Q,)
+    labels: float        # m, what the labels are worth
+    clusters: int | None = None   # that have labels, where items come in clusters
+
+    @property
+    def variance(self) -> Floats:
+        """(Q,) S²/N."""
+        n = self.items.sum()
+        return np.asarray(self._few * (self.items @ self.z**2) / n**2)
+
+    def sampling_reach(self, level: Floats) -> tuple[Floats, Floats]:
+        """D and E (Q,) at these confidences (Q,)."""
+        tail = (1 - level) / 2
+        more_down, less_down = self._one_side(np.maximum(-self.z, 0.0), self.most_down, tail)
+        more_up, less_up = self._one_side(np.maximum(self.z, 0.0), self.most_up, tail)
+        df = max(self.labels - 1, LEAST_DF)
+        wider = scipy.special.stdtrit(df, 1 - tail) / scipy.special.ndtri(1 - tail)
+        return wider * np.hypot(more_down, less_up), wider * np.hypot(more_up, less_down)
+
+    def unseen_cluster(self, level: Floats) -> tuple[Floats, Floats]:
+        """What no cluster has shown may add (Q,) downwards and upwards; nothing once clusters differ."""
+        share = -np.log((1 - level) / 2) / max(self.clusters or 1, 1)
+        few = self._differ
+        return few * np.minimum(share, 1.0) * self.most_down, few * np.minimum(share, 1.0) * self.most_up
+
+    def _one_side(self, side: Floats, most: Floats, tail: Floats) -> tuple[Floats, Floats]:
+        """How far the mean of one part of the pulls may be above and below what was seen (Q,)."""
+        n = self.items.sum()
+        y, v = self.items @ side / n, self._few * (self.items @ side**2) / n**2
+        typical = np.divide(v * n, y, out=np.zeros_like(y), where=y > 0)
+        largest = np.maximum(most, side.max(axis=0, initial=0.0))
+        one = (typical + self._differ * np.maximum(largest - typical, 0.0)) / n
+        return _gamma(1 - tail, y + one, v + one**2) - y, y - _gamma(tail, y, v)
+
+    @property
+    def _few(self) -> float:
+        return self.labels / max(self.labels - 1, 1.0)
+
+    @property
+    def _differ(self) -> Floats:
+        """(Q,) 1 while few labels differ from most, falling to 0."""
+        n = max(float(self.items.sum()), 1.0)
+        off = np.abs(self.z - _medians(self.z, self.items))
+        whole = self.items @ off
+        k = (self.items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (self.labels / n)
+        return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
+
+
+def _gamma(p: Floats, mean: Floats, variance: Floats) -> Floats:
+    """Quantiles of the gamma distributions of these means and variances; 0 where the mean is."""
+    there = (mean > 0) & (variance > 0)
+    m, v = np.where(there, mean, 1.0), np.where(there, variance, 1.0)
+    return np.where(there, scipy.special.gammaincinv(m**2 / v, p) * v / m, 0.0)
+
+
+def _medians(z: Floats, items: Floats) -> Floats:
+    """(Q,) of the pulls (n, Q), each counting for its items."""
+    order = np.argsort(z, axis=0, kind="stable")
+    reach = np.cumsum(items[order], axis=0)
+    at = np.minimum((reach < reach[-1] * HALF).sum(axis=0), len(z) - 1)
+    return np.asarray(np.take_along_axis(np.take_along_axis(z, order, axis=0), at[None], axis=0)[0])
+
+
+# From the interval of the pool to that of the population.
+
+Bounds: TypeAlias = tuple[float, float]
+Reach: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
+"""Of confidences (Q,), how far the sampling of the pool may take each number down and up (Q,)."""
+
+
+def ends_for_population(
+    value: Floats, ends: tuple[Floats, Floats], reach: tuple[Floats, Floats], bounds: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """The ends for the population, of those for the pool; all (..., Q).  NaN where there is no value."""
+    lower = value - np.hypot(np.maximum(value - ends[0], 0.0), reach[0])
+    upper = value + np.hypot(np.maximum(ends[1] - value, 0.0), reach[1])
+    return np.maximum(lower, bounds[0]), np.minimum(upper, bounds[1])
+
+
+def for_population(
+    found: list[EstimateArrays], pulls: Pulls, bounds: list[Bounds], confidence: float
+) -> list[EstimateArrays]:
+    """The estimates of the pool (R = 1), with the intervals of the population."""
+    low, high = (np.array(ends, np.float64) for ends in zip(*bounds, strict=True))
+    value = np.concatenate([one.value for one in found])[None]
+    level = np.full(len(found), confidence)
+    lower, upper = ends_for_population(
+        value, (_row(found, "lower"), _row(found, "upper")), pulls.sampling_reach(level), (low, high)
+    )
+    inner = found[0].ends
+    kinds: Bools = np.array([one.exact is not None and bool(one.exact[0]) for one in found])
+
+    def ends(levels: Floats) -> tuple[Floats, Floats]:
+        if inner is None:
+            raise ValueError("there are no other ends")
+        return ends_for_population(value, inner(levels), pulls.sampling_reach(levels[0]), (low, high))
+
+    band = pulls.sampling_reach(np.full(len(found), 1 - (1 - confidence) / max(len(found), 1)))
+    return [
+        replace(
+            one, lower=lower[:, q], upper=upper[:, q], variance=one.variance + pulls.variance[q],
+            exact=np.zeros(1, np.bool_), ends=None if inner is None else ends,
+            interval=SAMPLING if kinds[q] and one.lower[0] == one.upper[0] else one.interval,
+            band=None if one.band is None else ends_for_population(
+                one.value, one.band, (band[0][q : q + 1], band[1][q : q + 1]), (low[q], high[q])
+            ),
+        )
+        for q, one in enumerate(found)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """The ends of one interval about the population."""
+
+    lower: float
+    upper: float
+    variance: float    # that the sampling of the pool adds
+
+
+def apart(
+    value: float, ends: tuple[float, float], pulls: Pulls, q: int, bounds: Bounds, confidence: float,
+    *, labels: float | None = None,
+) -> Apart:
+    """Of number q, from the ends for the pool; labels: of an even sample, which is one of the population too:
+    no end is nearer than it says."""
+    level, at = np.full(pulls.z.shape[1], confidence), slice(q, q + 1)
+    down, up = (reach[at] for reach in pulls.sampling_reach(level))
+    lower, upper = ends_for_population(
+        np.array([value]), (np.array([ends[0]]), np.array([ends[1]])), (down, up),
+        (np.array([bounds[0]]), np.array([bounds[1]])),
+    )
+    if labels is not None:
+        down, up = replace(pulls, items=pulls.items * (labels / pulls.items.sum())).sampling_reach(level)
+        lower = np.fmin(lower, max(value - down[q], bounds[0]))
+        upper = np.fmax(upper, min(value + up[q], bounds[1]))
+    return Apart(lower=float(lower[0]), upper=float(upper[0]), variance=float(pulls.variance[q]))
+
+
+def _row(found: list[EstimateArrays], name: str) -> Floats:
+    return np.asarray(np.concatenate([getattr(one, name) for one in found])[None])

@@ -1,0 +1,78 @@
+"""Whether a target about the population can be met at all: the pool itself is a sample, and no label makes it
+larger.
+
+A pool of N items that are all labelled still says of a share p only what N draws say of it,
+
+    half-width ≈ z √(p (1 - p)/N),     and with no error at all -log(α/2)/2N:  no measure is known better.
+
+Other bounded measures are scaled to their range; of ratios such as F1 it is rather more.
+"""
+
+from math import ceil, log, sqrt
+
+import scipy
+
+from assay.tasks.spec.evaluation import Spec
+
+_USUAL, _WORST = 0.9, 0.5    # shares that are told of
+
+
+def census_half_width(rows: int, confidence: float, share: float) -> float:
+    """Of a share about the population, when all rows of the pool are labelled; share 1: without an error.
+
+    >>> round(census_half_width(200, 0.95, 0.5), 3), round(census_half_width(200, 0.95, 1.0), 4)
+    (0.069, 0.0092)
+    """
+    if share >= 1:
+        return -log((1 - confidence) / 2) / rows / 2
+    return float(scipy.special.ndtri(0.5 + confidence / 2)) * sqrt(share * (1 - share) / rows)
+
+
+def _range_of(spec: Spec) -> float | None:
+    """The range of the first measure; None where it has none, and where no target is about the population."""
+    if spec.about != "population" or spec.target.half_width is None:
+        return None
+    kind, first = spec.labels.outcome, spec.measure[0]
+    low, high = (first.of_two_classes(spec.labels.one_class) if kind is None else first.of(kind, 1)).bounds
+    return (high - low) * (2 if spec.pool.compares else 1) if high - low < float("inf") else None
+
+
+def never_met_by_all(spec: Spec, rows: int) -> str | None:
+    """Why no labels can meet the target, where none can."""
+    span = _range_of(spec)
+    if span is None or spec.target.half_width is None:
+        return None
+    least = span * census_half_width(rows, spec.target.confidence, 1.0)
+    if spec.target.half_width >= least / 2:
+        return None
+    return (
+        f"is {spec.target.half_width:g} about the population, which cannot be met: with all {rows:,} items "
+        f"labelled, and every one right, the interval is ± {least:.2g}. Give a pool of "
+        f"{_rows(rows, least, spec, 1):,} items or more, a wider target, or `about: pool`"
+    )
+
+
+def hardly_met_by_all(spec: Spec, rows: int) -> str | None:
+    """What the interval is when all is labelled, where that may miss the target."""
+    span = _range_of(spec)
+    if span is None or spec.target.half_width is None or never_met_by_all(spec, rows):
+        return None
+    usual, worst = (
+        span * census_half_width(rows, spec.target.confidence, share) for share in (_USUAL, _WORST)
+    )
+    if spec.target.half_width >= worst:
+        return None
+    need = _rows(rows, usual, spec, 2)
+    return (
+        f"the target of ± {spec.target.half_width:g} about the population may not be met even when all "
+        f"{rows:,} items are labelled: a share of {_USUAL:g} is then known to ± {usual:.2g}, one of "
+        f"{_WORST:g} to ± {worst:.2g}. For {_USUAL:g} a pool of about {need:,} items would do"
+        if need > rows else
+        f"the target of ± {spec.target.half_width:g} about the population may need labels of most of the "
+        f"{rows:,} items: with all of them a share of {_USUAL:g} is known to ± {usual:.2g}, one of "
+        f"{_WORST:g} to ± {worst:.2g}"
+    )
+
+
+def _rows(rows: int, half_width: float, spec: Spec, power: int) -> int:
+    return ceil(rows * (half_width / float(spec.target.half_width or 1.0)) ** power)

@@ -1,0 +1,60 @@
+"""Intervals about the population cover, of pools that are drawn from one.
+
+Nominal 95%.  A share of R runs that cover is below its bar by chance with a probability of at most 10⁻⁴ where
+the true coverage is 0.95: `least` says how many of R may miss.
+"""
+
+import numpy as np
+import pytest
+import scipy
+
+from assay.evalcore.estimators.population import Pulls, apart
+from assay.evalcore.reproducible import stream
+from benchmarks.population import POPULATIONS, evaluated
+
+RUNS = 300
+
+
+def least(runs: int) -> int:
+    """Runs that must cover."""
+    return int(scipy.stats.binom.ppf(1e-4, runs, 0.95))
+
+
+# value of each kind of item, their shares, the bounds
+MEANS = {
+    "accuracy": ((0.0, 1.0), (0.12, 0.88), (0.0, 1.0)),
+    "nearly all right": ((0.0, 1.0), (0.006, 0.994), (0.0, 1.0)),
+    "grades": ((1.0, 2.0, 3.0, 4.0, 5.0), (0.1, 0.2, 0.3, 0.25, 0.15), (1.0, 5.0)),
+    "fives": ((1.0, 2.0, 3.0, 4.0, 5.0), (0.0, 0.01, 0.02, 0.07, 0.9), (1.0, 5.0)),
+    "difference": ((-1.0, 0.0, 1.0), (0.02, 0.93, 0.05), (-1.0, 1.0)),
+    "few differ": ((-1.0, 0.0, 1.0), (0.0, 0.985, 0.015), (-1.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("items", [200, 1000])
+@pytest.mark.parametrize("name", MEANS)
+def test_a_census_says_what_it_can_of_the_population(name, items):
+    values, shares, bounds = MEANS[name]
+    x, rng = np.array(values), stream(7, f"census/{name}", items)
+    truth, covered = float(x @ shares), 0
+    for counts in rng.multinomial(items, shares, RUNS):
+        value = float(counts @ x / items)
+        pulls = Pulls(
+            z=(x - value)[:, None], items=counts.astype(float), most_down=np.array([value - bounds[0]]),
+            most_up=np.array([bounds[1] - value]), labels=float(items),
+        )
+        found = apart(value, (value, value), pulls, 0, bounds, 0.95)
+        covered += found.lower - 1e-9 <= truth <= found.upper + 1e-9
+    assert covered >= least(RUNS)
+
+
+@pytest.mark.parametrize(("place", "by"), [(0, "passive"), (2, "auto"), (4, "passive"), (5, "auto")])
+def test_an_evaluation_covers_its_population(place, by):
+    population, runs, covered = POPULATIONS[place], 40, {}
+    for run in range(1, runs + 1):
+        for labels, rows in evaluated(population, by, 200, run):
+            for q, one in enumerate(rows):
+                inside = float(one.lower[0]) <= population.truth[q] <= float(one.upper[0])
+                covered[q, labels] = covered.get((q, labels), 0) + inside
+    assert set(covered) >= {(0, "50"), (0, "100"), (0, "all")}
+    assert min(covered.values()) >= least(runs)
