@@ -434,19 +434,19 @@ class WindowSample:
 
         Labels taken over decide what was expected, and so how far it may be off; never on which side.  Of a
         measure that is a ratio of means X is linear in x.  None where there are no single draws to go by, or
-        items come in clusters.
+        intervals are about a population.
         """
         measured, source = self.measured(segment), self.source(segment)
         if source == "exact" and measured.value is not None:
             return OwnDraws(value=measured.value, error=0.0, draws=measured.labels)
-        if source == "none" or self.clustered or measured.value is None:
+        if source == "none" or self.of_population or measured.value is None:
             return None
         return self._where_balanced(measured.value, segment)
 
     def parts(self) -> tuple[DrawnPart, ...]:
         """What the draws of the whole window say of the measures beside the watched one; nothing where the
         evidence is not of draws."""
-        if self.source(None) not in ("draws", "tangent") or self.clustered:
+        if self.source(None) not in ("draws", "tangent") or self.of_population:
             return ()
         found = []
         for name, beside in self.measured_by.beside():
