@@ -24,7 +24,7 @@ KEYS = {
 ESTIMATE_KEYS = {
     "measure", "system", "versus", "class", "at", "segment", "value", "undefined_reason", "lower", "upper",
     "confidence",
-    "interval", "labels", "revision",
+    "interval", "labels", "revision", "about", "also",
     "random_labels", "random_labels_reason", "not_excluded",
 }
 
