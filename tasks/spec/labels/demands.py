@@ -354,8 +354,8 @@ def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
 # Of two systems a monitor watches the difference of the first measure.
 
 _NO_MEAN = "cannot be watched: no mean over items decides whether it is beyond a limit"
-_HEAVY = "cannot be watched: single items may count for many times the mean, and false breaches are then more " \
-         "often than promised"
+_HEAVY = "cannot be watched: single items may count for many times the mean, and false breaches are then " \
+         "more frequent than promised"
 _NO_CURVE = "cannot be watched: an area is about pairs of items and a curve about many thresholds at once, " \
             "so no mean over items decides whether it is beyond a limit"
 
