@@ -48,14 +48,11 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
 
 
 def _both_means(*measures: OutcomeMeasure) -> bool:
-    heavy = any(loss.heavy for measure in measures for loss in measure.losses)
-    return not heavy and all(measure.margin is margin_of_mean for measure in measures)
+    return all(measure.margin is margin_of_mean for measure in measures)
 
 
 def _both_smooth(*measures: OutcomeMeasure) -> bool:
-    return not any(
-        loss.heavy or not one.margin for one in measures for loss in one.losses
-    )
+    return all(measure.margin for measure in measures)
 
 
 def _margin(limit: float, known: Floats, at_least: bool) -> Margin:

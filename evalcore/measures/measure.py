@@ -49,7 +49,7 @@ class Loss(ABC):
 
     @property
     def heavy(self) -> bool:
-        """Whether a loss may be many times what is usual: of that the largest says little."""
+        """Whether a loss may be many times what is usual: no monitor can watch its mean then."""
         return False
 
     @property

@@ -107,10 +107,6 @@ class LogLoss(ByClass):
         """Up to 35, where 0.5 is usual."""
         return True
 
-    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        """It lies between 0 and 35."""
-        return np.full(len(said), -log(EDGE) * max(float(slope[0]), 0.0))
-
     def table(self, items: Items) -> Floats:
         """(n, K)."""
         return np.asarray(-np.log(np.maximum(self._probability(items), EDGE)))
@@ -144,7 +140,8 @@ def _brier(asked: AskedMeasure) -> OutcomeMeasure:
 
 def _log_loss(asked: AskedMeasure) -> OutcomeMeasure:
     return _mean("log_loss", "Log loss", "mean of minus the log of the label's probability",
-                 LogLoss(asked.kind, asked.system), (0.0, -log(EDGE)), is_error=True)
+                 LogLoss(asked.kind, asked.system), (0.0, -log(EDGE)), is_error=True,
+                 margin=None)   # bets on single items that may count for 35 are not fair enough
 
 
 _PROBABILITY = ("probability",)

@@ -298,10 +298,7 @@ class WatchedStack(WatchedNumber):
         cells = self.question.cells
         said = against.of(self.question.method.expects(one.before), cells.told / cells.size[:, None])
         mean = np.clip(said, against.least, against.most)
-        far = mean - against.least
-        if any(loss.heavy for loss in self.measure.losses):
-            far = np.minimum(far, _HEAVY * np.maximum(against.most - mean, _HEAVY_LEAST))
-        square = (against.most - mean) * far + mean**2
+        square = (against.most - mean) * (mean - against.least) + mean**2
         return betting.Expected(
             mean=share * mean, variance=np.maximum(share * square - (share * mean) ** 2, 0.0),
             best=np.maximum(against.most, 0.0),
@@ -345,7 +342,6 @@ def watched_by(question: Question) -> WatchedNumber:
 _STEPS = 400       # values of a measure that are tried when an end is looked for
 _NEAR = 1e-3       # of a value: how far to each side its bets are looked at
 _SECANTS = 2       # steps to the value of a window's draws; the first is there where the margin is linear
-_HEAVY, _HEAVY_LEAST = 3.0, 0.05   # times what is expected, that a heavy loss is reckoned to reach
 _MOST_BESIDE = 12  # measures of which it is asked whether they carry a change
 _FEWEST_DRAWS = 5  # draws without which their spread is not known
 

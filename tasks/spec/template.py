@@ -33,6 +33,7 @@ pool:
   # spread: deviation            # with numbers: how uncertain each prediction is
   # cluster: prompt              # what items come together in; intervals are then over clusters
   # rank: rank                   # where a document stands in its query, the cluster: for dcg
+  # earlier: [model_v1]         # results of earlier systems on the same items, as judges
   # weight: calls                # what each item counts for; measures are then of the weighted pool
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 

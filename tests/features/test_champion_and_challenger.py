@@ -91,8 +91,12 @@ def test_a_drop_is_told_of_the_difference(tmp_path):
 
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"measure": {"name": "f1", "class": "cat"}},
-     r"a difference of f1\(cat\) cannot be watched.*put one first: accuracy, brier$"),
+    ({"measure": "mcc"},
+     r"a difference of mcc cannot be watched.*put one first: accuracy, brier, .*f1 \(of a class\)"),
+    ({"measure": "log_loss", "pool": {"systems": {
+        name: {"prediction": name, "probability": {"prefix": f"{name}_"}} for name in ("v1", "v2")}},
+      "threshold": None, "monitor_drop": {"by": 0.1}},
+     "log_loss cannot be watched: single items.*put first: accuracy, brier, "),
     ({"pool": {"systems": {name: {"prediction": name} for name in ("v1", "v2", "v3")}},
       "threshold": None, "monitor_drop": {"by": 0.1}},
      "pool.systems has 3, and a monitor watches one difference"),

@@ -113,7 +113,9 @@ def test_predictions_alone_are_watched_with_fewer_signals(tmp_path):
 
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"measure": "macro_f1"}, "macro_f1 cannot be watched.*accuracy, brier.*weighted_recall$"),
+    ({"measure": "mcc"}, "mcc cannot be watched: no mean.*accuracy, brier.*weighted_recall$"),
+    ({"measure": "log_loss", "threshold": None, "monitor_drop": {"by": 0.1}},
+     "log_loss cannot be watched: single items may count for many times the mean.*accuracy, brier, "),
     ({"measure": "recall", "threshold": None, "monitor_drop": {"by": 0.1}}, "recall has 3 numbers"),
     ({"method": "bernoulli"}, "does not draw its items one after the other; methods that do: recalibrated"),
 ])

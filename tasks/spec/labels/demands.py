@@ -354,6 +354,8 @@ def _too_many(measures: Sequence[OutcomeMeasure]) -> Iterator[_OfSystems]:
 # Of two systems a monitor watches the difference of the first measure.
 
 _NO_MEAN = "cannot be watched: no mean over items decides whether it is beyond a limit"
+_HEAVY = "cannot be watched: single items may count for many times the mean, and false breaches are then " \
+         "more frequent than promised"
 _NO_CURVE = "cannot be watched: an area is about pairs of items and a curve about many thresholds at once, " \
             "so no mean over items decides whether it is beyond a limit"
 
@@ -387,6 +389,8 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
     elif len(measure.parts) > 1:
         yield (f"{choice.name} has {len(measure.parts)} numbers, and a monitor watches one; put another "
                f"measure first, or name a class, as in {{name: recall, class: {kind.parts[0]}}}")
+    elif any(loss.heavy for loss in measure.losses):
+        yield f"{measure.full_name} {_HEAVY}; these can be put first: {', '.join(_watchable(kind, compares))}"
     elif compares and measure.system is not None and not _differs_as_a_mean(measure):
         yield (f"a difference of {measure.full_name} {_NO_MEAN}; differences of these can be, put one first: "
                f"{', '.join(_watchable(kind, compares))}")

@@ -16,7 +16,7 @@ NUMBERS = Numbers(low=-2.0, high=3.0)
 KINDS = {"classes": GRADES, "tags": TAGS, "number": NUMBERS}
 MACRO = {"macro_f1", "macro_f1_of_means", "macro_fowlkes_mallows", "macro_recall", "macro_specificity"}
 WITHOUT = {
-    "classes": {*MACRO, "balanced_accuracy", "confusion_matrix", "fowlkes_mallows", "mcc",
+    "classes": {*MACRO, "balanced_accuracy", "confusion_matrix", "fowlkes_mallows", "log_loss", "mcc",
                 "pearson", "r2", "weighted_f1", "weighted_precision"},
     "tags": {*MACRO, "fowlkes_mallows", "weighted_f1", "weighted_precision"},
     "number": {"pearson", "r2"},

@@ -120,7 +120,6 @@ def test_so_they_are_of_items_in_clusters(how):
     clustered = replace(ITEMS, cluster=np.array([0, 0, 1, 1, 1], float)[:, None])
     window = Window("f1", {"class": "cat"}, items=clustered, method=f"{how}:one-at-a-time=true")
     sample = fair_over_all_draws(window)
-    assert sample.of_population
     assert sample.source(None) == "draws"
     assert replace(sample, settled=True).source(None) == "exact", "though its interval stays open"
 

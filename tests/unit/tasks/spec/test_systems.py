@@ -100,14 +100,16 @@ def test_what_is_refused(changes, message):
     assert message in str(caught.value)
 
 
-def test_a_monitor_watches_the_difference_of_two_systems_where_it_is_a_mean(tmp_path):
+def test_a_monitor_watches_the_difference_of_two_systems_where_it_is_one_or_has_a_tangent(tmp_path):
     data = monitor_data(tmp_path)
     data["pool"] = {
         "source": data["pool"]["source"], "id": "item_id",
         "systems": {"a": {"prediction": "p1"}, "b": {"prediction": "p2"}},
     }
     assert MonitorSpec.from_data(data, origin="monitor.yaml").leading_measure == "accuracy of b minus a"
-    for name in ("f1", "recall", "balanced_accuracy", "cohen_kappa"):
-        first = "first: accuracy, brier$"
+    by_tangent = MonitorSpec.from_data(data | {"measure": "f1"}, origin="monitor.yaml")
+    assert by_tangent.leading_measure == "f1 of b minus a"
+    for name in ("balanced_accuracy", "mcc"):
+        first = "first: accuracy, brier, "
         with pytest.raises(BadInput, match=rf"a difference of {name} cannot be watched.*{first}"):
             MonitorSpec.from_data(data | {"measure": name}, origin="monitor.yaml")
