@@ -159,6 +159,8 @@ def rows_about(
 
     def converted(row: MeasureEstimate) -> MeasureEstimate:
         counts, labels = tables[str(row.segment)]
+        if not labels > 0:      # the interval is the whole range already
+            return row if told.about != "population" else replace(row, about="population")
         measure = measures[row.measure]
         return row_about(
             row, told, lambda: pulls_of_table(measure, counts, labels), 0, measure.bounds,
