@@ -42,7 +42,7 @@ def fill(
     open_ones: the share of evaluations that have not finished
     """
     predictions, labels = write_small_pool(folder, n=150)
-    desk = {"kind": "folder", "path": str(folder / "desk")}
+    desk = {"kind": "folder", "path": str(folder / "desk"), "ask_again": False}
 
     def spec(name: str, **changes: Any) -> Spec:
         owned = {"owner": "OWNER", "team": "TEAM", "price_per_label": 0.25}
@@ -78,7 +78,7 @@ def one_waiting(folder: Path) -> MemoryStore:
     """A store with the evaluation `live`, whose first round lies on the folder desk `folder/desk/live`."""
     predictions, labels = write_small_pool(folder, n=150)
     store = MemoryStore()
-    desk = {"kind": "folder", "path": str(folder / "desk")}
+    desk = {"kind": "folder", "path": str(folder / "desk"), "ask_again": False}
     begin_evaluation(store, Spec.from_json(
         spec_json(predictions, labels, name="live", batch_size=20, desk=desk), origin="a test"
     ))

@@ -266,7 +266,7 @@ def test_warm_starts_make_windows_dependent_where_the_label_model_estimates(tmp_
         _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 3)
         assert rows[1].openings[0].inherits == "stream-2026-11-01"
         assert [row.recent.joined for row in rows[1:]] == [joined, joined]
-        assert rows[1].verdict.dependent == (joined == "dependent")
+        assert rows[1].verdict.dependent == (joined == "draws")
 
 
 def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_path):

@@ -13,7 +13,7 @@
       if (reply.ok) {
         const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
         const next = fresh.querySelector("main");
-        if (next) {
+        if (next && next.outerHTML !== document.querySelector("main").outerHTML) {
           document.querySelector("main").replaceWith(next);
           document.title = fresh.title;
           if (!next.dataset.events) source.close();
@@ -24,6 +24,7 @@
       if (again) { again = false; renew(); }
     }
   };
+  source.addEventListener("open", renew);   // what changed before it was watched, or while it was not
   source.addEventListener("changed", renew);
   source.addEventListener("finished", () => { source.close(); renew(); });
 })();
