@@ -178,6 +178,8 @@ def _weights(table: pa.Table, column: str, pool_size: int, *, by_name: bool) -> 
     good = (given > 0) & (given <= 1) if by_chance else given >= 1
     if not len(given) or not np.all(good):
         what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
+        if by_name and not by_chance:
+            what += " (of chances the name ends in `probability`)"
         first = f"; row {int(np.flatnonzero(~good)[0])} is not" if len(given) else "; there is no row"
         raise BadInput(f"column {column!r}: every value {what}{first}")
     weights: Floats = 1 / given if by_chance else given

@@ -4,7 +4,7 @@ An estimate is the record of `assay.evalcore.evaluation.estimate`, and every for
 the rounding, the wide interval and the warnings that the page and the terminal have.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -105,6 +105,9 @@ class Estimates:
     def upper(self) -> float | None:
         """The upper end of the first measure's interval."""
         return self.estimates[0].upper if self.estimates else None
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.estimates)
 
     def __getitem__(self, key: str | tuple[Any, ...]) -> Estimate:
         """The estimate of a measure; with more than one, of a system, a class, a segment or a threshold.

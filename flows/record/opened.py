@@ -40,6 +40,7 @@ from assay.evalcore.evaluation.state import (
 from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
+from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import method_for, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -385,6 +386,14 @@ class Opened:
     def method(self) -> Method:
         """That chooses the items."""
         return _method_of(self.spec, self.manifest)
+
+    @property
+    def interval_note(self) -> str:
+        """What is known of the method's intervals; with weights `recalibrated` has those of guesses."""
+        method = self.method
+        if self.spec.pool.weight is not None and isinstance(method, RecalibratedSample):
+            return Guesses.interval_note
+        return method.interval_note
 
     @property
     def inherited(self) -> Mapping[tuple[str, str], int]:

@@ -192,7 +192,7 @@ def standing_of(
         known=known,
         budget=opened.rule.budget,
         positive=opened.spec.labels.positive_name or "",
-        interval_note=opened.method.interval_note,
+        interval_note=opened.interval_note,
         method=opened.method.name,
         why_method=opened.why_method,
         revision=reissued.number if reissued else 0,

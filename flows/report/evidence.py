@@ -160,7 +160,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
         "evaluation": name,
         "spec": opened.spec.to_json(),
         "method": opened.method.name,
-        "interval_note": opened.method.interval_note,
+        "interval_note": opened.interval_note,
         "seed": opened.spec.seed,
         "streams": "every random stream is derived from seed, evaluation, round, purpose and revision",
         "pool": {

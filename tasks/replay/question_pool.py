@@ -23,10 +23,14 @@ from assay.tasks.spec.labels.questions import QuestionList
 def read_question_pool(path: str, spec: Spec) -> OutcomePool:
     """The pool in a file, with every row checked.
 
-    Raises BadInput as freezing does, for a spec that asks one question, and for an item without an answer.
+    Raises BadInput as freezing does, for a spec that asks one question or is about the population, and for
+    an item without an answer.
     """
     if not isinstance(spec.labels, QuestionList):
         raise BadInput("--questions: this spec asks one question; leave it out, and name the columns")
+    if spec.about == "population":
+        raise BadInput("--questions: about is 'population', and a replay knows the truth of its pool alone; "
+                       "leave about out of this spec")
     own = spec.pool.model_copy(update={"source": path, "display": (), "show_as": {}, "segments": ()})
     alone = spec.model_copy(update={"pool": own})
     source = open_source(path)

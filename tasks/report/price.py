@@ -119,11 +119,13 @@ def price_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> 
     told = [row for row in rows if row.segment is None and row.price_tag]
     if not told:
         return []
-    needed = "; ".join(
-        f"{row.measure}{f' of {row.of}' if row.class_name or row.question else ''} "
-        f"{random_labels_in_words(row)}"
-        for row in told
-    )
+    said: dict[str, list[str]] = {}          # an answer: of what; each reason stands once
+    for row in told:
+        of = f"{row.measure}{f' of {row.of}' if row.class_name or row.question else ''}"
+        names = said.setdefault(random_labels_in_words(row), [])
+        if of not in names:
+            names.append(of)
+    needed = "; ".join(f"{', '.join(names)} {answer}" for answer, names in said.items())
     return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]
 
 

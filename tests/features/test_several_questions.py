@@ -209,6 +209,9 @@ def test_a_replay_reads_the_pool_as_the_spec_does(tmp_path, truth, capsys):
     assert told["truth"]["mean of grade"] == pytest.approx(known.grade.mean())
     assert run_command_line([*asked, "--measure", "f1"]) == 2
     assert "--measure: the spec" in capsys.readouterr().err
+    spec.write_text(json.dumps(spec_of(tmp_path) | {"about": "population"}))
+    assert run_command_line(asked) == 2
+    assert "a replay knows the truth of its pool alone" in capsys.readouterr().err
 
 
 def changed(place: int, **entry) -> list[dict]:

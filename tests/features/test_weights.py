@@ -60,6 +60,15 @@ def test_a_census_is_of_the_weighted_pool_and_is_verified(tmp_path, capsys):
     assert code == 0
 
 
+def test_what_is_said_of_intervals_is_said_of_those_that_weights_have(tmp_path, capsys):
+    path, data = weighted(tmp_path, np.ones(N))
+    path.write_text(json.dumps(data | {"budget": {"labels": 40}}))
+    assert run_command_line(["run", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "About the interval: Student's interval of the difference estimator" in said
+    assert "what the model says" not in said
+
+
 def test_other_weights_are_another_pool(tmp_path, capsys):
     digests = []
     for name, weights in (("one", np.ones(N)), ("two", np.append(np.ones(N - 1), 2.0))):

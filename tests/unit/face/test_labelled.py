@@ -54,6 +54,7 @@ def test_weights_may_be_numbers_of_items_and_every_row_known_is_exact(pool):
     assert known.summary().splitlines()[0] == "1 estimate from labels and weights"
     assert list(known.to_frame()["measure"]) == ["f1"]
     assert known.to_dict()["estimates"][0]["labels"] == len(pool)
+    assert [one.measure for one in known] == ["f1"]
 
 
 def test_classes_that_occur_and_numbers(pool):
@@ -80,4 +81,8 @@ def test_a_wrong_argument_is_named(change, message, pool):
     with pytest.raises(BadInput, match="every value is a chance above 0 and at most 1; row 0 is not"):
         assay.estimate(
             pool.assign(inclusion_probability=0.0), measures="f1", outcome=["spam", "ham"], pool_size=4000
+        )
+    with pytest.raises(BadInput, match="of chances the name ends in `probability`"):
+        assay.estimate(
+            pool.assign(chance=0.5), measures="f1", outcome=["spam", "ham"], pool_size=4000, weight="chance"
         )

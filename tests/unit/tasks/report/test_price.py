@@ -57,3 +57,11 @@ def test_what_is_not_found_yet_is_said_in_plain_words(found, bound, items, reaso
     [line] = [line for line in price.price_lines([row], "spam") if "nobody labelled" in line]
     assert line.startswith("39% of the pool have scores of which nobody labelled an item: there f1 rests on")
     assert (said in line) == (bound is not None)
+
+
+def test_one_reason_for_many_measures_is_told_once():
+    tag = PriceTag(random_labels=None, random_labels_reason="not computed here", not_excluded=None)
+    rows = [estimate(name, 0.8, 0.1, 50, price_tag=tag) for name in ("f1", "recall", "recall")]
+    assert price.price_lines(rows)[0] == (
+        "random sampling would have needed, in labels: f1, recall cannot be said: not computed here"
+    )
