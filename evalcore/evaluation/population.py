@@ -199,7 +199,7 @@ def _of_two_classes(
     pulls = pulls_of_confusion(measure, question, state)
     (wide,) = for_population([one], pulls, [measure.bounds], question.confidence)
     share = _even_share(measure, state)
-    if share is None or question.known is not None:
+    if not share or question.known is not None:      # none of the labels may matter
         return wide
     ends = float(one.lower[0]), float(one.upper[0])
     found = apart(float(one.value[0]), ends, pulls, 0, measure.bounds, question.confidence,
