@@ -6,9 +6,13 @@ one whose client has been slowest gives way to a new one, whether headers or a b
 """
 
 import asyncio
+import threading
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assay.evalcore.errors import AssayError
 
 MOST_OPEN = 64
 HEADER_SECONDS = 5.0
@@ -67,3 +71,24 @@ class PunctualProtocol(H11Protocol):
         if self._late is not None:
             self._late.cancel()
             self._late = None
+
+
+def run_beside(server: uvicorn.Server, helper: threading.Thread, ended: threading.Event) -> None:
+    """Run a server until it ends, and the thread `helper` beside it until `ended` is set, as it is then.
+
+    Raises AssayError where its address cannot be listened on.
+    """
+    helper.start()
+    failed = False
+    try:
+        server.run()
+    except SystemExit:   # uvicorn's way to say that it cannot start
+        failed = True
+    finally:
+        ended.set()
+        helper.join()
+    if failed:
+        raise AssayError(
+            f"cannot listen on {server.config.host}:{server.config.port}: choose a free --port, and a --host "
+            "of this machine"
+        )

@@ -229,7 +229,7 @@ def serve(
         import fastapi  # noqa: F401
         import uvicorn
 
-    from assay.flows.listen.connections import PunctualProtocol
+    from assay.flows.listen.connections import PunctualProtocol, run_beside
 
     checked = checked_secret(secret)
     ended = stop or threading.Event()
@@ -251,19 +251,7 @@ def serve(
             target=_look_until_ended, args=(server, registrar, ended, receiver.look_every, ready),
             name="register", daemon=True,
         )
-        helper.start()
-        failed = False
-        try:
-            server.run()
-        except SystemExit:   # uvicorn's way to say that it cannot start
-            failed = True
-        finally:
-            ended.set()
-            helper.join()
-    if failed:
-        raise AssayError(
-            f"cannot listen on {host}:{port}: choose a free --port, and a --host of this machine"
-        )
+        run_beside(server, helper, ended)
 
 
 def _look_until_ended(

@@ -11,8 +11,8 @@ from typing import Any
 
 import uvicorn
 
-from assay.evalcore.errors import AssayError, BadInput
-from assay.flows.listen.connections import PunctualProtocol
+from assay.evalcore.errors import BadInput
+from assay.flows.listen.connections import PunctualProtocol, run_beside
 from assay.flows.listen.receiver import is_loopback
 from assay.flows.serve.app import Service
 from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, Access, ServedStore
@@ -82,20 +82,7 @@ def serve_pages(
     ))
     service.ends = lambda: server.should_exit
     helper = threading.Thread(target=_watch, args=(server, ended, ready), name="serve", daemon=True)
-    helper.start()
-    failed = False
-    try:
-        server.run()
-    except SystemExit:   # uvicorn's way to say that it cannot start
-        failed = True
-    finally:
-        ended.set()
-        helper.join()
-    if failed:
-        raise AssayError(
-            f"cannot listen on {served.host}:{served.port}: choose a free --port, and a --host of this "
-            "machine"
-        )
+    run_beside(server, helper, ended)
 
 
 def _watch(server: uvicorn.Server, ended: threading.Event, ready: Callable[[int], None] | None) -> None:

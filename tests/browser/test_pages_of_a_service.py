@@ -22,16 +22,6 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
 def store(tmp_path_factory):
     return a_store(fill(tmp_path_factory.mktemp("served"), 200, 20, windows=12))
 

@@ -16,16 +16,6 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
 def report(tmp_path_factory):
     names = ("precision", "accuracy", "specificity", "balanced_accuracy", "mcc", "fbeta(2)")
     data = report_data(
