@@ -34,8 +34,12 @@ class Sample:
     value: float
 
 
+def _of_any(name: str, help: str, unit: Literal["", "s"] = "") -> MetricFamily:
+    return MetricFamily(name=f"assay.{name}", unit=unit, help=help)
+
+
 def _gauge(name: str, help: str, unit: Literal["", "s"] = "") -> MetricFamily:
-    return MetricFamily(name=f"assay.monitor.{name}", unit=unit, help=help)
+    return _of_any(f"monitor.{name}", help, unit)
 
 
 VALUE = _gauge("value", "Measure in the newest judged window.")
@@ -96,10 +100,6 @@ def monitor_samples(told: MonitorFigures, now: datetime) -> list[Sample]:
 
 
 # Of evaluations and monitors alike, with the same labels: what a service of pages tells.
-
-def _of_any(name: str, help: str, unit: Literal["", "s"] = "") -> MetricFamily:
-    return MetricFamily(name=f"assay.{name}", unit=unit, help=help)
-
 
 ANY_VALUE = _of_any("value", "First measure, of a monitor in its newest judged window.")
 ANY_LOWER = _of_any("lower", "Lower end of its interval.")
