@@ -13,6 +13,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -179,7 +180,8 @@ def calls() -> dict[str, int]:
     from assay.flows.serve.stores import read_only_store
     from assay.tasks.ledger.monitors import monitors
 
-    counted: Any = CountedStore(a_store(fill(Path("/tmp/assay-serving"), 200, 20, WINDOWS)))
+    with tempfile.TemporaryDirectory() as folder:
+        counted: Any = CountedStore(a_store(fill(Path(folder), 200, 20, WINDOWS)))
 
     def so_many(work: Callable[[], Any]) -> int:
         before = counted.calls
