@@ -137,11 +137,11 @@ async def _client(address: str, paths: list[str], until: float, taken: Taken) ->
             await asyncio.sleep(chosen.expovariate(1.0))   # people read
 
 
-async def _load(service: Service, taken: Taken) -> list[float]:
+async def _load(service: Service, evaluations: list[str], taken: Taken) -> list[float]:
     address = f"http://127.0.0.1:{service.port}"
     paths = ["/"] * 5 + ["/?show=breach", "/?q=monitor", "/labels", "/metrics", "/?page=4"]
     paths += [f"/monitors/ledger/monitor-{n:02d}" for n in range(4)]
-    paths += ["/evaluations/ledger/breached-model-0001", "/evaluations/ledger/kept-model-0024"]
+    paths += evaluations
     until, memory = time.monotonic() + SECONDS, []
     clients = [asyncio.create_task(_client(address, paths, until, taken)) for _ in range(CLIENTS)]
     while time.monotonic() < until:
@@ -153,13 +153,13 @@ async def _load(service: Service, taken: Taken) -> list[float]:
 
 def load(ledger: Path) -> dict[str, Any]:
     """So many clients, who read for a second on average before they ask again."""
+    names = [min(path.name for path in ledger.glob(f"{kind}-model-*")) for kind in ("breached", "waiting")]
+    evaluations = [f"/evaluations/ledger/{name}" for name in names]
     service, taken = Service(ledger), Taken()
     try:
-        import httpx
-
-        for path in ("/", "/labels", "/metrics", "/evaluations/ledger/breached-model-0001"):
-            httpx.get(f"http://127.0.0.1:{service.port}{path}", timeout=300)
-        memory = asyncio.run(_load(service, taken))
+        for path in ("/", "/labels", "/metrics", *evaluations):
+            once(service, path)
+        memory = asyncio.run(_load(service, evaluations, taken))
     finally:
         service.stop()
     return {
