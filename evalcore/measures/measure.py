@@ -41,6 +41,7 @@ class Loss(ABC):
     system: int = 0
 
     along_score: ClassVar[bool] = True   # alike for items of one class whose scores are near
+    by_cluster: ClassVar[bool] = False   # says something of a whole cluster, as gains do of a query
 
     @property
     @abstractmethod

@@ -32,6 +32,7 @@ class RankedGain(Loss):
     """Gain times discount of a document among the first k; known is whether it is the first of its query."""
 
     along_score: ClassVar[bool] = False
+    by_cluster: ClassVar[bool] = True
 
     k: int = USUAL_K
     gains: tuple[float, ...] = ()     # of each class

@@ -96,6 +96,11 @@ class Stack:
             weights += [drives / (target**2 * len(measure.parts))] * len(measure.parts)
         return np.array(weights, np.float64)
 
+    @property
+    def by_cluster(self) -> Bools:
+        """(Q,) the numbers that whole clusters have, not their items."""
+        return np.array([any(loss.by_cluster for loss in self.measures[m].losses) for m, _ in self.parts])
+
     @cached_property
     def one_class(self) -> OneClass | None:
         """The class of more than two that every loss is of; None where they are of several, or of all."""

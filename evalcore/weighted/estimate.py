@@ -197,7 +197,7 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     df = np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF))
     signed = np.sqrt(v)[:, None] * centred
     squares = (signed**2).sum(axis=0)
-    clusters = _clusters(of, w, z, total)
+    clusters = _clusters(of, w, z, total, stack.by_cluster)
     if clusters is not None:
         variance, df = (found[0] for found in clusters.joined(variance[None], df[None]))
         # both parts are estimated from the same clusters: one knows no more than the other
@@ -291,12 +291,13 @@ def _own_weights(sample: WeightedSample, of: Labelled) -> Floats:
     return np.asarray(own / (mean or 1.0))
 
 
-def _clusters(of: Labelled, w: Floats, z: Floats, total: float) -> Between | None:
+def _clusters(of: Labelled, w: Floats, z: Floats, total: float, whole: Bools) -> Between | None:
     """What clusters add; w (n,), z (n, q), 0 of labels that are not asked about.  None without clusters."""
     if of.items.cluster is None or not total:
         return None
     numbers, where = np.unique(of.items.cluster[:, 0], return_inverse=True)
-    return interval.between_clusters(where.reshape(1, -1), len(numbers), w[None], z[None], np.array([total]))
+    where = where.reshape(1, -1)
+    return interval.between_clusters(where, len(numbers), w[None], z[None], np.array([total]), whole)
 
 
 def _differing(measure: OutcomeMeasure, of: Labelled, outcome: Floats) -> int | None:

@@ -201,7 +201,8 @@ def _log_odds(
 #     E Σ_j (Σ ω z)² = Σ_j S_j² + Σ_i (ω_i - 1) z_i²
 #
 # where the first sum runs over labelled items and the last over the pool, so the latter's estimate
-# Σ ω (ω - 1) z² is taken off.  B is at least what independent items would have, Σ ω z²/N².
+# Σ ω (ω - 1) z² is taken off.  B is at least what independent items would have, Σ ω z²/N².  (A
+# query's documents differ by their rank; of its gain, B is not kept above Σ_j (Σ ω z)².)
 #
 # Few clusters: the correction m/(m - 1), and Student's with the degrees of freedom of both parts
 # (Satterthwaite), those of B being one less than the number of clusters, unequal ones counting for less.
@@ -238,11 +239,15 @@ def between(
     z = z + np.einsum("rnd,rqd->rnq", table.known[state.item] - risk[:, None, state.stack.size :],
                       slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     numbers, cluster = np.unique(table.cluster, return_inverse=True)
-    return between_clusters(cluster.ravel()[state.item], len(numbers), stands, z, total)
+    where = cluster.ravel()[state.item]
+    return between_clusters(where, len(numbers), stands, z, total, state.stack.by_cluster)
 
 
-def between_clusters(where: Ints, number: int, stands: Floats, z: Floats, total: Floats) -> Between:
-    """B of labels in clusters `where` (R, n), of so many: stands, z (R, n, Q) and total as above."""
+def between_clusters(
+    where: Ints, number: int, stands: Floats, z: Floats, total: Floats, whole: Bools
+) -> Between:
+    """B of labels in clusters `where` (R, n), of so many: stands, z (R, n, Q) and total as above; whole (Q,):
+    the numbers of whole clusters."""
     stands = stands[..., None]
     parts = sums(where, stands * z, number)
     items = sums(where, stands, number)
@@ -250,6 +255,7 @@ def between_clusters(where: Ints, number: int, stands: Floats, z: Floats, total:
     size = items.sum(axis=1) ** 2 / np.maximum((items**2).sum(axis=1), 1e-12)
     squares = (parts**2).sum(axis=1) * m / np.maximum(m - 1, 1)
     own = (stands * z**2).sum(axis=1)
+    own = np.where(whole, np.minimum(own, squares), own)
     found = np.maximum(squares - (stands * (stands - 1) * z**2).sum(axis=1), own)
     total = total[:, None]
     return Between(

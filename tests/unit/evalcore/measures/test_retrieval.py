@@ -1,13 +1,17 @@
 """Precision at k and DCG over queries: by hand, and by scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from sklearn.metrics import dcg_score
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import numerical_gradient
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.interval import WIDER
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -83,6 +87,16 @@ def test_intervals_cover(kind: Classes, name: str, method: str) -> None:
     (found,) = summarise(trace, truth, [100])
     assert found.coverage * 200 >= 177
     assert abs(found.bias) < 4 * np.sqrt(found.mse / 200)
+
+
+def test_all_queries_labelled_err_as_a_mean_over_queries_does() -> None:
+    pool = _pool(GRADES)
+    numbers = np.repeat(np.arange(QUERIES), DOCUMENTS)[:, None]
+    pool = replace(pool, items=replace(pool.items, cluster=numbers))
+    gains = pool.codes.reshape(QUERIES, DOCUMENTS)[:, :5] / np.log2(np.arange(5) + 2)
+    (trace,) = simulate(outcome_method("auto"), pool, _stack(pool, "dcg", 5), [5 * QUERIES], repeats=1)
+    half = WIDER * stdtrit(QUERIES - 1, 0.975) * gains.sum(axis=1).std(ddof=1) / np.sqrt(QUERIES)
+    assert (trace.upper - trace.lower)[0, 0] / 2 == pytest.approx(half, rel=0.03)
 
 
 def test_what_says_nothing_of_relevance_is_refused() -> None:
