@@ -129,8 +129,7 @@ labels come 25 at a time. *All looks*: the share of runs whose intervals at 25, 
 all hold the truth; *least coverage* is of one look. *Price*: how many times the labels the usual interval
 would need for the same width (the square of the ratio of widths). Below 1 the usual interval is the wider
 one: it is as wide as what no label has shown may reach ([rare errors](rare-errors.md)). Means of any outcome
-are bet on label by label (`evalcore.estimators.guaranteed_means`), two classes by their counts
-(`guaranteed_counts`)."""
+are bet on label by label (`evalcore.estimators.guaranteed`), two classes by their counts."""
 
 
 def page(runs: int) -> Iterator[str]:

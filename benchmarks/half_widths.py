@@ -1,7 +1,7 @@
 """Labels to a half-width in a certification: every method's, beside the oracle's.
 
-`assay.evalcore.replay.labels_to` says what they are and when an interval does not cover,
-`assay.evalcore.replay.labels_to` what the oracle is.  Where positives hide, the wide interval counts.
+`assay.evalcore.replay.run` says what they are and when an interval does not cover,
+`assay.evalcore.replay.run` what the oracle is.  Where positives hide, the wide interval counts.
 """
 
 import csv
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from assay.evalcore.measures.registry import named
 from assay.evalcore.printed import printed
-from assay.evalcore.replay.labels_to import LabelsTo, labels_to, oracles
 from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.run import LabelsTo, labels_to, oracles
 from benchmarks.contenders import contender
 
 HALF_WIDTHS = (0.10, 0.05)

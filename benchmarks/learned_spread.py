@@ -16,15 +16,14 @@ import numpy as np
 
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses
-from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.replay.labels_to import labels_to
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import BudgetSummary, simulate, summarise
+from assay.evalcore.replay.run import BudgetSummary, labels_to, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool

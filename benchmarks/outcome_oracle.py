@@ -8,7 +8,7 @@ best mixture of guesses, fitted to all labels.
 
 import numpy as np
 
-from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.draws import waterfill
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.state import loss_table
 from assay.evalcore.methods.registry import outcome_method

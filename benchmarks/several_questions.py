@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from assay.evalcore.measures.measure import OutcomeMeasure
-from assay.evalcore.measures.of_questions import StackOfQuestions, stack_of_questions
 from assay.evalcore.measures.registry import outcome_measure
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, StackOfQuestions, stack_of_questions
 from assay.evalcore.methods.registry import method_of_questions, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from assay.evalcore.replay.labels_to import LabelsTo, falls_short
+from assay.evalcore.replay.run import LabelsTo, falls_short
 from assay.evalcore.types import Floats
 from benchmarks.contenders import DEFENSIVE, NARROW, contender
 from benchmarks.half_widths import HALF_WIDTHS, narrowed

@@ -1,13 +1,16 @@
 """Models of p(label | cell) that methods learn from labels: a Dirichlet tree, and a curve that rises."""
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.remembered import remembered
+from assay.evalcore.errors import BadInput, needs
+from assay.evalcore.pool.strata import Cells
+from assay.evalcore.reproducible import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
 # The Dirichlet-tree label model, for an oracle that always gives an item the same label, and K classes.
@@ -326,3 +329,92 @@ def isotonic_curve(score: Floats, labelled: Ints) -> Floats:
     at = at[np.argsort(score[at], kind="stable")]
     fitted = scipy.optimize.isotonic_regression(labelled[at, 1] / n[at], weights=n[at].astype(np.float64)).x
     return np.asarray(np.interp(score, score[at], fitted))
+
+
+# Calibration of a score on few labels, as Poms et al. (2021) use it, and Platt's curve.
+
+# Platt's curve: p = expit(a s + b), by maximum likelihood to targets drawn in from 0 and 1 (Platt 1999).
+#
+#     t₊ = (n₊ + 1) / (n₊ + 2),   t₋ = 1 / (n₋ + 2),
+#
+# so that a perfectly separated sample has a finite slope.
+
+def platt_rates(score: Floats, labelled: Ints) -> Floats:
+    """Platt's curve (C,) at score (C,), fitted to labelled (C, 2): items by label."""
+    with needs("scikit-learn", "Platt's curves"):   # also without labels: said before any is bought
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+    negatives, positives = labelled.sum(axis=0)
+    if not (negatives and positives):
+        return np.full(len(score), (positives + 1) / (negatives + positives + 2))
+    high, low = (positives + 1) / (positives + 2), 1 / (negatives + 2)
+    # a label y with target t is t parts of a positive and 1 - t of a negative
+    weight = np.concatenate([
+        labelled[:, 1] * (1 - high) + labelled[:, 0] * (1 - low),
+        labelled[:, 1] * high + labelled[:, 0] * low,
+    ])
+    used = weight > 0
+    centre, scale = score.mean(), max(float(score.std()), 1e-12)
+    x = ((np.tile(score, 2) - centre) / scale)[used, None]
+    y = np.repeat([0, 1], len(score))[used]
+    # a trace of a penalty: when all labelled items share a score, any slope is as good as any other
+    curve = LogisticRegression(C=1e6, solver="newton-cholesky")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        curve.fit(x, y, sample_weight=weight[used])
+    return np.asarray(curve.predict_proba(((score - centre) / scale)[:, None])[:, 1])
+
+
+Calibration: TypeAlias = Literal["isotonic", "platt"]
+
+
+class Curve(Protocol):
+    """A curve fitted to labels."""
+
+    def __call__(self, score: Floats, labelled: Ints) -> Floats:
+        """Rates (S,) at score (S,), rising; labelled (S, 2): items by label."""
+        ...
+
+
+CURVES: Mapping[str, Curve] = {"isotonic": isotonic_curve, "platt": platt_rates}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strata:
+    """The strata of a pool, from the lowest score to the highest."""
+
+    of_cell: Ints    # (C,) the stratum of each cell
+    score: Floats    # (S,) mean score
+
+    @staticmethod
+    def of(cells: Cells) -> "Strata":
+        """The occupied strata of these cells."""
+        _, of_cell = np.unique(cells.stratum, return_inverse=True)
+        size = np.bincount(of_cell, weights=cells.size)
+        return Strata(
+            of_cell=of_cell, score=np.bincount(of_cell, weights=cells.size * cells.mean_score) / size
+        )
+
+    def rates(self, calibration: Calibration, labelled: Ints) -> Floats:
+        """The curve's rates (R, C) from labelled (R, C, 2): items by cell and label."""
+        curve = CURVES[calibration]
+        rows = []
+        for counts in labelled:
+            by_stratum = np.zeros((len(self.score), 2), np.int64)
+            np.add.at(by_stratum, self.of_cell, counts)
+            rows.append(curve(self.score, by_stratum)[self.of_cell])
+        return np.stack(rows)
+
+
+def prior_rates(cells: Cells, strata: Strata, calibration: Calibration) -> Floats:
+    """c₀ (C,): the curve fitted to the predictions, as if they were labels."""
+    predicted = np.stack([cells.size * (1 - cells.prediction), cells.size * cells.prediction], axis=-1)
+    (rates,) = strata.rates(calibration, predicted[None])
+    return np.asarray(rates)
+
+
+def blended(prior: Floats, rates: Floats, beta: Floats, epsilon: float) -> Floats:
+    """β c₀ + (1 - β) c, rescaled to [ε, 1 - ε]; prior (C,), rates (R, C), beta (R,)."""
+    mixed = beta[:, None] * prior + (1 - beta[:, None]) * rates
+    return np.asarray(epsilon + (1 - 2 * epsilon) * mixed)

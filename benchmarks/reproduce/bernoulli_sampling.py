@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.design.inclusion import (
+from assay.evalcore.design.draws import (
     bernoulli_error,
     bound,
     distinct_items,

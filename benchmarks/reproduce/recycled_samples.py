@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.recycled_as_printed import Mixing, recycle_for_precision, uniform_sample
+from assay.evalcore.recycled import Mixing, recycle_for_precision, uniform_sample
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
 from benchmarks.reproduce.pools import write_page
@@ -221,7 +221,7 @@ def _quartiles(values: Sequence[float]) -> str:
 _HEAD = """# Recycled samples
 
 *Estimating precisions for multiple binary classifiers under limited samples* (ECML PKDD 2020, applied
-track). Figures called printed are in the paper. Ours come from `assay.evalcore.recycled_as_printed`, which
+track). Figures called printed are in the paper. Ours come from `assay.evalcore.recycled`, which
 has Algorithms 1 and 2 as listed, by `python -m benchmarks.reproduce.recycled_samples`.
 
 ## Table 1: what is saved, by overlap

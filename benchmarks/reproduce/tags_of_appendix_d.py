@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.draws import waterfill
 from assay.evalcore.types import Bools, Floats
 
 

@@ -15,14 +15,17 @@ import numpy as np
 
 from assay.evalcore.annotators.adjudication import Votes, truth_of, votes_of
 from assay.evalcore.annotators.agreement import Agreement, Spread
-from assay.evalcore.annotators.correction import KIND, Corrected, corrected, unknown
 from assay.evalcore.annotators.error_rates import (
+    KIND,
+    Corrected,
     DawidSkene,
     ErrorRates,
+    corrected,
     dawid_skene,
     error_rates,
     label_errors,
     shares_asked_again,
+    unknown,
 )
 from assay.evalcore.annotators.people import (
     AnsweredRound,

@@ -8,8 +8,7 @@ import numpy as np
 from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.two_classes import Measure, served
-from assay.evalcore.pool.cells import Cells, relevant_cells
-from assay.evalcore.pool.strata import OrderedScores, csf_edges
+from assay.evalcore.pool.strata import Cells, OrderedScores, csf_edges, relevant_cells
 from assay.evalcore.types import Floats, Ints
 
 # The proposal that minimises the asymptotic variance of the importance-weighted estimate.

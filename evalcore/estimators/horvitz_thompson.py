@@ -12,7 +12,7 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import denominator
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 # Totals from draws without replacement, by their inclusion probabilities.

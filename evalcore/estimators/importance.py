@@ -27,7 +27,7 @@ import numpy as np
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Floats, Ints
 
 IntervalKind: TypeAlias = Literal["normal", "student", "beta"]

@@ -29,7 +29,7 @@ from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import is_exact
-from assay.evalcore.pool.cells import relevant_cells
+from assay.evalcore.pool.strata import relevant_cells
 from assay.evalcore.types import Array, Diagnostic, Floats
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact

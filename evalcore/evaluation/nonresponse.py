@@ -33,7 +33,7 @@ import numpy as np
 from assay.evalcore.design.round import ClosedDraws, CountedDesign, RoundPlan
 from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.outcomes.base import UNANSWERED
-from assay.evalcore.pool.cells import Cells, relevant_cells
+from assay.evalcore.pool.strata import Cells, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_ASKED = 5  # items asked in cells that stand for each other; fewer are collapsed with their neighbours

@@ -34,7 +34,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotE
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.reproducible import is_nothing
 from assay.evalcore.types import Bools, Diagnostic, Floats, Ints
 

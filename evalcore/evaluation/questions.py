@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.state import Asked, LabelledRound, Question, State, outcomes_seen
-from assay.evalcore.measures.of_questions import StackOfQuestions
+from assay.evalcore.measures.stack import StackOfQuestions
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.questions import SeveralQuestions
 

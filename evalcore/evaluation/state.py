@@ -36,7 +36,7 @@ from assay.evalcore.measures.difference import leading
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
 

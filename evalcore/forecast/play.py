@@ -15,7 +15,7 @@ from assay.evalcore.evaluation.state import Past, Question, State
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, with_exact_values
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.label_model import CONFIGURATIONS, fit, label_model, pool_shape, warmed
 from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.types import Bools, Floats, Ints

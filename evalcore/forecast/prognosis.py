@@ -26,8 +26,8 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.methods.two_classes.choice import Choice
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Floats
 

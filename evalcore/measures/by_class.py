@@ -27,8 +27,8 @@ from assay.evalcore.measures.measure import (
     MeasureFamily,
     OutcomeMeasure,
 )
+from assay.evalcore.outcomes.classes import OneClass
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.one_class import OneClass
 from assay.evalcore.reproducible import OFF_TIES
 from assay.evalcore.types import Bools, Floats
 

@@ -12,8 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.methods.method import Capabilities, Method
-from assay.evalcore.methods.settings import settings_of
+from assay.evalcore.methods.method import Capabilities, Method, settings_of
 from assay.evalcore.methods.two_classes.certified import TABLE
 from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -66,7 +65,7 @@ METHODS: Mapping[str, "CountingMethod"] = _OnDemand("two_classes", {   # of a po
     "stratified-neyman": "stratified.StratifiedNeyman",
     "stratified-online": "stratified.StratifiedOnline",
     "static-is": "fixed_proposal.StaticIS",
-    "sawade": "sawade.Sawade",
+    "sawade": "fixed_proposal.Sawade",
     "optimal-is": "fixed_proposal.OptimalIS",
     "bernoulli": "bernoulli.Bernoulli",
     "bernoulli-online": "bernoulli.BernoulliOnline",

@@ -43,7 +43,7 @@ import numpy as np
 from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import Design
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 Side = Literal["below", "above"]   # what a breach is: the measure below its limit, or above it

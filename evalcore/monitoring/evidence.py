@@ -24,7 +24,7 @@ from assay.evalcore.monitoring.causes import DrawnPart
 from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import Measured, Source, WatchedLimit
 from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Bools, Floats
 
 # What an item says about a limit: the numbers v that the bets of a window's draws are on.

@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 from assay.evalcore.errors import BadInput, needs
-from assay.evalcore.pool.cells import Cells, CellSums, keys_of
+from assay.evalcore.pool.strata import Cells, CellSums, keys_of
 from assay.evalcore.reproducible import first_largest
 from assay.evalcore.types import Array, Bools, Floats, Ints
 

@@ -11,8 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from assay.evalcore.recalibration.posterior import Posterior
-from assay.evalcore.recalibration.quantities import CellGroups, Estimand
+from assay.evalcore.recalibration.posterior import CellGroups, Estimand, Posterior
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums
 from assay.evalcore.types import Bools, Floats
 

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.remembered import remembered
+from assay.evalcore.pool.strata import Cells
+from assay.evalcore.reproducible import remembered
 from assay.evalcore.types import Bools, Floats, Ints
 
 # What is believed before any label: the shape of the cells, and several configurations.

@@ -32,13 +32,16 @@ from assay.evalcore.recalibration.interval import (
 from assay.evalcore.recalibration.posterior import (
     NARROW,
     WIDE,
+    CellGroups,
     Contamination,
+    Estimand,
+    OfConfusion,
     Posterior,
+    Quantity,
     finite_counts,
     noise,
     posteriors,
 )
-from assay.evalcore.recalibration.quantities import CellGroups, Estimand, OfConfusion, Quantity
 from assay.evalcore.recalibration.sequential import Evidence
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Texts
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, PoolShape
-from assay.evalcore.recalibration.quantities import CellGroups, Quantity
+from assay.evalcore.recalibration.posterior import CellGroups, Quantity
 from assay.evalcore.types import Floats, Ints
 
 LOWEST_OCTAVE = 5        # all that ranks lower is one region with it

@@ -16,8 +16,7 @@ from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, 
 from assay.evalcore.design.proposal import total_pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.measures.of_questions import StackOfQuestions
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, StackOfQuestions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
@@ -26,8 +25,8 @@ from assay.evalcore.methods.one_of_several import against_the_rest, one_of_sever
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
 from assay.evalcore.outcomes.base import OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition, build_partition
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
 

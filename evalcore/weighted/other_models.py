@@ -23,8 +23,8 @@ from assay.evalcore.methods.two_classes.acis import (
     planned_labels,
 )
 from assay.evalcore.outcomes.base import UNANSWERED
-from assay.evalcore.pool.cells import Cells, relevant_cells
-from assay.evalcore.pool.top_domain import iteration_of
+from assay.evalcore.pool.partition import iteration_of
+from assay.evalcore.pool.strata import Cells, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 

@@ -20,7 +20,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import LabelledRound, Question, State
 from assay.evalcore.methods.method import Weighting
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.printed import HIDDEN, key_as
 from assay.evalcore.types import Array, Bools, Floats, Ints
 

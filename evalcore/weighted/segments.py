@@ -17,18 +17,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.evaluation import segments as by_segment
-from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
+from assay.evalcore.estimators.intervals import KIND, TOO_FEW, interval_of
+from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
+from assay.evalcore.evaluation.nonresponse import adjusted, response
 from assay.evalcore.evaluation.population import IntervalsAbout, about_of, rows_about
 from assay.evalcore.evaluation.questions import asks_several, each_question
-from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State
+from assay.evalcore.evaluation.state import Chances, LabelledRound, Question, Segments, State, chances_of
+from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import Measure, by_prediction
 from assay.evalcore.methods.any_outcome.interval import interval_ends
-from assay.evalcore.outcomes.base import is_outcome
+from assay.evalcore.methods.two_classes.base import is_exact
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import joined_items
-from assay.evalcore.types import Floats
+from assay.evalcore.pool.strata import Cells
+from assay.evalcore.recalibration.posterior import of_predictions
+from assay.evalcore.recalibration.sequential import RoundSums
+from assay.evalcore.types import Bools, Floats, Ints
 from assay.evalcore.weighted.estimate import Labelled, Linearised, row_as_told, weighted_rows
 from assay.evalcore.weighted.sample import WeightedSample, weighted_sample
 
@@ -59,13 +68,13 @@ def estimates_by_segment(
 ) -> tuple[MeasureEstimate, ...]:
     """By column, then measure, then value, then the measure's classes; rounds: all that were closed.
 
-    A positive and a negative class have estimates of their own (`evalcore.evaluation.segments`).  Nothing
+    A positive and a negative class have estimates of their own (`segment_rows`).  Nothing
     before the first label of other outcomes.
     """
     if not segments:
         return ()
     if not isinstance(question.measures, Stack):
-        found = by_segment.segment_rows(question, state, rounds, segments)
+        found = segment_rows(question, state, rounds, segments)
         return rows_about(question, state, rounds, segments, found)
     if asks_several(question):
         return tuple(
@@ -165,3 +174,390 @@ def _differences(family: Sequence[_Number], confidence: float) -> list[Estimated
         EstimatedDifference(measure=number.measure) if number.row.value is None else next(known)
         for number in family
     ]
+
+
+# Segments of two classes, whose labels are counted by cell (`segment_rows`): the arithmetic of weighted draws
+# (`segment_estimates`), and that of designs without replacement whose items had different chances
+# (`difference_estimates`).
+#
+# T   draws of all rounds;  S values of one segment column
+
+# A segment is a domain in the sense of survey sampling (Cochran 1977, on subpopulations): its items came into
+# the sample with the chances the whole design gave them.  n draws weigh w = 1 / (N q); of a segment with N_s
+# items
+#
+#     R̂_s = (N / N_s) Σ w ℓ / n,   the sum over its own draws, draws elsewhere counting 0
+#
+# N_s is known, so it is not estimated by Σ w: a proposal may never repeat a labelled item whose loss is 0,
+# and then Σ w falls short of N_s.  Where every item had the same chance, the segment's labels are a simple
+# random sample of it, and their plain mean is used instead.  Nothing here steers sampling: a small segment
+# may have few draws, and then its interval says so.
+#
+#     S   segments;  T draws of all closed rounds, undecided ones left out
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SegmentDraws:
+    """The labelled draws of an evaluation, one row each."""
+
+    segment: Ints        # (T,) index of the item's segment, 0 .. S-1
+    prediction: Ints     # (T,) 0 or 1
+    label: Ints          # (T,) 0 or 1
+    weight: Floats | None  # (T,) 1 / (N q); None where every item had the same chance
+    first: Bools         # (T,) the draw on which the item was asked
+    census: Bools        # (T,) drawn because everything left was asked
+    share: Floats        # (S,) N_s / N, the part of the pool each segment is
+    made: int            # n: draws of all rounds but a census, undecided ones included
+
+
+def segment_estimates(
+    measures: Sequence[Measure],
+    draws: SegmentDraws,
+    confidence: float,
+    exact: Sequence[bool],
+) -> list[EstimateArrays]:
+    """The estimate of each measure in each segment, as arrays (S,).
+
+    exact: for each measure, whether every label that can change it is known; then the segments' values are
+    exact too.  A segment without a draw has no value (NaN).  The draws of a census carry no weight: until
+    the census is complete they are no sample.
+    """
+    n_segments, sampled = len(draws.share), ~draws.census
+    at = (draws.segment[sampled], draws.prediction[sampled], draws.label[sampled])
+    alike = draws.weight is None
+    w = np.ones(len(at[0])) if draws.weight is None else draws.weight[sampled] / draws.share[at[0]]
+    weight, squared = np.zeros((n_segments, 2, 2)), np.zeros((n_segments, 2, 2))
+    np.add.at(weight, at, w)
+    np.add.at(squared, at, w**2)
+    count = np.bincount(at[0], minlength=n_segments)
+    made = count if alike else np.full(n_segments, draws.made)
+    sums = WeightSums(
+        weight=weight,
+        squared=squared,
+        crossed=weight,
+        say=made.astype(np.float64),
+        say_squared=made.astype(np.float64),
+        draws=count,
+    )
+    known = np.zeros((n_segments, 2, 2))
+    np.add.at(known, (draws.segment[draws.first], draws.prediction[draws.first], draws.label[draws.first]), 1)
+    return [
+        _exactly(m, known) if settled else estimate_of_draws(m, sums, confidence, self_normalised=alike)
+        for m, settled in zip(measures, exact, strict=True)
+    ]
+
+
+def _exactly(measure: Measure, known: Floats) -> EstimateArrays:
+    value = measure.of_confusion(known)
+    return EstimateArrays(
+        value=value, lower=value, upper=value, variance=np.zeros(len(value)), diagnostics={}
+    )
+
+
+# Estimates by segment under designs without replacement whose items had different chances.
+#
+# Within a cell the items of a round are a simple random part of the unlabelled ones, whatever segment they
+# are in; so for a segment with N_sc items in cell c, every item has the inclusion probability of its cell.
+# The difference estimate of a round (`evalcore.recalibration.sequential`) then holds for the segment as it
+# does for the pool: it is unbiased whatever the label model believes, also of a segment where the model is
+# wrong.
+#
+#     size of a segment in a cell, N_sc     known since the pool was frozen
+#     variance                              the larger of the scatter of its labels and the model's prediction
+#     interval                              of the effective number of labels (`evalcore.estimators`)
+#     too few labels for one                the whole range, and that is said
+#
+# Items that people could not decide are out of the segment, as they are out of the pool.
+#
+#     S   values of one segment column, the rows of all arrays;  C   cells;  T   draws of a round
+
+_NO_CHANCE = 1e-12     # of an item that could not be drawn: a round tells next to nothing of its cell
+_LEAST_RATE = 1e-3     # the model may be wrong in a segment: no rate is believed to be nearer to 0 or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SegmentCounts:
+    """What is known of the segments, and what the rounds so far add up to."""
+
+    size: Ints        # (S, C) items
+    labelled: Ints    # (S, C, 2) by label
+    undecided: Ints   # (S, C)
+    sums: RoundSums   # R = S, Q measures
+
+    @property
+    def left(self) -> Ints:
+        """Items (S, C) without a label."""
+        return np.asarray(self.size - self.labelled.sum(axis=2) - self.undecided)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SegmentEstimates:
+    """Of one measure in every segment, (S,) each."""
+
+    arrays: EstimateArrays
+    labels: Ints      # items of the segment with a label
+    exact: Bools      # every label that can change the measure is known
+    too_few: Bools    # labels for an interval: it is the whole range
+
+    def interval(self, i: int) -> str:
+        """The kind of the i-th segment's interval."""
+        return "exact" if self.exact[i] else TOO_FEW if self.too_few[i] else KIND
+
+
+def difference_estimates(
+    measures: Sequence[Measure], cells: Cells, rounds: Sequence[LabelledRound], column: str, size: Ints,
+    confidence: float,
+) -> list[SegmentEstimates]:
+    """Each measure in every value of a segment column; size (S, C): its items by value and cell.
+
+    Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
+    """
+    n_segments, n_cells = size.shape
+    quantities = of_predictions(measures, cells.prediction.astype(np.float64))
+    known = SegmentCounts(
+        size=size,
+        labelled=np.zeros((n_segments, n_cells, 2), np.int64),
+        undecided=np.zeros((n_segments, n_cells), np.int64),
+        sums=RoundSums.none(n_segments, quantities),
+    )
+    seen: set[tuple[int, int]] = set()
+    for one in rounds:
+        known = add_round(known, measures, cells, one, column, seen)
+    return [_difference_estimate(m, q, cells, known, confidence) for q, m in enumerate(measures)]
+
+
+def add_round(
+    known: SegmentCounts, measures: Sequence[Measure], cells: Cells, one: LabelledRound, column: str,
+    seen: set[tuple[int, int]],
+) -> SegmentCounts:
+    """With one more round; seen: the addresses of items answered before it, to which its own are added."""
+    plan = one.plan
+    address = list(zip(plan.cell.tolist(), plan.rank.tolist(), strict=True))
+    fresh = np.array([item not in seen for item in address], np.bool_)
+    now = plan.ask & fresh & (one.code != UNANSWERED)
+    seen.update(item for item, answered in zip(address, now.tolist(), strict=True) if answered)
+    decided, undecided = now & is_outcome(one.code), now & (one.code == UNDECIDED)
+    new, gone = np.zeros_like(known.labelled), np.zeros_like(known.undecided)
+    segment = one.segment[column]
+    np.add.at(new, (segment[decided], plan.cell[decided], one.label[decided]), 1)
+    np.add.at(gone, (segment[undecided], plan.cell[undecided]), 1)
+    sums = known.sums.add(
+        of_predictions(measures, cells.prediction.astype(np.float64)), known.labelled,
+        _design_of(known, cells, one), RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new)),
+        gone,
+    )
+    return replace(
+        known, labelled=known.labelled + new, undecided=known.undecided + gone, sums=sums
+    )
+
+
+def _design_of(known: SegmentCounts, cells: Cells, one: LabelledRound) -> CountedDesign:
+    """The design of a round in every segment: its own items, the chances and rates of their cells."""
+    plan, shape = one.plan, known.size.shape
+    design: CountedDesign = plan.design
+    if one.gaps:
+        found = response(cells, plan.cell[plan.ask], one.code[plan.ask] != UNANSWERED)
+        # a census with gaps is a sample again
+        design = adjusted(design, cells, found, np.isin(np.arange(cells.n_cells), plan.cell[plan.ask]))
+    return replace(
+        design,
+        size=known.size,
+        left=known.left,
+        unlabelled=np.broadcast_to(np.maximum(design.unlabelled, _NO_CHANCE), shape),
+        model=np.broadcast_to(np.clip(design.model, _LEAST_RATE, 1 - _LEAST_RATE), shape),
+        census=np.full(shape[0], bool(design.census[0])),
+    )
+
+
+def _difference_estimate(
+    measure: Measure, q: int, cells: Cells, known: SegmentCounts, confidence: float
+) -> SegmentEstimates:
+    predicted = cells.prediction.astype(np.float64)
+    matters = measure.label_matters()[cells.prediction]
+    left = by_prediction(known.left.astype(np.float64), predicted)
+    positives = by_prediction(known.labelled[..., 1].astype(np.float64), predicted)
+    items = by_prediction((known.size - known.undecided).astype(np.float64), predicted)
+    exact: Bools = np.asarray((known.left * matters).sum(axis=1) == 0)
+    found, empirical, modelled = known.sums.totals[q].combined()
+    found = np.where(exact[:, None], positives, np.clip(found, positives, positives + left))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = two_classes.of_totals(measure, found[:, 1], found[:, 0], items)
+    possible = positives, positives + left
+    variance = _variance(measure, found, np.maximum(empirical, modelled), possible, items)
+    relevant = (known.labelled.sum(axis=2) * matters).sum(axis=1)
+    rated = interval_of(value, variance, relevant, np.full(len(value), np.inf), confidence, measure.bounds)
+    too_few = ~exact & rated.too_few
+    return SegmentEstimates(
+        arrays=EstimateArrays(
+            value=value,
+            lower=np.where(exact, value, rated.interval.lower),
+            upper=np.where(exact, value, rated.interval.upper),
+            variance=np.where(exact | too_few, 0.0, variance),
+            diagnostics={"effective_labels": np.where(exact, 0.0, rated.number)},
+        ),
+        labels=known.labelled.sum(axis=(1, 2)), exact=exact, too_few=too_few,
+    )
+
+
+def _variance(
+    measure: Measure, found: Floats, spread: Floats, possible: tuple[Floats, Floats], items: Floats
+) -> Floats:
+    """The variance (S,) of the measure at these totals (S, 2), by the delta method.
+
+    spread (S, 2): the variance of the totals.  Where a total is uncertain the measure may be much steeper
+    nearby, as recall is where hardly a miss is left; so it is the largest of the variances at the totals and
+    at those a standard error below and above, kept to what the labels leave possible.
+    """
+    error = np.sqrt(np.where(np.isfinite(spread), spread, 0.0))
+    largest = np.zeros(len(found))
+    for steps in (0.0, -1.0, 1.0):
+        at = np.clip(found + steps * error, *possible)
+        slope = two_classes.slopes_by_prediction(measure, at[:, 1], at[:, 0], items)
+        largest = np.maximum(largest, (slope**2 * np.where(slope != 0, spread, 0.0)).sum(axis=1))
+    return largest
+
+
+# An estimate of every measure in every segment, from the draws of the closed rounds.
+#
+# The arithmetic is above; here the rounds of an evaluation are put into its arrays,
+# and what comes out becomes an `Estimate`, or the reason why there is none.
+#
+#     T   draws of all rounds;  S values of one segment column
+
+def segment_rows(
+    question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
+) -> tuple[MeasureEstimate, ...]:
+    """Every measure in every value of every column: by column, then measure, then value.
+
+    Where draws were made with replacement each is weighted by its own probability; where every item had the
+    same chance all labels count alike; under other designs without replacement the difference estimates of
+    `evalcore.weighted.segments` hold.  A method whose designs leave items out for good gives no
+    estimates by segment, and they say so.
+
+    Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
+    """
+    exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
+    chances = chances_of(rounds)
+    result: list[MeasureEstimate] = []
+    for column, values in segments.items():
+        if chances is not None or all(exact):
+            result += _from_draws(question, rounds, column, values, chances, exact)
+        elif question.method.capabilities.whole_pool_only:
+            reason = f"the method {question.method.name} gives no estimates by segment"
+            result += [
+                _no_estimate(question, measure, f"{column}={value}", reason)
+                for measure in question.measures for value in values
+            ]
+        else:
+            result += _from_differences(question, rounds, column, values)
+    return tuple(result)
+
+
+def _from_draws(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int],
+    chances: Chances | None, exact: Sequence[bool],
+) -> list[MeasureEstimate]:
+    """Of one column, where single draws say what they stand for."""
+    weighted = chances == "weighted"
+    draws = segment_draws(question, rounds, column, values, weighted=weighted)
+    found = segment_estimates(question.measures, draws, question.confidence, exact)
+    labels = np.bincount(draws.segment[draws.first], minlength=len(values))
+    result = []
+    for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
+        kinds = ["exact" if settled else "delta-normal"] * len(values)
+        if weighted and not settled:
+            arrays, kinds = _by_effective_number(question, measure, arrays, labels)
+        result += [
+            _estimate(question, measure, arrays, i, f"{column}={value}", kinds[i], int(labels[i]))
+            for i, value in enumerate(values)
+        ]
+    return result
+
+
+def _by_effective_number(
+    question: Question, measure: Measure, arrays: EstimateArrays, labels: Ints
+) -> tuple[EstimateArrays, list[str]]:
+    """The estimates (S,) of weighted draws with the interval of their effective number, and its kinds.
+
+    The few draws of a segment may hold no error, or one of an untypical weight, and a normal interval is then
+    far too narrow.  They are believed to be worth no more than their weights say: (Σw)² / Σw².
+    """
+    most = np.asarray(arrays.diagnostics["effective_draws"], dtype=np.float64)
+    rated = interval_of(
+        arrays.value, arrays.variance, labels, most, question.confidence, measure.bounds
+    )
+    kinds = [TOO_FEW if few else KIND for few in rated.too_few.tolist()]
+    return replace(arrays, lower=rated.interval.lower, upper=rated.interval.upper), kinds
+
+
+def _from_differences(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int]
+) -> list[MeasureEstimate]:
+    """Of one column, where items had different inclusion probabilities."""
+    found = difference_estimates(
+        question.measures, question.cells, rounds, column, question.by_segment[column], question.confidence
+    )
+    return [
+        _estimate(
+            question, measure, of.arrays, i, f"{column}={value}", of.interval(i), int(of.labels[i])
+        )
+        for measure, of in zip(question.measures, found, strict=True)
+        for i, value in enumerate(values)
+    ]
+
+
+def segment_draws(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int], *,
+    weighted: bool,
+) -> SegmentDraws:
+    """The draws of all rounds by the segment of one column; values: each with its items in the pool (S,).
+
+    Draws of items without a label are left out.  A draw with replacement has probability q, a draw of a
+    simple random sample 1/N, both times the response rate of its cell.
+
+    Raises NothingToStandFor as `segment_rows`.
+    """
+    n_items = question.cells.n_items
+    label = np.concatenate([r.label for r in rounds])
+    decided = label >= 0
+    probability = np.concatenate([_probability(r, n_items) * r.response(question.cells) for r in rounds])
+    census = np.concatenate([np.full(len(r.label), r.plan.census) for r in rounds])
+    return SegmentDraws(
+        segment=np.concatenate([r.segment[column] for r in rounds])[decided],
+        prediction=np.concatenate([r.prediction for r in rounds])[decided],
+        label=label[decided],
+        weight=1 / (n_items * probability[decided]) if weighted else None,
+        first=np.concatenate([r.plan.ask for r in rounds])[decided],
+        census=census[decided],
+        share=np.array(list(values.values())) / n_items,
+        made=int((~census).sum()),
+    )
+
+
+def _probability(one: LabelledRound, n_items: int) -> Floats | float:
+    return one.plan.probability if one.plan.design.replacement else 1 / n_items
+
+
+def _estimate(
+    question: Question, measure: Measure, arrays: EstimateArrays, i: int, segment: str, interval: str,
+    labels: int,
+) -> MeasureEstimate:
+    """The i-th segment's, which is undefined where its value is NaN."""
+    value, lower, upper = (float(a[i]) for a in (arrays.value, arrays.lower, arrays.upper))
+    if not np.isfinite(value):
+        reason = why_undefined(f"{measure.undefined_when} in this segment", exact=interval == "exact")
+        return _no_estimate(question, measure, segment, reason, labels)
+    return MeasureEstimate(
+        measure=measure.name, value=value, undefined_reason=None, lower=lower, upper=upper,
+        confidence=question.confidence, interval=interval, labels=labels, variance=float(arrays.variance[i]),
+        segment=segment, class_name=question.of_class,
+    )
+
+
+def _no_estimate(
+    question: Question, measure: Measure, segment: str, reason: str, labels: int = 0
+) -> MeasureEstimate:
+    return MeasureEstimate(
+        measure=measure.name, value=None, undefined_reason=reason, lower=None, upper=None,
+        confidence=question.confidence, interval="none", labels=labels, variance=None, segment=segment,
+        class_name=question.of_class,
+    )

@@ -15,7 +15,7 @@ from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.guaranteed_counts import GUARANTEED
+from assay.evalcore.estimators.guaranteed import GUARANTEED
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout

@@ -12,7 +12,7 @@ from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.questions import asks_several
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.judges import (
     ReliabilityBin,

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.pool.cells import CellSums, keys_of
 from assay.evalcore.pool.feature_strata import FeatureCut
 from assay.evalcore.pool.partition import (
     Partition,
@@ -23,7 +22,7 @@ from assay.evalcore.pool.partition import (
     pattern_of,
     without_features,
 )
-from assay.evalcore.pool.strata import OrderedScores, StratumFinder
+from assay.evalcore.pool.strata import CellSums, OrderedScores, StratumFinder, keys_of
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.stores.opening import Travelling

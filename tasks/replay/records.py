@@ -9,8 +9,7 @@ from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
-from assay.evalcore.replay.labels_to import LabelsTo
-from assay.evalcore.replay.run import BudgetSummary
+from assay.evalcore.replay.run import BudgetSummary, LabelsTo
 
 _WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<beta>[0-9.]+)\))?")
 

@@ -16,9 +16,18 @@ from multiprocessing import active_children, get_context
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.replay.labels_to import LabelsTo, labels_to
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, Prepared, prepared
-from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, Trace, blocks, join, run_block, summarise
+from assay.evalcore.replay.run import (
+    BudgetSummary,
+    LabelsTo,
+    ReplayPlan,
+    Trace,
+    blocks,
+    join,
+    labels_to,
+    run_block,
+    summarise,
+)
 from assay.tasks.operating_system import available_processors, interrupts_held
 from assay.tasks.replay.records import MethodResult, OracleResult, ReplayRequest, ReplayResult
 from assay.tasks.replay.simulated import Simulated, Simulation, simulation_of

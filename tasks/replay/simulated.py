@@ -10,9 +10,8 @@ import numpy as np
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.difference import difference
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
-from assay.evalcore.measures.of_questions import stack_of_questions
 from assay.evalcore.measures.registry import needs_grid, of_scores, outcome_measure
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import one_of_several
@@ -28,8 +27,8 @@ from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.outcomes.items import OneShard, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import grids
-from assay.evalcore.replay.labels_to import CELLS_OF, Oracle, oracles
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared_cells
+from assay.evalcore.replay.run import CELLS_OF, Oracle, oracles
 from assay.evalcore.types import Floats
 from assay.tasks.replay.records import (
     OracleBudget,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from assay.evalcore.annotators.agreement import Agreement, Spread
-from assay.evalcore.annotators.correction import Corrected
+from assay.evalcore.annotators.error_rates import Corrected
 from assay.evalcore.annotators.people import AskedAgain, Person, RateInterval
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.evaluation.estimate import MeasureEstimate

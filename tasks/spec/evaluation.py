@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.guaranteed_counts import GUARANTEED, WITH_GUARANTEE
+from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.estimators.population import About
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method

@@ -7,7 +7,7 @@ from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 
 SEGMENTS = {"region": {"north": 2, "south": 2}}
 

@@ -12,7 +12,7 @@ from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import relevant_cells
+from assay.evalcore.pool.strata import relevant_cells
 from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.replay.run import simulate, summarise
 

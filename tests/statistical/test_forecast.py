@@ -13,8 +13,8 @@ from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.play import Goal, plausible_worlds
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 

@@ -7,8 +7,7 @@ import pytest
 from doubles.votes import simulated_votes
 from scipy.stats import binom
 
-from assay.evalcore.annotators.correction import corrected
-from assay.evalcore.annotators.error_rates import error_rates
+from assay.evalcore.annotators.error_rates import corrected, error_rates
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method

@@ -22,7 +22,7 @@ from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import confidence_region
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.replay.run import simulate, summarise
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.evalcore.recycled import Overlaps, plan_recycled, precisions
-from assay.evalcore.recycled_as_printed import recycle_for_precision, uniform_sample
+from assay.evalcore.recycled import Overlaps, plan_recycled, precisions, recycle_for_precision, uniform_sample
 
 Z = norm.isf(1e-6)
 

@@ -8,7 +8,6 @@ from doubles.pools import synthetic_pool
 from scipy.stats import binom, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates, segment_rows
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.measures.difference import side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
@@ -20,7 +19,12 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.evalcore.recalibration.label_model import CONFIGURATIONS
-from assay.evalcore.weighted.segments import estimates_by_segment
+from assay.evalcore.weighted.segments import (
+    SegmentDraws,
+    estimates_by_segment,
+    segment_estimates,
+    segment_rows,
+)
 
 Z = norm.isf(1e-6 / 2)
 

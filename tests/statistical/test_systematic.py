@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.evalcore.design.inclusion import systematic
+from assay.evalcore.design.draws import systematic
 
 Z = norm.isf(1e-7)  # some tens of comparisons: a false alarm in 100,000 fresh seeds
 

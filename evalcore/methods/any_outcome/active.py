@@ -30,7 +30,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from assay.evalcore.design.inclusion import rising_inclusion, systematic
+from assay.evalcore.design.draws import rising_inclusion, systematic
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
@@ -57,8 +57,7 @@ from assay.evalcore.methods.any_outcome.state import (
     no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
-from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.reproducible import first_largest, is_nothing
 from assay.evalcore.types import Floats, Ints
 

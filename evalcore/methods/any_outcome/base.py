@@ -24,8 +24,7 @@ from assay.evalcore.methods.any_outcome.state import (
     loss_table,
     no_rows_yet,
 )
-from assay.evalcore.methods.method import Capabilities, Method
-from assay.evalcore.methods.settings import changed_settings, settings_of
+from assay.evalcore.methods.method import Capabilities, Method, changed_settings, settings_of
 from assay.evalcore.outcomes.base import UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints

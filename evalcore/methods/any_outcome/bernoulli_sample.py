@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, cast
 
 import numpy as np
 
-from assay.evalcore.design.inclusion import rising_inclusion, systematic
+from assay.evalcore.design.draws import rising_inclusion, systematic
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.intervals import beta_fit
@@ -62,8 +62,7 @@ from assay.evalcore.methods.any_outcome.state import (
     no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
-from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import is_nothing

@@ -19,13 +19,13 @@ from typing import ClassVar, Literal, cast
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, multinomial
-from assay.evalcore.design.inclusion import waterfill
+from assay.evalcore.design.draws import Draws, multinomial, waterfill
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models import dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.dirichlet_importance import (
     ClassTreeState,
     Proposal,
@@ -52,7 +52,6 @@ from assay.evalcore.methods.any_outcome.interval import (
     with_clusters,
 )
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
-from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,

@@ -1,4 +1,4 @@
-"""Guaranteed intervals of measures of any outcome (`evalcore.estimators.guaranteed_means`).
+"""Guaranteed intervals of measures of any outcome (`evalcore.estimators.guaranteed`).
 
 A measure that a mean decides about has a margin: of a limit θ, a sum over the pool that is 0 or more exactly
 while the measure is at or above θ.  θ is ruled out as too high once the largest total that the labels leave
@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.guaranteed_counts import GUARANTEE_NOTE, GUARANTEED
-from assay.evalcore.estimators.guaranteed_means import crossing, least_total
+from assay.evalcore.estimators.guaranteed import GUARANTEE_NOTE, GUARANTEED, crossing, least_total
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, OutcomeEstimates, SampleState

@@ -21,7 +21,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
 from assay.evalcore.pool.strata import assign, log_density
-from assay.evalcore.recalibration.quantities import CellGroups, OfConfusion, Quantity
+from assay.evalcore.recalibration.posterior import CellGroups, OfConfusion, Quantity
 from assay.evalcore.reproducible import first_largest, is_nothing, steady
 from assay.evalcore.types import Bools, Floats, Ints
 

@@ -18,10 +18,10 @@ from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
+from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.interval import Between, between, bounds_of, nothing_yet
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
 from assay.evalcore.methods.any_outcome.reading import fit_difference_estimator
-from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import (
     OfLosses,
     quantities_asked,
@@ -36,9 +36,9 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
     no_rows_yet,
 )
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Share
 from assay.evalcore.methods.two_classes.recalibrated import evidence_of, next_batch, refitted
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.interval import weighted_quantiles
 from assay.evalcore.recalibration.label_model import (
     CONFIGURATIONS,
@@ -50,8 +50,7 @@ from assay.evalcore.recalibration.label_model import (
     warmed,
 )
 from assay.evalcore.recalibration.planning import pivotal
-from assay.evalcore.recalibration.posterior import noise, posterior
-from assay.evalcore.recalibration.quantities import Quantity
+from assay.evalcore.recalibration.posterior import Quantity, noise, posterior
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import RegionSums, rank_regions
 from assay.evalcore.reproducible import steady, stream

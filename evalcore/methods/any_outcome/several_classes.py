@@ -29,9 +29,9 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.registry import names
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.interval import nothing_yet
 from assay.evalcore.methods.any_outcome.measured_pool import By, MeasuredPool, profile, summed
-from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.score_cells import place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState, as_drawn
 from assay.evalcore.methods.any_outcome.state import (

@@ -24,10 +24,9 @@ import numpy as np
 
 from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.of_questions import StackOfQuestions
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, StackOfQuestions
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import PassiveSample
+from assay.evalcore.methods.any_outcome.baselines import PassiveSample, Sampled
 from assay.evalcore.methods.any_outcome.cut import Cut, assigned
 from assay.evalcore.methods.any_outcome.measured_pool import (
     AddUpItems,
@@ -41,7 +40,6 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     profile,
 )
 from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses
-from assay.evalcore.methods.any_outcome.sampled import Sampled
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,

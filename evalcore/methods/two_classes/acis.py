@@ -18,14 +18,12 @@ from assay.evalcore.design.proposal import centred_pull, prior_risk
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import single_trial
+from assay.evalcore.label_models import Calibration, Strata, blended, prior_rates
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.methods.two_classes.calibration import Calibration, Strata, blended, prior_rates
-from assay.evalcore.pool.cells import Cells, relevant_cells
-from assay.evalcore.pool.strata import OrderedScores
-from assay.evalcore.pool.top_domain import from_the_top, iteration_edges, iteration_of
+from assay.evalcore.pool.partition import from_the_top, iteration_edges, iteration_of
+from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 Together: TypeAlias = Literal["independent", "averaged", "worst"]
@@ -232,7 +230,7 @@ def _finds(q: Floats, left: Ints, size: Ints) -> Bools:
 #
 # Iteration i = 1, 2, ... takes 10, 20, 40 ... labels, so that there are 10, 30, 70, 150 ... in all:
 #
-#     calibrate  c_{i-1}: `evalcore.methods.two_classes.calibration`.  c₀ is fitted to the model's own
+#     calibrate  c_{i-1}: `evalcore.label_models`.  c₀ is fitted to the model's own
 #                predictions ŷ; later curves are blended with it, β_i = 1 - i / prior_iterations
 #     sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, by eq. 4:
 #                q(x) ∝ √( c (1 - G)² + α² (1 - c) G² )  where ŷ = 1,   (1 - α) √( c G² )  where ŷ = 0,

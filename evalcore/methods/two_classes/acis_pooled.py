@@ -13,12 +13,10 @@ from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
 from assay.evalcore.label_models import isotonic_rates
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.pool.cells import Cells, relevant_cells
-from assay.evalcore.pool.strata import OrderedScores
-from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
+from assay.evalcore.pool.partition import from_the_top, top_cells, top_edges
+from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -118,12 +116,12 @@ class PooledState(MethodState):
 #     estimate   from all labels, reused across proposals
 #
 # and each iteration has as many labels as all before it together.  The answer averages the estimates of the
-# iterations.  Everything below rank K counts as negative: evalcore.pool.top_domain has the cut, and what
+# iterations.  Everything below rank K counts as negative: evalcore.pool.partition has the cut, and what
 # happens when all above it is labelled.
 #
 # What is not the paper's:
 #
-#     K            see evalcore.pool.top_domain
+#     K            see evalcore.pool.partition
 #     c₀           the supplied probability
 #     β_t          10 / √(1 + t) labels, spread over the domain (a tenth of that gains a third of the squared
 #                  error and loses 0.1 to 0.2 of the coverage)

@@ -7,31 +7,30 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.inclusion import (
+from assay.evalcore.design.draws import (
+    Draws,
     coins,
     inclusion,
     predicted_error,
     rising_inclusion,
     systematic,
     waterfill,
+    without_replacement,
 )
 from assay.evalcore.design.proposal import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities, covered
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
     fixed_size_design,
     no_labels_yet,
+    with_hidden_labels,
 )
-from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
-from assay.evalcore.pool.cells import Cells, relevant_cells
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Floats, Ints
 
 
@@ -111,7 +110,7 @@ class BernoulliDesign(CountingMethod):
         """Labels (R,) by which a round is weighed: how many it has, or was to have where coins decide.
 
         What the coins brought may not weigh them: a weight must be fixed before the draw.  Whole numbers,
-        so that it does not depend on the rounds before by way of P₀ (evalcore.design.inclusion).
+        so that it does not depend on the rounds before by way of P₀ (evalcore.design.draws).
         """
         if self.draws == "systematic":
             return np.asarray(labels.new.sum(axis=(1, 2)))
@@ -208,7 +207,7 @@ class Bernoulli(BernoulliDesign):
 # difference estimator, with p_a for a model.
 #
 # Never over budget: by default a round is a systematic draw of exactly the size asked for
-# (`evalcore.design.inclusion`); with `draws=independent` every item has its own coin, as in the paper.
+# (`evalcore.design.draws`); with `draws=independent` every item has its own coin, as in the paper.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnlineState(MethodState):

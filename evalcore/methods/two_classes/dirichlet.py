@@ -14,8 +14,14 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, independent, with_replacement, without_replacement
-from assay.evalcore.design.inclusion import systematic, waterfill
+from assay.evalcore.design.draws import (
+    Draws,
+    independent,
+    systematic,
+    waterfill,
+    with_replacement,
+    without_replacement,
+)
 from assay.evalcore.design.proposal import (
     RelativeProposal,
     predicted_draw_variance,
@@ -45,12 +51,10 @@ from assay.evalcore.label_models import (
     tree_posterior,
 )
 from assay.evalcore.measures.two_classes import Measure, served
-from assay.evalcore.methods.method import Capabilities, covered
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, cut_scores, feature_tree
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
 
 Branches: TypeAlias = Literal["means", "modes"]

@@ -32,12 +32,10 @@ from assay.evalcore.design.proposal import (
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws, risk_of_draws
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities, covered
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.types import Bools, Floats, Ints
 
 

@@ -6,7 +6,7 @@ finite-population correction (Cochran 1977, chapters 2 and 6):
     Var(Ĝ) ≈ (1 - n/N) s² / n,   s² the sample variance of J(R̂)·ℓ
 
 Shares get the exact interval, and no end is nearer than what no label has shown may reach
-(`evalcore.methods.two_classes.hidden_labels`).
+(`evalcore.methods.two_classes.base`).
 After non-response (evalcore.evaluation.nonresponse) the labels are weighted back to the pool's shares of
 predictions.
 """
@@ -20,7 +20,7 @@ import scipy
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.guaranteed_counts import (
+from assay.evalcore.estimators.guaranteed import (
     GUARANTEE_NOTE,
     GUARANTEED,
     refuse_without_mean,
@@ -34,10 +34,10 @@ from assay.evalcore.methods.two_classes.base import (
     fixed_size_design,
     known_confusion,
     no_labels_yet,
+    with_exact_shares,
+    with_hidden_labels,
 )
-from assay.evalcore.methods.two_classes.hidden_labels import with_exact_shares, with_hidden_labels
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.types import Bools, Floats, Ints
 
 

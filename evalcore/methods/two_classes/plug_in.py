@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.label_models import isotonic_rates
+from assay.evalcore.label_models import Strata, isotonic_rates, platt_rates
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.base import (
@@ -21,10 +21,8 @@ from assay.evalcore.methods.two_classes.base import (
     fixed_size_design,
     no_labels_yet,
 )
-from assay.evalcore.methods.two_classes.calibration import Strata, platt_rates
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.strata import OrderedScores
-from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
+from assay.evalcore.pool.partition import from_the_top, top_cells, top_edges
+from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.reproducible import first_largest
 from assay.evalcore.types import Bools, Floats, Ints
 

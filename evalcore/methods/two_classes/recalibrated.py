@@ -14,17 +14,15 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.settings import Share
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
     fixed_size_design,
     no_labels_yet,
 )
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import label_model_edges
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.recalibration.label_model import (
     CONFIGURATIONS,
     Configuration,
@@ -36,7 +34,7 @@ from assay.evalcore.recalibration.label_model import (
     warmed,
 )
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
-from assay.evalcore.recalibration.quantities import OfConfusion, Quantity, of_predictions
+from assay.evalcore.recalibration.posterior import OfConfusion, Quantity, of_predictions
 from assay.evalcore.recalibration.reporting import bare_reports, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, rank_regions
 from assay.evalcore.reproducible import stream

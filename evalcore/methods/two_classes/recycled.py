@@ -26,8 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.inclusion import systematic, waterfill
+from assay.evalcore.design.draws import Draws, systematic, waterfill, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.two_classes import Measure
@@ -38,8 +37,7 @@ from assay.evalcore.methods.two_classes.base import (
     fixed_size_design,
     no_labels_yet,
 )
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.recycled import Groups, behind, calls_of_systems, groups_of, level, separate_labels
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 

@@ -8,13 +8,13 @@ positive rate of each cell is estimated (Cochran 1977, chapters 5 and 5A):
 
 with p_c the supplied probability (`stratified-neyman`) or, renewed every round, the cell's own labels and the
 supplied probability for one more label (`stratified-online`).  Shares beyond a cell's size are redistributed
-(`evalcore.design.inclusion`).  A round spends its labels on the cells furthest behind their share, rounded at
+(`evalcore.design.draws`).  A round spends its labels on the cells furthest behind their share, rounded at
 random to whole items, so rounds add up to the allocation for all labels so far, and the size is always exact.
 
 Estimate: T̂P = Σ_{f=1} N_c p̂_c, and likewise for the misses; cells without a label take the rate of the
 labelled cells of the same prediction, by size ("collapsed").  Variance: Σ N_c² φ² (1 - n_c/N_c) s̃_c²/n_c,
 s̃² smoothed towards that common rate, because two or three labels of a kind are no proof of a pure cell.
-Normal interval, as wide as what no label has shown may reach (`evalcore.methods.two_classes.hidden_labels`).
+Normal interval, as wide as what no label has shown may reach (`evalcore.methods.two_classes.base`).
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,11 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.inclusion import systematic, waterfill
+from assay.evalcore.design.draws import Draws, systematic, waterfill, without_replacement
 from assay.evalcore.design.proposal import expected_risk, pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
-from assay.evalcore.estimators.guaranteed_counts import (
+from assay.evalcore.estimators.guaranteed import (
     FEW_STRATA,
     GUARANTEE_NOTE,
     GUARANTEED,
@@ -42,11 +41,10 @@ from assay.evalcore.methods.two_classes.base import (
     MethodState,
     fixed_size_design,
     no_labels_yet,
+    with_hidden_labels,
 )
-from assay.evalcore.methods.two_classes.hidden_labels import with_hidden_labels
-from assay.evalcore.pool.cells import Cells, relevant_cells
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
-from assay.evalcore.pool.strata import OrderedScores
+from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Floats, Ints
 
 Allocation: TypeAlias = Literal["proportional", "neyman", "online"]

@@ -19,9 +19,8 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.difference import leading, side_by_side
 from assay.evalcore.measures.measure import OutcomeMeasure
-from assay.evalcore.measures.of_questions import stack_of_questions
 from assay.evalcore.measures.registry import needs_grid
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind

@@ -7,7 +7,7 @@ import pytest
 from doubles.pools import synthetic_pool
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.replay.labels_to import oracles
+from assay.evalcore.replay.run import oracles
 from benchmarks.half_widths import HALF_WIDTHS, every_row, oracle_needs, table, write_csv
 
 BUDGETS = (50, 200, 800)

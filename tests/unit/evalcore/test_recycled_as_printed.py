@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest, chisquare
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.recycled_as_printed import (
+from assay.evalcore.recycled import (
     mix_sequence,
     recycle_down,
     recycle_for_precision,

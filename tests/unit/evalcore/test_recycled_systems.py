@@ -11,9 +11,9 @@ from scipy.stats import norm
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.feature_strata import cells_of
 from assay.evalcore.pool.partition import pattern_of
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recycled import calls_of_systems, groups_of, level, separate_labels, shares
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import simulate

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.remembered import remembered
+from assay.evalcore.reproducible import remembered
 from assay.evalcore.types import Floats
 
 

@@ -7,8 +7,7 @@ import pytest
 from doubles.votes import simulated_votes, votes_from
 from scipy.stats import beta
 
-from assay.evalcore.annotators.correction import corrected_measure
-from assay.evalcore.annotators.error_rates import again_error, error_rates, majority_error
+from assay.evalcore.annotators.error_rates import again_error, corrected_measure, error_rates, majority_error
 from assay.evalcore.annotators.rules import gold_in_round, gold_in_turn, shuffled
 from assay.evalcore.measures.registry import every
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.design.inclusion import coins, inclusion
+from assay.evalcore.design.draws import coins, inclusion
 
 
 def test_the_counts_have_the_mean_and_the_variance_of_independent_draws():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.design.inclusion import (
+from assay.evalcore.design.draws import (
     bernoulli_error,
     bound,
     distinct_items,

@@ -10,7 +10,7 @@ from assay.evalcore.design.proposal import LabelledCells, expected_risk, pull, v
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import served
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 
 SIZE = np.array([2000, 800, 150, 50])
 RATE = np.array([0.002, 0.05, 0.5, 0.9])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
-from assay.evalcore.design.inclusion import predicted_error, waterfill
+from assay.evalcore.design.draws import predicted_error, waterfill
 
 
 def one(h, items, labels):

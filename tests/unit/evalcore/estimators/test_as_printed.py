@@ -19,8 +19,7 @@ from assay.evalcore.estimators.importance import (
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.strata import ScoresInMemory
+from assay.evalcore.pool.strata import Cells, ScoresInMemory
 from assay.evalcore.replay.pool import prepared_cells
 
 CELLS = Cells(

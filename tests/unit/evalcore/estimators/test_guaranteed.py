@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators import guaranteed_means
-from assay.evalcore.estimators.guaranteed_counts import Counted, open_counts, refuse_without_mean
-from assay.evalcore.estimators.guaranteed_means import least_total
+from assay.evalcore.estimators import guaranteed
+from assay.evalcore.estimators.guaranteed import Counted, least_total, open_counts, refuse_without_mean
 from assay.evalcore.measures.rates import MEASURES
 from assay.evalcore.reproducible import stream
 
@@ -31,7 +30,7 @@ def test_no_bet_gains_on_average_where_the_total_is_the_true_one():
     value, cell = every_order()
     rows = len(value)
     size, span, tail = np.tile(SIZE, (rows, 1)), np.ones((rows, 2)), np.full(rows, 0.025)
-    bets = guaranteed_means._bets(value, cell, size, span, tail)
+    bets = guaranteed._bets(value, cell, size, span, tail)
     by_cell = np.array([POOL[c == CELL].sum() for c in (0, 1)])
     left = by_cell - bets.spent
     assert np.exp(bets.logs(left)).mean(axis=0) == pytest.approx(1.0, abs=1e-12)
@@ -66,11 +65,11 @@ def test_the_way_to_share_a_total_is_the_best_for_it():
     cell = (np.arange(60) % 2)[None]
     size, tail = np.array([[400, 300]]), np.array([0.025])
     found = least_total(value, cell, size, np.zeros((1, 2)), np.ones((1, 2)), tail)
-    bets = guaranteed_means._bets(value, cell, size, np.ones((1, 2)), tail)
+    bets = guaranteed._bets(value, cell, size, np.ones((1, 2)), tail)
     u = found[0] - bets.spent.sum()
     shares = np.linspace(0, u, 2001)
     logs = [
-        np.logaddexp.reduce(bets.logs(np.array([[a, u - a]]))[0] + np.log(guaranteed_means._OF_HORIZONS))
+        np.logaddexp.reduce(bets.logs(np.array([[a, u - a]]))[0] + np.log(guaranteed._OF_HORIZONS))
         for a in shares
     ]
     assert min(logs) == pytest.approx(-np.log(0.025), abs=1e-3)

@@ -9,7 +9,7 @@ from scipy.stats import beta
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, measure_variance, one_round
 from assay.evalcore.estimators.importance import round_weight
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 
 
 def cells_of(sizes, predictions):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from doubles.rounds import SEGMENTS, a_question, a_round, four_items, nothing_labelled
 
-from assay.evalcore.evaluation.segments import difference_estimates, segment_draws, segment_rows
 from assay.evalcore.outcomes.base import UNANSWERED
+from assay.evalcore.weighted.segments import difference_estimates, segment_draws, segment_rows
 
 NORTH, SOUTH = 0, 1
 

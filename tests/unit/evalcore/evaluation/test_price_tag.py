@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate, ModelCheck, NotE
 from assay.evalcore.evaluation.price_tag import FoundLabels, price_tag, unseen_bound, weighted_confusion
 from assay.evalcore.evaluation.state import reach
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 
 BOTH = np.array([True, True])
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assay.evalcore.annotators.correction import corrected_measure
+from assay.evalcore.annotators.error_rates import corrected_measure
 from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.registry import every, measure
 

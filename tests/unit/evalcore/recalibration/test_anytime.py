@@ -17,7 +17,7 @@ from assay.evalcore.recalibration.interval import (
     tail_quantiles,
     weighted_quantiles,
 )
-from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.recalibration.posterior import of_predictions
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

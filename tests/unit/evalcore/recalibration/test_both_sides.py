@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.interval import ENOUGH, GroupCounts, earned_share, shown_both_ways
-from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.recalibration.posterior import of_predictions
 
 
 def _number(name):

@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.interval import FEW, GroupCounts, guard_is_up, guarded
-from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.recalibration.posterior import of_predictions
 
 
 def _number(name):

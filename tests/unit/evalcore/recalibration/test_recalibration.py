@@ -17,8 +17,8 @@ from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slop
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.outcomes.base import UNDECIDED
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.interval import logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import (
     CONFIGURATIONS,
@@ -29,8 +29,7 @@ from assay.evalcore.recalibration.label_model import (
     pool_shape,
 )
 from assay.evalcore.recalibration.planning import pivotal, reductions, spread_labels
-from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
-from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, of_predictions, posterior
 from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, RoundSums, levelled, rank_regions
 from assay.evalcore.replay.families import pool as family_pool

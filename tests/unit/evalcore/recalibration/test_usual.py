@@ -14,7 +14,7 @@ from assay.evalcore.recalibration.interval import (
     quantiles,
     stretched,
 )
-from assay.evalcore.recalibration.quantities import of_predictions
+from assay.evalcore.recalibration.posterior import of_predictions
 
 F1 = of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.label_model import (
     COLD,
     COLD_SHARE,

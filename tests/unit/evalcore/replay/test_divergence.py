@@ -7,7 +7,7 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.design.round import CountedDesign
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import best_proposal, divergence
 from assay.evalcore.replay.run import simulate, summarise
 

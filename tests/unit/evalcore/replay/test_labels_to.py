@@ -4,7 +4,7 @@ import pytest
 
 from assay.evalcore.methods.registry import method
 from assay.evalcore.printed import printed
-from assay.evalcore.replay.labels_to import falls_short, labels_to
+from assay.evalcore.replay.run import falls_short, labels_to
 
 BUDGETS = [50, 200, 800]
 HELD = {"repeats": [1000] * 3, "least_coverage": 0.93}

@@ -10,8 +10,8 @@ from scipy.stats import norm
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import every, measure
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.labels_to import oracle, oracles
+from assay.evalcore.pool.strata import Cells
+from assay.evalcore.replay.run import oracle, oracles
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 Z = float(norm.isf(0.025))

@@ -18,7 +18,7 @@ from assay.evalcore.evaluation.state import before_any_label, close_round, obser
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import LabelledPool, simulated_annotators
 from assay.evalcore.replay.run import simulate, summarise
 from assay.flows.cli.main import run_command_line

@@ -12,8 +12,8 @@ from assay.evalcore.evaluation.state import Question, before_any_label, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, methods_that
 from assay.evalcore.monitoring.earlier_windows import Inherited, evidence_by_cell
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition
+from assay.evalcore.pool.strata import Cells
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify

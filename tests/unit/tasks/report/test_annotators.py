@@ -5,7 +5,7 @@ from dataclasses import replace
 from doubles.report_data import estimate
 
 from assay.evalcore.annotators.agreement import Agreement
-from assay.evalcore.annotators.correction import Corrected
+from assay.evalcore.annotators.error_rates import Corrected
 from assay.evalcore.annotators.people import (
     AgreedLabels,
     AskedAgain,

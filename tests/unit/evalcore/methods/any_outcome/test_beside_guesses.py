@@ -9,10 +9,9 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.registry import outcome_method
-from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.classes import Classes, OneClass
 from assay.evalcore.outcomes.items import SILENT, Items, heard_judges, joined_items
 from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.outcomes.one_class import OneClass
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import simulate

@@ -13,8 +13,8 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.questions import each_question
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
-from assay.evalcore.measures.of_questions import StackOfQuestions, stack_of_questions
 from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import StackOfQuestions, stack_of_questions
 from assay.evalcore.methods.registry import method_of_questions, outcome_method
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.outcomes.classes import Classes

@@ -11,14 +11,12 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.estimators.importance import denominator, single_trial
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
-from assay.evalcore.label_models import isotonic_curve
+from assay.evalcore.label_models import Strata, blended, isotonic_curve, prior_rates
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.acis import Acis, Iterations
-from assay.evalcore.methods.two_classes.calibration import Strata, blended, prior_rates
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.pool.top_domain import iteration_of
+from assay.evalcore.pool.partition import build_partition, iteration_of
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.replay.run import simulate
 from assay.evalcore.weighted.other_models import shared_estimates

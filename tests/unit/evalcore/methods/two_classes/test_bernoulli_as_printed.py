@@ -15,8 +15,8 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import prepared, prepared_cells
 from assay.evalcore.replay.run import ReplayPlan, run_block
 

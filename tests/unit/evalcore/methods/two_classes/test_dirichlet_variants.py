@@ -14,9 +14,8 @@ from assay.evalcore.label_models import dirichlet_tree, fit_tree, strata_as_leav
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
-from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.pool.strata import ScoresInMemory
+from assay.evalcore.pool.strata import Cells, ScoresInMemory
 from assay.evalcore.replay.run import simulate
 
 

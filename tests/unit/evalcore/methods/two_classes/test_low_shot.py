@@ -12,16 +12,13 @@ from scipy.optimize import minimize
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.estimators.horvitz_thompson import Reused, confusion, predicted_variance, reuse_draws
-from assay.evalcore.label_models import isotonic_rates
+from assay.evalcore.label_models import isotonic_rates, platt_rates
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.acis_pooled import AcisPooled
-from assay.evalcore.methods.two_classes.calibration import platt_rates
 from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding, TopK
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.pool.strata import ScoresInMemory
-from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
+from assay.evalcore.pool.partition import build_partition, cut_rank, from_the_top, top_cells, top_edges
+from assay.evalcore.pool.strata import Cells, ScoresInMemory
 from assay.evalcore.replay.pool import LabelledPool, prepared, prepared_cells
 from assay.evalcore.replay.run import ReplayPlan, run_block, simulate
 

@@ -9,8 +9,7 @@ from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.base import no_labels_yet
-from assay.evalcore.methods.two_classes.fixed_proposal import ImportanceState
-from assay.evalcore.methods.two_classes.sawade import generalised_weight
+from assay.evalcore.methods.two_classes.fixed_proposal import ImportanceState, generalised_weight
 from assay.evalcore.pool.partition import build_partition
 
 ALPHA = {"f1": 0.5, "precision": 1.0, "recall": 0.0}

@@ -9,7 +9,7 @@ from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.oasis import Oasis
 from assay.evalcore.methods.two_classes.stratified import Stratified
-from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.strata import Cells
 
 
 def three_cells():
