@@ -39,10 +39,20 @@ from assay.evalcore.monitoring.betting import draw_weights, worth
 from assay.evalcore.replay.pool import prepared_cells
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
-from benchmarks.monitored_windows import begun, monitored, rounds
-from benchmarks.monitoring import ERROR_RATE, SETTINGS, Setting
+from benchmarks.monitored_windows import begun, even_pool, monitored, rounds
+from benchmarks.monitoring import ACCURACY, ERROR_RATE, F1, SETTINGS, Setting
 
 METHODS, WINDOWS = ("passive", "recalibrated"), 12
+SMALL_FALLS = (
+    Setting(
+        title="F1 0.79 falls to 0.69, floor 0.745, 50 labels", measure="f1", labels=50, floor=0.745,
+        stable=lambda: even_pool(0.0, F1), after=lambda: even_pool(0.1, F1),
+    ),
+    Setting(
+        title="accuracy falls by 0.03, 50 labels", measure="accuracy", labels=50,
+        stable=lambda: even_pool(0.0, ACCURACY), after=lambda: even_pool(0.03, ACCURACY),
+    ),
+)
 BEGINNINGS = 4.0         # ρ H of the e-detector (`evalcore.monitoring.verdicts`)
 STAKES: Floats = np.geomspace(0.01, 300.0, 160)
 _HALVINGS, _EDGE = 50, 1e-9
@@ -158,7 +168,7 @@ def main() -> None:
     chosen = parser.parse_args().methods
     print("| setting | method | spread | one stake | limit | Neyman | told when | detector |")
     print("|" + "---|" * 8)
-    for setting in SETTINGS:
+    for setting in (*SETTINGS, *SMALL_FALLS):
         for name in chosen:
             print(row_of(setting, name), flush=True)
 
