@@ -8,6 +8,8 @@ export ASSAY_CACHE
 export DO_NOT_TRACK = 1
 # Modules are compiled once, not by every process: importing Prefect takes 6 s so, and 11 s without.
 export PYTHONDONTWRITEBYTECODE =
+# Our matrices are small: a second thread of linear algebra mostly waits for the first, and takes a processor for it.
+export OPENBLAS_NUM_THREADS ?= 1
 
 # The version of promptfoo whose output is in tests/logs.
 PROMPTFOO ?= 0.121.20

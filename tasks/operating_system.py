@@ -7,9 +7,11 @@ import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 WINDOWS = os.name == "nt"
 INTERRUPTED = 130     # the exit code after Ctrl-C: 128 and the number of the signal, as shells have it
@@ -58,6 +60,38 @@ def available_processors() -> int:
     """How many this process may use; on macOS and Windows, how many there are."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+class _OneThread:
+    """How many calls are inside `one_thread`, and what gives the threads back after the last."""
+
+    lock = threading.Lock()
+    inside = 0
+    limits: Any = None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra on one thread meanwhile, in the whole process, unless the environment says how many.
+
+    Our matrices are small: a second thread mostly waits for the first, and takes a processor to do so.
+    """
+    if "OPENBLAS_NUM_THREADS" in os.environ:
+        yield
+        return
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with _OneThread.lock:
+        _OneThread.inside += 1
+        if _OneThread.inside == 1:
+            _OneThread.limits = threadpool_limits(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _OneThread.lock:
+            _OneThread.inside -= 1
+            if _OneThread.inside == 0:
+                _OneThread.limits.restore_original_limits()
 
 
 @contextmanager

@@ -68,6 +68,7 @@ from assay.tasks.ledger.life import (
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_rounds
 from assay.tasks.ledger.stores.store import Remembering, Store, StoreUnreachable
+from assay.tasks.operating_system import one_thread
 from assay.tasks.pool.frozen import (
     beside_of,
     clusters_of,
@@ -150,11 +151,12 @@ def advance(
             Remembering(store, entries.newest.records if entries.newest else None), entries, call
         )
 
-    try:
-        return run(entries)
-    except CheckpointLost as error:
-        _log.warning("%s: reading the ledger instead of a checkpoint: %s", evaluation, error)
-        return run(replace(entries, newest=None))
+    with one_thread():
+        try:
+            return run(entries)
+        except CheckpointLost as error:
+            _log.warning("%s: reading the ledger instead of a checkpoint: %s", evaluation, error)
+            return run(replace(entries, newest=None))
 
 
 def _advance(store: Remembering, entries: Entries, call: _Call) -> Standing:

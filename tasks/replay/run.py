@@ -28,7 +28,7 @@ from assay.evalcore.replay.run import (
     run_block,
     summarise,
 )
-from assay.tasks.operating_system import available_processors, interrupts_held
+from assay.tasks.operating_system import available_processors, interrupts_held, one_thread
 from assay.tasks.replay.records import MethodResult, OracleResult, ReplayRequest, ReplayResult
 from assay.tasks.replay.simulated import Simulated, Simulation, simulation_of
 
@@ -64,8 +64,6 @@ class _Runner:
 
     def run(self, block: Block) -> BlockRun:
         """Simulate one method for the repeats of a block."""
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
         request, simulation = self._simulation.request, self._simulation
         method = simulation.find_method(block.method)
         if block.method not in self._ready:
@@ -74,7 +72,7 @@ class _Runner:
             budgets=request.budgets, batch_size=request.batch_size, confidence=request.confidence,
             seed=request.seed, divergences=request.divergence,
         )
-        with threadpool_limits(limits=1):
+        with one_thread():
             start = time.perf_counter()
             traces = run_block(
                 method, self._ready[block.method], plan, repeats=block.repeats, block=block.index

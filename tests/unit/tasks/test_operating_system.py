@@ -8,7 +8,9 @@ import signal
 import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from assay.evalcore.errors import BadInput
 from assay.tasks import operating_system as ours
@@ -104,6 +106,28 @@ def test_processors_are_counted_where_nobody_says_which_are_ours(monkeypatch):
     assert ours.available_processors() == 7
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert ours.available_processors() == 1
+
+
+def _threads():
+    np.eye(2) @ np.eye(2)   # what multiplies is there
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.mark.skipif(not _threads(), reason="the linear algebra of this machine says nothing of threads")
+def test_threads_come_back_when_the_last_is_done(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = _threads()
+        first, second = ours.one_thread(), ours.one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert _threads() == {1}
+        second.__exit__(None, None, None)
+        assert _threads() == before
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+        with ours.one_thread():
+            assert _threads() == before
 
 
 def test_interrupts_are_held_where_they_can_be(monkeypatch):
