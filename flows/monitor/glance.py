@@ -118,19 +118,22 @@ def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
     versions = open_monitor(ledger.store, ledger.name.removeprefix(layout.MONITORS_PREFIX))
     records = {} if kept is None else kept.records
     remembering = Ledger(Remembering(ledger.store, records), ledger.name)
-    every = {*records, *known.keys}
     of_window: dict[str, list[str]] = {}
-    start = layout.monitor_windows(ledger.name)
-    for key in every:
+    start, given = layout.monitor_windows(ledger.name), layout.monitor_verdicts(ledger.name)
+    numbered: list[str] = []
+    for key in {*records, *known.keys}:   # many thousand, half of them seals
+        if key.endswith(_SEAL):
+            continue
         if key.startswith(start):
-            of_window.setdefault(key[len(start):].partition("/")[0], []).append(key)
-    given = layout.monitor_verdicts(ledger.name)
-    blobs = {key: remembering.get(key) for key in sorted(key for key in every if key.startswith(given))}
+            of_window.setdefault(key[len(start) : key.index("/", len(start))], []).append(key)
+        elif key.startswith(given):
+            numbered.append(key)
+    blobs = {key: records.get(key) or remembering.get(key) for key in sorted(numbered)}
     verdicts = {key: glance_at_verdict(blob, key) for key, blob in blobs.items()}
     newest_on: dict[str, str] = {}
     for key, verdict in verdicts.items():   # in the order they were given
         newest_on[verdict.window] = key
-    rows = _Rows(remembering, versions, of_window, newest_on, blobs)
+    rows = _Rows(remembering, records, versions, of_window, newest_on, blobs)
     unjudged = {window: row for window in of_window if window not in newest_on
                 and (row := rows.row(window)) is not None}
     states = Counter[str](verdicts[key].verdict for key in newest_on.values())
@@ -157,6 +160,7 @@ class _Rows:
     """The records of a monitor, read window by window."""
 
     ledger: Ledger
+    records: Mapping[str, bytes]               # of the checkpoint
     versions: Versions
     of_window: Mapping[str, Sequence[str]]     # window -> its keys
     newest_on: Mapping[str, str]               # window -> key of the newest verdict
@@ -175,11 +179,10 @@ class _Rows:
 
     def spent(self, month: str, verdicts: Mapping[str, VerdictGlance]) -> int:
         """Labels bought in a month."""
-        mark = f'"month":"{month}"'.encode()
+        mark, records = f'"month":"{month}"'.encode(), self.records
         windows = {
-            window for window, keys in self.of_window.items()
-            if any("/openings/" in key and not key.endswith(_SEAL) and mark in self.ledger.get(key)
-                   for key in keys)
+            window for window, keys in self.of_window.items() for key in keys
+            if "/openings/" in key and mark in (records.get(key) or self.ledger.get(key))
         }
         openings = read_openings(self.ledger, _all_of(self.of_window, windows))
         found = [self._verdict(key) for key, one in verdicts.items() if one.window in windows]
