@@ -5,6 +5,7 @@ records of the checkpoint are looked at as bytes, and only what is shown is read
 long as the keys of the monitor are the same: what is under a key never changes.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.spec.monitor import MonitorSpec
 
 _SEAL = ".seal.json"
+_MONTH = re.compile(rb'"month":"(\d{4}-\d{2})"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,7 @@ class MonitorGlance:
     states: Mapping[str, int]      # state -> windows
     bought: int                    # labels, in all windows
     bought_this_month: int         # open evaluations count with all that they may ask for
+    months: Mapping[str, int]      # month -> labels; a window's count to the month of its first opening
     mutes: tuple[Mute, ...]
     changed: datetime | None       # when the newest windows were opened, or found to be in their state
     known: _Known
@@ -145,7 +148,7 @@ def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
         spec=versions.newest, newest=of_newest, judged=judged,
         states=dict(states),
         bought=sum(verdicts[key].bought for key in newest_on.values()),
-        bought_this_month=rows.spent(known.month, verdicts),
+        bought_this_month=rows.spent(known.month, verdicts), months=rows.months(verdicts),
         mutes=tuple(read_mutes(ledger)),
         changed=max([
             *(one.opened for row in (of_newest, judged) if row is not None for one in row.openings),
@@ -187,6 +190,26 @@ class _Rows:
         openings = read_openings(self.ledger, _all_of(self.of_window, windows))
         found = [self._verdict(key) for key, one in verdicts.items() if one.window in windows]
         return spent_in(month, openings, found)
+
+    def months(self, verdicts: Mapping[str, VerdictGlance]) -> dict[str, int]:
+        """Month -> labels bought in all windows whose first opening was paid by it."""
+        found = Counter[str]()
+        for window, key in self.newest_on.items():
+            if bought := verdicts[key].bought:
+                openings = [one for one in self.of_window.get(window, ()) if "/openings/" in one]
+                found[self._month(window, openings)] += bought
+        found.pop("", None)
+        return dict(found)
+
+    def _month(self, window: str, openings: Sequence[str]) -> str:
+        """The month that paid for a window first; nothing where it was never opened."""
+        seen = None
+        if len(openings) == 1:
+            seen = _MONTH.search(self.records.get(openings[0]) or self.ledger.get(openings[0]))
+        if seen is not None:
+            return seen[1].decode()
+        row = self.row(window)    # opened again, or written by other means
+        return row.openings[0].month if row is not None and row.openings else ""
 
     def _verdict(self, key: str) -> WindowVerdict:
         return record.decode(WindowVerdict, self.blobs[key], key)
