@@ -229,10 +229,12 @@ def page(measured: dict[str, Any]) -> str:
     return f"""# Serving pages
 
 What `assay serve` takes over a store as a large team has it, in a folder: {EVALUATIONS:,} evaluations (100 of
-them open), {MONITORS} monitors of {WINDOWS} windows, and a folder for the evaluation of every window, 51,000 in all.
+them open), {MONITORS} monitors of {WINDOWS} windows, and a
+folder for the evaluation of every window, 51,000 in all.
 
 Made with `PYTHONPATH=tests python -m benchmarks.serving FOLDER` on {measured["day"]}, on
-{measured["processors"]} cores, with a load average of {began:.1f} when it began and {later:.1f} before the clients came.
+{measured["processors"]} cores, with a load average of {began:.1f} when it began and
+{later:.1f} before the clients came.
 
 | the home page | s on the clock | processor s | bar, s on the clock |
 |---|---:|---:|---:|
