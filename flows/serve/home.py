@@ -30,6 +30,7 @@ from assay.tasks.report.service.entries import (
     evaluation_entry,
     monitor_entry,
 )
+from assay.tasks.report.service.labels import LabelsBought
 from assay.tasks.telemetry.figures import MonitorFigures, Sample, entry_samples, monitor_samples
 
 FRESH = 3.0      # seconds for which one look serves
@@ -46,6 +47,40 @@ class StoreLook:
     glances: Mapping[str, MonitorGlance]     # of the monitors that can be read
     at: float                                # when it ended, by the clock
     changes: int                             # looks so far that found anything new
+
+    def labels_bought(self, alias: str) -> list[LabelsBought]:
+        """The labels of the store; an evaluation's count to the month of its last round."""
+        found = []
+        for one in self.entries:
+            months: Mapping[str, int] = {}
+            if one.kind == "monitor" and one.name in self.glances:
+                months = self.glances[one.name].months
+            elif one.kind == "evaluation" and one.bought:
+                months = {"" if one.changed is None else f"{one.changed:%Y-%m}": one.bought}
+            found += [
+                LabelsBought(store=alias, kind=one.kind, name=one.name, ownership=one.ownership,
+                             month=month, labels=labels)
+                for month, labels in months.items()
+            ]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SeenStores:
+    """What was found in the stores that somebody may see."""
+
+    looks: Sequence[tuple[str, StoreLook]]    # with the store's alias
+    age: float                                # seconds since the oldest
+
+    @property
+    def entries(self) -> list[HomeEntry]:
+        """All lines."""
+        return [one for _, look in self.looks for one in look.entries]
+
+    @property
+    def digest(self) -> str:
+        """The same as long as nothing changed in them."""
+        return " ".join(str(look.changes) for _, look in self.looks)
 
 
 @dataclass(slots=True)

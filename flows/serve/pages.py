@@ -18,12 +18,13 @@ from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.serve.bodies import Bodies, Body, body_of
-from assay.flows.serve.home import StoreLook, StoreView
+from assay.flows.serve.home import SeenStores, StoreView
 from assay.flows.serve.stores import ServedStore, spec_without_paths, without_paths
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.life import read_identity
+from assay.tasks.ledger.asked_round import desk_address
+from assay.tasks.ledger.life import find_begun, find_closed, read_identity
 from assay.tasks.ledger.monitors import mute_at
 from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.report.annotators import name_in_report
@@ -32,8 +33,8 @@ from assay.tasks.report.data import ReportData
 from assay.tasks.report.files import report_json
 from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.report.service import pages as drawn
-from assay.tasks.report.service.entries import HomeEntry, ListQuery, home_json
-from assay.tasks.report.service.labels import LabelsBought, bought_by_month, labels_json
+from assay.tasks.report.service.entries import ListQuery, home_json
+from assay.tasks.report.service.labels import bought_by_month, labels_json
 from assay.tasks.report.several import several_json
 from assay.tasks.report.standing import Standing
 
@@ -66,23 +67,6 @@ class PageTold:
     pages: int = 1
     total: int | None = None
     age: float = 0.0        # seconds since the ledger was looked at
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What was found in the stores that somebody may see."""
-
-    looks: Sequence[tuple[str, StoreLook]]    # with the store's alias
-    age: float
-
-    @property
-    def entries(self) -> list[HomeEntry]:
-        return [one for _, look in self.looks for one in look.entries]
-
-    @property
-    def digest(self) -> str:
-        """The same as long as nothing changed in them."""
-        return " ".join(str(look.changes) for _, look in self.looks)
 
 
 class Pages:
@@ -134,7 +118,7 @@ class Pages:
         seen = self._seen(asked.sees)
 
         def make() -> bytes:
-            told = bought_by_month([row for one in seen.looks for row in _bought(one)])
+            told = bought_by_month([row for alias, look in seen.looks for row in look.labels_bought(alias)])
             return _json(labels_json(told)) if asked.json else drawn.labels_html(told)
 
         return PageTold(
@@ -151,9 +135,9 @@ class Pages:
             [sample for alias in aliases for sample in self.views[alias].figures()]
         )).content
 
-    def _seen(self, sees: Iterable[str]) -> "_Seen":
+    def _seen(self, sees: Iterable[str]) -> SeenStores:
         views = [self.views[alias] for alias in sorted(sees)]
-        return _Seen(
+        return SeenStores(
             looks=[(view.served.alias, view.look()) for view in views],
             age=max((view.age() for view in views), default=0.0),
         )
@@ -198,7 +182,8 @@ class Pages:
         about = drawn.EvaluationAbout(
             store=served.alias, standing=standing, spec=spec_without_paths(opened.spec.to_json()),
             people=self._progress_of_people(served, opened, standing), desk=opened.spec.desk.kind,
-            desk_link=opened.spec.desk.address_for(name), prefect=self._prefect,
+            desk_link=opened.spec.desk.address_for(name, desk_address(opened.ledger)),
+            runs=self._runs(name, opened.ledger, standing.rounds),
         )
         return drawn.evaluation_html(about, data)
 
@@ -344,8 +329,24 @@ class Pages:
             alerts=[_alert(row) for row in outbox_rows(
                 Ledger(served.store, layout.monitor_ledger(name)), repair=False
             )],
-            prefect=self._prefect,
+            runs=self._runs_of_monitor(served, history),
         ))
+
+    def _runs(self, name: str, ledger: Ledger, rounds: int) -> list[tuple[str, str]]:
+        """Links to the run that closed the last round, or began it, and to all of its name."""
+        closed, begun = find_closed(ledger, rounds) if rounds else None, find_begun(ledger)
+        if closed is not None and closed.flow_run:
+            return drawn.prefect_runs(self._prefect, name, closed.flow_run, f"closed round {rounds}")
+        return drawn.prefect_runs(self._prefect, name, begun.flow_run if begun else "", "began it")
+
+    def _runs_of_monitor(self, served: ServedStore, history: MonitorHistory) -> list[tuple[str, str]]:
+        """Links to the run that opened its newest window, and to all of its name."""
+        opened = [(row.window, one.evaluation) for row in history.rows for one in row.openings]
+        window, evaluation = next(((one, of) for one, of in reversed(opened) if of is not None), ("", ""))
+        begun = find_begun(Ledger(served.store, evaluation)) if evaluation else None
+        return drawn.prefect_runs(
+            self._prefect, history.monitor, begun.flow_run if begun else "", f"opened window {window}"
+        )
 
     def said_of(self, error: Exception) -> str:
         """An error in words that name no place of this machine."""
@@ -367,22 +368,6 @@ def _alert(row: OutboxRow) -> drawn.AlertLine:
     return drawn.AlertLine(
         subject=row.alert.subject, key=row.alert.key, severity=row.alert.severity, told=", ".join(told)
     )
-
-
-def _bought(seen: tuple[str, StoreLook]) -> list[LabelsBought]:
-    """The labels of a store; an evaluation's count to the month of its last round."""
-    alias, look = seen
-    found = []
-    for one in look.entries:
-        months = look.glances[one.name].months if one.kind == "monitor" and one.name in look.glances else {}
-        if one.kind == "evaluation" and one.bought:
-            months = {"" if one.changed is None else f"{one.changed:%Y-%m}": one.bought}
-        found += [
-            LabelsBought(store=alias, kind=one.kind, name=one.name, ownership=one.ownership, month=month,
-                         labels=labels)
-            for month, labels in months.items()
-        ]
-    return found
 
 
 def _listed(ledger: Ledger, prefix: str) -> list[str]:
