@@ -7,7 +7,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.serve.pages import PageAsked, Pages
 from assay.flows.serve.stores import read_only_store
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
-from assay.tasks.ledger.asked_round import mark_arrived, desk_address
+from assay.tasks.ledger.asked_round import desk_address, mark_arrived
 from assay.tasks.ledger.life import find_begun, find_closed
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
