@@ -105,6 +105,19 @@ def in_flow_run() -> bool:
     return FlowRunContext.get() is not None and TaskRunContext.get() is None
 
 
+def flow_run_id() -> str:
+    """The id of the Prefect flow run that this code is a part of, in whatever thread; nothing elsewhere."""
+    if "prefect.context" in sys.modules:
+        from prefect.context import FlowRunContext, TaskRunContext
+
+        of_flow, of_task = FlowRunContext.get(), TaskRunContext.get()
+        if of_flow is not None and of_flow.flow_run is not None:
+            return str(of_flow.flow_run.id)
+        if of_task is not None and of_task.task_run.flow_run_id is not None:
+            return str(of_task.task_run.flow_run_id)
+    return os.environ.get("PREFECT__FLOW_RUN_ID", "")   # which workers set for the process of a run
+
+
 def _tried_again(name: str, function: Callable[P, T], retries: int) -> Callable[P, T]:
     """The function with its retries, every attempt in the effect log under this name."""
     once = logged(name, function)

@@ -21,6 +21,7 @@ AS_BYTES = getattr(os, "O_BINARY", 0)         # Windows: or each line feed would
 NOT_INHERITED = getattr(os, "O_CLOEXEC", 0)   # flags of os.open, where there are such
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 NOT_FOLLOWING = getattr(os, "O_NOFOLLOW", 0)   # of a link
+_HEAPS = -8   # M_ARENA_MAX of malloc.h
 _CANNOT_FLUSH = (errno.EINVAL, errno.EOPNOTSUPP)   # some file systems cannot flush a folder
 
 
@@ -135,3 +136,17 @@ def in_the_way_of(folder: Path) -> Path | None:
         nearest = nearest.parent
     usable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
     return None if usable else nearest
+
+
+def share_memory_of_threads() -> None:
+    """Let all threads of this process share two heaps, where the C library is glibc.
+
+    It makes a heap for each thread that is busy, up to eight a processor, and what one has given back no
+    other uses: a service of many threads grows for a long time.
+    """
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).mallopt(_HEAPS, 2)
+    except (AttributeError, OSError, TypeError):   # another C library: it has its own ways
+        return

@@ -5,6 +5,7 @@ records of the checkpoint are looked at as bytes, and only what is shown is read
 long as the keys of the monitor are the same: what is under a key never changes.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.spec.monitor import MonitorSpec
 
 _SEAL = ".seal.json"
+_MONTH = re.compile(rb'"month":"(\d{4}-\d{2})"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,7 @@ class MonitorGlance:
     states: Mapping[str, int]      # state -> windows
     bought: int                    # labels, in all windows
     bought_this_month: int         # open evaluations count with all that they may ask for
+    months: Mapping[str, int]      # month -> labels; a window's count to the month of its first opening
     mutes: tuple[Mute, ...]
     changed: datetime | None       # when the newest windows were opened, or found to be in their state
     known: _Known
@@ -118,19 +121,22 @@ def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
     versions = open_monitor(ledger.store, ledger.name.removeprefix(layout.MONITORS_PREFIX))
     records = {} if kept is None else kept.records
     remembering = Ledger(Remembering(ledger.store, records), ledger.name)
-    every = {*records, *known.keys}
     of_window: dict[str, list[str]] = {}
-    start = layout.monitor_windows(ledger.name)
-    for key in every:
+    start, given = layout.monitor_windows(ledger.name), layout.monitor_verdicts(ledger.name)
+    numbered: list[str] = []
+    for key in {*records, *known.keys}:   # many thousand, half of them seals
+        if key.endswith(_SEAL):
+            continue
         if key.startswith(start):
-            of_window.setdefault(key[len(start):].partition("/")[0], []).append(key)
-    given = layout.monitor_verdicts(ledger.name)
-    blobs = {key: remembering.get(key) for key in sorted(key for key in every if key.startswith(given))}
+            of_window.setdefault(key[len(start) : key.index("/", len(start))], []).append(key)
+        elif key.startswith(given):
+            numbered.append(key)
+    blobs = {key: records.get(key) or remembering.get(key) for key in sorted(numbered)}
     verdicts = {key: glance_at_verdict(blob, key) for key, blob in blobs.items()}
     newest_on: dict[str, str] = {}
     for key, verdict in verdicts.items():   # in the order they were given
         newest_on[verdict.window] = key
-    rows = _Rows(remembering, versions, of_window, newest_on, blobs)
+    rows = _Rows(remembering, records, versions, of_window, newest_on, blobs)
     unjudged = {window: row for window in of_window if window not in newest_on
                 and (row := rows.row(window)) is not None}
     states = Counter[str](verdicts[key].verdict for key in newest_on.values())
@@ -142,7 +148,7 @@ def _read(ledger: Ledger, known: _Known, kept: Kept | None) -> MonitorGlance:
         spec=versions.newest, newest=of_newest, judged=judged,
         states=dict(states),
         bought=sum(verdicts[key].bought for key in newest_on.values()),
-        bought_this_month=rows.spent(known.month, verdicts),
+        bought_this_month=rows.spent(known.month, verdicts), months=rows.months(verdicts),
         mutes=tuple(read_mutes(ledger)),
         changed=max([
             *(one.opened for row in (of_newest, judged) if row is not None for one in row.openings),
@@ -157,6 +163,7 @@ class _Rows:
     """The records of a monitor, read window by window."""
 
     ledger: Ledger
+    records: Mapping[str, bytes]               # of the checkpoint
     versions: Versions
     of_window: Mapping[str, Sequence[str]]     # window -> its keys
     newest_on: Mapping[str, str]               # window -> key of the newest verdict
@@ -175,15 +182,34 @@ class _Rows:
 
     def spent(self, month: str, verdicts: Mapping[str, VerdictGlance]) -> int:
         """Labels bought in a month."""
-        mark = f'"month":"{month}"'.encode()
+        mark, records = f'"month":"{month}"'.encode(), self.records
         windows = {
-            window for window, keys in self.of_window.items()
-            if any("/openings/" in key and not key.endswith(_SEAL) and mark in self.ledger.get(key)
-                   for key in keys)
+            window for window, keys in self.of_window.items() for key in keys
+            if "/openings/" in key and mark in (records.get(key) or self.ledger.get(key))
         }
         openings = read_openings(self.ledger, _all_of(self.of_window, windows))
         found = [self._verdict(key) for key, one in verdicts.items() if one.window in windows]
         return spent_in(month, openings, found)
+
+    def months(self, verdicts: Mapping[str, VerdictGlance]) -> dict[str, int]:
+        """Month -> labels bought in all windows whose first opening was paid by it."""
+        found = Counter[str]()
+        for window, key in self.newest_on.items():
+            if bought := verdicts[key].bought:
+                openings = [one for one in self.of_window.get(window, ()) if "/openings/" in one]
+                found[self._month(window, openings)] += bought
+        found.pop("", None)
+        return dict(found)
+
+    def _month(self, window: str, openings: Sequence[str]) -> str:
+        """The month that paid for a window first; nothing where it was never opened."""
+        seen = None
+        if len(openings) == 1:
+            seen = _MONTH.search(self.records.get(openings[0]) or self.ledger.get(openings[0]))
+        if seen is not None:
+            return seen[1].decode()
+        row = self.row(window)    # opened again, or written by other means
+        return row.openings[0].month if row is not None and row.openings else ""
 
     def _verdict(self, key: str) -> WindowVerdict:
         return record.decode(WindowVerdict, self.blobs[key], key)

@@ -21,6 +21,7 @@ from assay.tasks.desks.desk import (
     Batch,
     Collected,
     DeskError,
+    HasPlace,
     Item,
     collect_answers,
     missing_items,
@@ -241,7 +242,9 @@ def _posts_with_arrival(people: People, batch: Batch, collected: Collected) -> l
     if not of_asking or of_asking[-1].arrived or not collected.present.issuperset(of_asking[-1].items):
         return posts
     last = of_asking[-1]
-    mark_arrived(people.ledger, batch.round, last.attempt)
+    place = people.desk.place() if isinstance(people.desk, HasPlace) else ""
+    on_the_web = place.startswith(("http://", "https://"))    # a folder of this machine is no address
+    mark_arrived(people.ledger, batch.round, last.attempt, place if on_the_web else "")
     return [replace(post, arrived=True) if post is last else post for post in posts]
 
 

@@ -20,7 +20,7 @@ from assay.flows.serve.stores import ServedStore, without_paths
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import read_begun, read_closed
-from assay.tasks.ledger.monitors import mute_at
+from assay.tasks.ledger.monitors import Mute, mute_at
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.service.entries import (
@@ -30,6 +30,7 @@ from assay.tasks.report.service.entries import (
     evaluation_entry,
     monitor_entry,
 )
+from assay.tasks.report.service.labels import LabelsBought
 from assay.tasks.telemetry.figures import MonitorFigures, Sample, entry_samples, monitor_samples
 
 FRESH = 3.0      # seconds for which one look serves
@@ -45,6 +46,41 @@ class StoreLook:
     entries: Sequence[HomeEntry]
     glances: Mapping[str, MonitorGlance]     # of the monitors that can be read
     at: float                                # when it ended, by the clock
+    changes: int                             # looks so far that found anything new
+
+    def labels_bought(self, alias: str) -> list[LabelsBought]:
+        """The labels of the store; an evaluation's count to the month of its last round."""
+        found = []
+        for one in self.entries:
+            months: Mapping[str, int] = {}
+            if one.kind == "monitor" and one.name in self.glances:
+                months = self.glances[one.name].months
+            elif one.kind == "evaluation" and one.bought:
+                months = {"" if one.changed is None else f"{one.changed:%Y-%m}": one.bought}
+            found += [
+                LabelsBought(store=alias, kind=one.kind, name=one.name, ownership=one.ownership,
+                             month=month, labels=labels)
+                for month, labels in months.items()
+            ]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SeenStores:
+    """What was found in the stores that somebody may see."""
+
+    looks: Sequence[tuple[str, StoreLook]]    # with the store's alias
+    age: float                                # seconds since the oldest
+
+    @property
+    def entries(self) -> list[HomeEntry]:
+        """All lines."""
+        return [one for _, look in self.looks for one in look.entries]
+
+    @property
+    def digest(self) -> str:
+        """The same as long as nothing changed in them."""
+        return " ".join(str(look.changes) for _, look in self.looks)
 
 
 @dataclass(slots=True)
@@ -56,6 +92,7 @@ class _Remembered:
     windows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     evaluations: dict[str, tuple[frozenset[str], HomeEntry]] = field(default_factory=dict)
     glances: dict[str, MonitorGlance] = field(default_factory=dict)
+    monitors: dict[str, tuple[MonitorGlance, Mute | None, HomeEntry]] = field(default_factory=dict)
 
 
 class StoreView:
@@ -131,10 +168,11 @@ class StoreView:
                 entries.append(entry)
             elif entry is not None:
                 entries.append(self._damaged("evaluation", name, entry))
-        known.glances = glances
-        there = set(own)
+        known.glances, there, last = glances, set(own), self._last
         known.evaluations = {name: one for name, one in known.evaluations.items() if name in there}
-        return StoreLook(entries=entries, glances=glances, at=self._clock())
+        known.monitors = {name: one for name, one in known.monitors.items() if name in glances}
+        changes = 0 if last is None else last.changes + (entries != last.entries)
+        return StoreLook(entries=entries, glances=glances, at=self._clock(), changes=changes)
 
     def _own(self, glances: Mapping[str, MonitorGlance]) -> tuple[str, ...]:
         """The evaluations that are no window of a monitor."""
@@ -157,14 +195,18 @@ class StoreView:
         return glance_at_monitor(self._store, name, self._now(), self._known.glances.get(name))
 
     def _monitor(self, name: str, glance: MonitorGlance) -> HomeEntry:
-        spec = glance.spec
-        muted = mute_at(glance.mutes, self._now())
-        return monitor_entry(self.served.alias, MonitorSums(
+        spec, muted = glance.spec, mute_at(glance.mutes, self._now())
+        before = self._known.monitors.get(name)
+        if before is not None and before[0] is glance and before[1] == muted:
+            return before[2]
+        made = monitor_entry(self.served.alias, MonitorSums(
             monitor=name, measure=spec.leading_measure, question=spec.question or "",
             ownership=spec.ownership, states=glance.states, bought=glance.bought,
             this_month=glance.bought_this_month, monthly=spec.monitor.monthly_labels,
             muted=None if muted is None else muted.until, changed=glance.changed,
         ), glance.newest, glance.judged)
+        self._known.monitors[name] = glance, muted, made
+        return made
 
     def _evaluation(self, name: str, index: StandingIndex) -> HomeEntry | None:
         kept = [] if index.is_open(name) else index.kept(name)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,17 +14,17 @@ from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.monitor.history import read_monitor_history, with_judges
 from assay.flows.record.ahead import kept_outlook
-from assay.flows.record.finished import read_in_parallel
 from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.serve.bodies import Bodies, Body, body_of
-from assay.flows.serve.home import StoreView
+from assay.flows.serve.home import SeenStores, StoreView
 from assay.flows.serve.stores import ServedStore, spec_without_paths, without_paths
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.life import read_identity
+from assay.tasks.ledger.asked_round import desk_address
+from assay.tasks.ledger.life import find_begun, find_closed, read_identity
 from assay.tasks.ledger.monitors import mute_at
 from assay.tasks.ledger.record import Ledger, get_record
 from assay.tasks.report.annotators import name_in_report
@@ -33,14 +33,16 @@ from assay.tasks.report.data import ReportData
 from assay.tasks.report.files import report_json
 from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.report.service import pages as drawn
-from assay.tasks.report.service.entries import HomeEntry, ListQuery, home_json
-from assay.tasks.report.service.labels import LabelsBought, bought_by_month, labels_json
+from assay.tasks.report.service.entries import ListQuery, home_json
+from assay.tasks.report.service.labels import bought_by_month, labels_json
 from assay.tasks.report.several import several_json
 from assay.tasks.report.standing import Standing
 
 PER_PAGE = 50            # lines, and windows
 MOST_COMPARED = 12       # evaluations side by side
+MOST_OF_LISTS = 16 << 20   # bytes of lists that are kept
 _REMEMBERED = 200_000    # answers whose person is remembered
+_MONITORS = 1_000        # whose number of windows is remembered
 
 
 class NoSuchPage(BadInput):
@@ -76,8 +78,9 @@ class Pages:
     ) -> None:
         self.stores, self._now = stores, now
         self.views = {alias: StoreView(one, now=now) for alias, one in stores.items()}
-        self._bodies = Bodies()
+        self._bodies, self._lists = Bodies(), Bodies(MOST_OF_LISTS)   # lists do not wait for figures
         self._people: dict[tuple[str, str], str] = {}
+        self._windows: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         self._prefect = _prefect_pages(environment)
 
     def store(self, alias: str, sees: frozenset[str]) -> ServedStore:
@@ -90,68 +93,54 @@ class Pages:
 
     def home(self, asked: PageAsked) -> PageTold:
         """Everything, a line each."""
-        entries, age = self._entries(asked.sees)
         if asked.query.store and asked.query.store not in asked.sees:
             raise NoSuchPage(f"no store is called {asked.query.store!r}")
-        found = asked.query.of(entries)
+        seen = self._seen(asked.sees)
+        found = asked.query.of(seen.entries)
         pages = _pages(len(found), asked.page)
-        shown = found[(asked.page - 1) * PER_PAGE : asked.page * PER_PAGE]
-        aliases = sorted(asked.sees)
-        if asked.json:
-            body = _json(home_json(aliases, shown, len(found), asked.page, pages))
-        else:
-            body = drawn.home_html(drawn.HomeList(
-                stores=aliases, entries=shown, every=entries, query=asked.query, total=len(found),
+        shown, aliases = found[(asked.page - 1) * PER_PAGE : asked.page * PER_PAGE], sorted(asked.sees)
+
+        def make() -> bytes:
+            if asked.json:
+                return _json(home_json(aliases, shown, len(found), asked.page, pages))
+            return drawn.home_html(drawn.HomeList(
+                stores=aliases, entries=shown, every=seen.entries, query=asked.query, total=len(found),
                 page=asked.page, pages=pages, prefect=self._prefect,
             ))
-        return PageTold(body=body_of(body), pages=pages, total=len(found), age=age)
+
+        body = self._lists.body(
+            ("home", asked.sees, asked.query, asked.page, asked.json), seen.digest, make
+        )
+        return PageTold(body=body, pages=pages, total=len(found), age=seen.age)
 
     def labels(self, asked: PageAsked) -> PageTold:
         """The labels that were bought, by team, month and monitor."""
-        entries, age = self._entries(asked.sees)
-        found = [one for alias in sorted(asked.sees) for one in self._bought(alias, entries)]
-        told = bought_by_month(found)
-        body = _json(labels_json(told)) if asked.json else drawn.labels_html(told)
-        return PageTold(body=body_of(body), age=age)
+        seen = self._seen(asked.sees)
+
+        def make() -> bytes:
+            told = bought_by_month([row for alias, look in seen.looks for row in look.labels_bought(alias)])
+            return _json(labels_json(told)) if asked.json else drawn.labels_html(told)
+
+        return PageTold(
+            body=self._lists.body(("labels", asked.sees, asked.json), seen.digest, make), age=seen.age
+        )
 
     def figures(self, sees: Iterable[str]) -> bytes:
-        """For Prometheus."""
+        """For Prometheus; ages are those of the last look."""
         from assay.tasks.telemetry.exporters import exposition
 
-        return exposition([sample for alias in sorted(sees) for sample in self.views[alias].figures()])
+        aliases = sorted(sees)
+        times = " ".join(str(self.views[alias].look().at) for alias in aliases)
+        return self._lists.body(("figures", *aliases), times, lambda: exposition(
+            [sample for alias in aliases for sample in self.views[alias].figures()]
+        )).content
 
-    def _entries(self, sees: Iterable[str]) -> tuple[list[HomeEntry], float]:
+    def _seen(self, sees: Iterable[str]) -> SeenStores:
         views = [self.views[alias] for alias in sorted(sees)]
-        entries = [one for view in views for one in view.look().entries]
-        return entries, max((view.age() for view in views), default=0.0)
-
-    def _bought(self, alias: str, entries: Sequence[HomeEntry]) -> list[LabelsBought]:
-        served, mine = self.stores[alias], [one for one in entries if one.store == alias]
-        found = [
-            LabelsBought(
-                store=alias, kind=one.kind, name=one.name, ownership=one.ownership,
-                month="" if one.changed is None else f"{one.changed:%Y-%m}", labels=one.bought,
-            )
-            for one in mine if one.kind == "evaluation" and one.bought
-        ]
-        of_monitors = {one.name: one for one in mine if one.kind == "monitor" and one.bought}
-        for name, months in read_in_parallel(list(of_monitors), lambda name: self._months(served, name)):
-            one = of_monitors[name]
-            found += [
-                LabelsBought(store=alias, kind="monitor", name=name, ownership=one.ownership, month=month,
-                             labels=labels)
-                for month, labels in (months.items() if isinstance(months, dict) else ())
-            ]
-        return found
-
-    def _months(self, served: ServedStore, name: str) -> dict[str, int]:
-        glance = self.views[served.alias].look().glances[name]
-        kept = self._bodies.body(
-            ("months", served.alias, name), str(hash(glance.known)),
-            lambda: json.dumps(_by_month(read_monitor_history(served.store, name))).encode(),
+        return SeenStores(
+            looks=[(view.served.alias, view.look()) for view in views],
+            age=max((view.age() for view in views), default=0.0),
         )
-        months: dict[str, int] = json.loads(kept.content)
-        return months
 
     # One evaluation.
 
@@ -193,7 +182,8 @@ class Pages:
         about = drawn.EvaluationAbout(
             store=served.alias, standing=standing, spec=spec_without_paths(opened.spec.to_json()),
             people=self._progress_of_people(served, opened, standing), desk=opened.spec.desk.kind,
-            desk_link=opened.spec.desk.address_for(name), prefect=self._prefect,
+            desk_link=opened.spec.desk.address_for(name, desk_address(opened.ledger)),
+            runs=self._runs(name, opened.ledger, standing.rounds),
         )
         return drawn.evaluation_html(about, data)
 
@@ -230,10 +220,9 @@ class Pages:
     def compare(self, names: Sequence[str], asked: PageAsked) -> PageTold:
         """Evaluations, each as ALIAS/NAME, side by side; of one, its systems."""
         if not names:
-            entries, _ = self._entries(asked.sees)
             if asked.json:
                 raise BadInput("name what is compared: /compare?of=STORE/NAME&of=STORE/NAME")
-            return PageTold(body=body_of(drawn.compare_choice_html(entries)))
+            return PageTold(body=body_of(drawn.compare_choice_html(self._seen(asked.sees).entries)))
         if len(set(names)) < len(names) or len(names) > MOST_COMPARED:
             raise BadInput(f"compare one to {MOST_COMPARED} evaluations, each named once")
         places = [self._place(one, asked.sees) for one in names]
@@ -273,16 +262,24 @@ class Pages:
         """Its history."""
         served = self.store(alias, asked.sees)
         digest = self._digest_of_monitor(served, name)
-        many = len(self._history(served, name, digest).rows) if asked.page > 1 else None
-        if many is not None:
-            _pages(many, asked.page)
+        rows = self._many(served, name, digest)
+        pages = _pages(rows, asked.page)
         day = f"{self._now():%Y-%m-%d}"     # mutes end
         body = self._bodies.body(
             ("monitor", alias, name, asked.json, asked.page), f"{digest} {day}",
             lambda: self._monitor_body(served, name, digest, asked),
         )
-        rows = len(self._history(served, name, digest).rows)
-        return PageTold(body=body, pages=_pages(rows, asked.page), total=rows)
+        return PageTold(body=body, pages=pages, total=rows)
+
+    def _many(self, served: ServedStore, name: str, digest: str) -> int:
+        """Its windows."""
+        key = served.alias, name, digest
+        found = self._windows.get(key)
+        if found is None:
+            found = self._windows[key] = len(self._history(served, name, digest).rows)
+            while len(self._windows) > _MONITORS:
+                self._windows.popitem(last=False)
+        return found
 
     def window(self, alias: str, name: str, window: str, asked: PageAsked) -> PageTold:
         """One judged window of a monitor."""
@@ -332,8 +329,24 @@ class Pages:
             alerts=[_alert(row) for row in outbox_rows(
                 Ledger(served.store, layout.monitor_ledger(name)), repair=False
             )],
-            prefect=self._prefect,
+            runs=self._runs_of_monitor(served, history),
         ))
+
+    def _runs(self, name: str, ledger: Ledger, rounds: int) -> list[tuple[str, str]]:
+        """Links to the run that closed the last round, or began it, and to all of its name."""
+        closed, begun = find_closed(ledger, rounds) if rounds else None, find_begun(ledger)
+        if closed is not None and closed.flow_run:
+            return drawn.prefect_runs(self._prefect, name, closed.flow_run, f"closed round {rounds}")
+        return drawn.prefect_runs(self._prefect, name, begun.flow_run if begun else "", "began it")
+
+    def _runs_of_monitor(self, served: ServedStore, history: MonitorHistory) -> list[tuple[str, str]]:
+        """Links to the run that opened its newest window, and to all of its name."""
+        opened = [(row.window, one.evaluation) for row in history.rows for one in row.openings]
+        window, evaluation = next(((one, of) for one, of in reversed(opened) if of is not None), ("", ""))
+        begun = find_begun(Ledger(served.store, evaluation)) if evaluation else None
+        return drawn.prefect_runs(
+            self._prefect, history.monitor, begun.flow_run if begun else "", f"opened window {window}"
+        )
 
     def said_of(self, error: Exception) -> str:
         """An error in words that name no place of this machine."""
@@ -355,15 +368,6 @@ def _alert(row: OutboxRow) -> drawn.AlertLine:
     return drawn.AlertLine(
         subject=row.alert.subject, key=row.alert.key, severity=row.alert.severity, told=", ".join(told)
     )
-
-
-def _by_month(history: MonitorHistory) -> dict[str, int]:
-    """Month -> labels bought; of a window they count to the month that its first opening was paid by."""
-    found: Counter[str] = Counter()
-    for row in history.rows:
-        if row.bought and row.openings:
-            found[row.openings[0].month] += row.bought
-    return dict(found)
 
 
 def _listed(ledger: Ledger, prefix: str) -> list[str]:

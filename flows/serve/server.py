@@ -16,6 +16,7 @@ from assay.flows.listen.connections import PunctualProtocol, run_beside
 from assay.flows.listen.receiver import is_loopback
 from assay.flows.serve.app import Service
 from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, Access, ServedStore
+from assay.tasks.operating_system import share_memory_of_threads
 
 TAKE_SECONDS = 30.0     # within which a client takes what it was sent, as long as more is waiting for it
 MOST_CONNECTIONS = 256
@@ -73,6 +74,7 @@ def serve_pages(
             f"{TOKEN_VARIABLE_OF_PAGES} or --token-file, or name the header of a proxy that asks who it is "
             "(--trust-header X-Forwarded-User)"
         )
+    share_memory_of_threads()
     ended = stop or threading.Event()
     service = Service(served.stores, served.access)
     server = uvicorn.Server(uvicorn.Config(

@@ -180,8 +180,11 @@ class DeskKind(Part):
         Raises DeskRefused if a token is needed and there is none, BadInput for an unusable address.
         """
 
-    def address_for(self, evaluation: str) -> tuple[str, str] | None:
-        """A link for people who look, and what is behind it in words; None where there is no address."""
+    def address_for(self, evaluation: str, place: str = "") -> tuple[str, str] | None:
+        """A link for people who look, and what is behind it in words; None where there is no address.
+
+        place: where the ledger says that people find the items
+        """
         return None
 
     @abstractmethod

@@ -311,7 +311,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """`posts/0001.arrived.json`: that it is there says everything."""
+    """`posts/0001.arrived.json`: that it is there says that everything arrived."""
+
+    place: str = ""            # the address at which people find it, for links; never compared
 
 
 def read_posts(ledger: Ledger, round: int) -> list[Post]:
@@ -342,9 +344,16 @@ def create_post(
 
 
 @effect("mark-arrived")
-def mark_arrived(ledger: Ledger, round: int, attempt: int) -> None:
-    """Write down that everything this attempt carried was seen on the desk."""
-    ledger.put(layout.arrived(ledger.name, round, attempt), record.encode(Arrived()))
+def mark_arrived(ledger: Ledger, round: int, attempt: int, place: str = "") -> None:
+    """Write down that everything this attempt carried was seen on the desk, and where people find it."""
+    ledger.put(layout.arrived(ledger.name, round, attempt), record.encode(Arrived(place=place)))
+
+
+@retried
+def desk_address(ledger: Ledger) -> str:
+    """The address at which people found the items of the newest round that arrived; may be nothing."""
+    there = [key for key in ledger.keys(f"{ledger.name}/rounds/") if layout.arrived.match(key)]
+    return get_record(ledger, max(there), Arrived).place if there else ""
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:

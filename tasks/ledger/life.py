@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.errors import DISTRIBUTION
 from assay.evalcore.evaluation.stopping import StopReason, Verdict
-from assay.tasks.effects import retried
+from assay.tasks.effects import flow_run_id, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
 from assay.tasks.ledger.stores.store import Store
@@ -140,13 +140,15 @@ def read_identity(ledger: Ledger) -> str:
     return found.identity
 
 
-# When an evaluation began and its rounds closed: beside the record, and never compared.
+# When an evaluation began and its rounds closed, and by which run of a flow: beside the record, and never
+# compared.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
     """`times.json`"""
 
     begun: datetime
+    flow_run: str = ""      # the id of Prefect's flow run that began it, where one did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,36 +156,47 @@ class Closed:
     """`rounds/0001/times.json`"""
 
     closed: datetime
+    flow_run: str = ""
 
 
 @retried
 def write_begun(ledger: Ledger, moment: datetime) -> None:
     """Put when the evaluation began."""
-    put_record(ledger, layout.begun(ledger.name), Begun(begun=moment))
+    put_record(ledger, layout.begun(ledger.name), Begun(begun=moment, flow_run=flow_run_id()))
 
 
 @retried
 def write_closed(ledger: Ledger, round: int, moment: datetime) -> None:
     """Put when a round closed."""
-    put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment))
+    put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment, flow_run=flow_run_id()))
 
 
 @retried
 def ensure_closed(ledger: Ledger, round: int, moment: datetime) -> None:
     """Put when a round closed unless it is there: the process that closed it may have crashed before."""
     if round and not ledger.exists(layout.times(ledger.name, round)):
-        put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment))
+        put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment, flow_run=flow_run_id()))
+
+
+def find_begun(ledger: Ledger) -> Begun | None:
+    """What was written down when the evaluation began; None if that was removed."""
+    return find_record(ledger, layout.begun(ledger.name), Begun)
+
+
+def find_closed(ledger: Ledger, round: int) -> Closed | None:
+    """The same of a round; None if it is open, or if its process crashed and nobody came back since."""
+    return find_record(ledger, layout.times(ledger.name, round), Closed)
 
 
 def read_begun(ledger: Ledger) -> datetime | None:
     """When the evaluation began; None if that was removed."""
-    found = find_record(ledger, layout.begun(ledger.name), Begun)
+    found = find_begun(ledger)
     return None if found is None else found.begun
 
 
 def read_closed(ledger: Ledger, round: int) -> datetime | None:
-    """When a round closed; None if it is open, or if its process crashed and nobody came back since."""
-    found = find_record(ledger, layout.times(ledger.name, round), Closed)
+    """When a round closed; None where `find_closed` finds nothing."""
+    found = find_closed(ledger, round)
     return None if found is None else found.closed
 
 

@@ -112,9 +112,9 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         assert_closed_to_others(tmp_path / "local", env)
         with httpx.Client(base_url=api, auth=auth, timeout=60, trust_env=False) as prefect:
             evaluate = prefect.get(f"{api}/deployments/name/assay-evaluate/evaluate").json()["id"]
-            prefect.post(f"{api}/deployments/{evaluate}/create_flow_run", json={
+            run = prefect.post(f"{api}/deployments/{evaluate}/create_flow_run", json={
                 "parameters": {"spec_file": str(tmp_path / "spec.yaml"), "wait_minutes": 0}
-            }).raise_for_status()
+            }).raise_for_status().json()["id"]
             automations = prefect.post(f"{api}/automations/filter", json={}).json()
             assert [one["name"] for one in automations] == ["assay: deliver alerts"]
         pages = f"http://127.0.0.1:{env['ASSAY_LOCAL_PORT_PAGES']}"
@@ -134,5 +134,14 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         assert read_ending(Ledger(store, "whole")).verdict == "breach"
         token = {"Authorization": f"Bearer {env['ASSAY_SERVE_TOKEN']}"}
         assert "whole" in httpx.get(pages, headers=token, timeout=60, trust_env=False).text
+        (store_alias,) = httpx.get(
+            pages, headers=token | {"Accept": "application/json"}, timeout=60, trust_env=False
+        ).json()["stores"]
+        page = httpx.get(
+            f"{pages}/evaluations/{store_alias}/whole", headers=token, timeout=120, trust_env=False
+        ).text
+        (project,) = {one["project"] for one in desk.read("api/webhooks/")}
+        assert f'href="{env["LABEL_STUDIO_URL"]}/projects/{project}/data?labeling=1"' in page
+        assert f'href="{api.removesuffix("/api")}/runs/flow-run/{run}"' in page
     taken = [name for name, value in env.items() if name.startswith("ASSAY_LOCAL_PORT_") and listens(value)]
     assert taken == []

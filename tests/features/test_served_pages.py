@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import httpx
@@ -248,6 +249,38 @@ def test_a_home_page_takes_fewer_than_twice_the_calls_of_status(store):
     before = counted.calls
     assert len(view._look().entries) == 35
     assert counted.calls - before < of_status
+
+
+@pytest.mark.services
+def test_on_s3_a_home_page_takes_fewer_than_twice_the_requests_of_status(tmp_path, s3):
+    from assay.flows.record.finished import standings
+    from assay.flows.serve.home import StoreView
+    from assay.tasks.ledger.stores.opening import open_store
+
+    store = open_store(s3.new_url("served"))
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda one: store.put(*one), fill(tmp_path, 18, 3, windows=12).items()))
+    requests = []
+
+    def many(work):
+        before = len(requests)
+        work()
+        return len(requests) - before
+
+    def ask_status():
+        assert len(standings(store)) == 18
+        for n in range(3):
+            read_monitor_history(store, f"monitor-{n:02d}")
+
+    client = store._connected()      # every request that it sends, those of long listings too
+    client.meta.events.register("before-send.s3", lambda **_: requests.append(1))
+    of_status = many(ask_status)
+    seconds = iter(range(0, 1000, 10))
+    view = StoreView(read_only_store("team", store), clock=lambda: float(next(seconds)))
+    assert many(view.look) < 2 * of_status
+    assert many(view._look) < of_status
+    assert len(view._look().entries) == 21
+    assert of_status > 60
 
 
 # Attacks.

@@ -49,9 +49,10 @@ class LabelStudioKind(DeskKind):
 
         return PictureCheck(labelling.show_as)
 
-    def address_for(self, evaluation: str) -> tuple[str, str]:
-        title = self.project or evaluation
-        return f"{self.url.rstrip('/')}/projects", f"the project “{title}” in Label Studio"
+    def address_for(self, evaluation: str, place: str = "") -> tuple[str, str]:
+        list_of_all = f"{self.url.rstrip('/')}/projects"
+        address = place if place.startswith(f"{list_of_all}/") else list_of_all
+        return address, f"the project “{self.project or evaluation}” in Label Studio"
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
         with needs("label-studio", "desks in Label Studio"):

@@ -206,7 +206,8 @@ class LocalStore:
         waiting = [folder]
         while waiting:
             inside = waiting.pop()
-            with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.root / inside) as entries:
+            folder = os.path.join(self.root, inside)   # monitors have many thousand, and Path takes its time
+            with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
                 for entry in entries:
                     key = f"{inside}/{entry.name}" if inside else entry.name
                     if entry.is_dir(follow_symlinks=False):

@@ -5,6 +5,7 @@ forbid all others. Everything from outside is escaped by the templates.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -137,7 +138,7 @@ class EvaluationAbout:
     people: Sequence[tuple[str, int]]         # items that each person has answered in the open round
     desk: str
     desk_link: tuple[str, str] | None         # and what is behind it
-    prefect: str
+    runs: Sequence[tuple[str, str]]           # the same, in Prefect
 
     @property
     def spec_file(self) -> str:
@@ -155,14 +156,21 @@ def evaluation_html(about: EvaluationAbout, data: ReportData | None) -> bytes:
     return _page(
         "evaluation", name, "", about=about, name=name, known=data is not None,
         path=f"/evaluations/{about.store}/{name}", answered=sum(many for _, many in about.people),
-        runs=_runs(about.prefect, name), compares=bool(data and data.systems),
-        **{"spec": said, **values},
+        compares=bool(data and data.systems), **{"spec": said, **values},
     )
 
 
-def _runs(prefect: str, name: str) -> str:
-    """Where Prefect lists the runs of this name."""
-    return f"{prefect}/runs?{urlencode({'flow-run-search': name})}" if prefect else ""
+def prefect_runs(prefect: str, name: str, flow_run: str, did: str) -> list[tuple[str, str]]:
+    """Links to a run of a flow that is known, and to the runs of this name, each with its words.
+
+    prefect: where its pages are; without that there are no links. did: what the run did, `began it`.
+    """
+    if not prefect:
+        return []
+    known = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", flow_run) is not None
+    search = f"{prefect}/runs?{urlencode({'flow-run-search': name})}"
+    first = [(f"{prefect}/runs/flow-run/{flow_run}", f"the Prefect run that {did}")] if known else []
+    return [*first, (search, "runs of this name in Prefect")]
 
 
 def several_html_of(several: Sequence[ReportData], links: Sequence[str]) -> bytes:
@@ -206,7 +214,7 @@ class MonitorAbout:
     pages: int
     muted: Mute | None
     alerts: Sequence[AlertLine]
-    prefect: str
+    runs: Sequence[tuple[str, str]]    # in Prefect, each with what is behind it
 
 
 def monitor_html(about: MonitorAbout) -> bytes:
@@ -216,7 +224,7 @@ def monitor_html(about: MonitorAbout) -> bytes:
     return _page(
         "monitor", history.monitor, "", about=about, name=history.monitor, judged=judged,
         evidence=[] if judged is None else _evidence(history, judged),
-        alerts=list(reversed(about.alerts))[:MOST_ALERTS], runs=_runs(about.prefect, history.monitor),
+        alerts=list(reversed(about.alerts))[:MOST_ALERTS],
         turns=_turns(path, {}, about.page, about.pages),
         **history_values(
             history, history.rows[about.first : about.last], lambda window: f"{path}/windows/{window}"
