@@ -234,7 +234,7 @@ folder for the evaluation of every window, 51,000 in all.
 
 Made with `PYTHONPATH=tests python -m benchmarks.serving FOLDER` on {measured["day"]}, on
 {measured["processors"]} cores, with a load average of {began:.1f} when it began and
-{later:.1f} before the clients came.
+{later:.1f} before the clients came. Service and clients ran at a niceness of {measured["nice"]}.
 
 | the home page | s on the clock | processor s | bar, s on the clock |
 |---|---:|---:|---:|
@@ -285,7 +285,7 @@ def main(folder: Path, part: str = "") -> None:
     busy.append(os.getloadavg()[0])
     measured = {
         "home": of_home, "calls": counted, "load": load(ledger), "busy": busy,
-        "processors": os.cpu_count(), "day": f"{datetime.now(UTC):%d %B %Y}".lstrip("0"),
+        "processors": os.cpu_count(), "nice": os.getpriority(os.PRIO_PROCESS, 0), "day": f"{datetime.now(UTC):%d %B %Y}".lstrip("0"),
     }
     (folder / "measured.json").write_text(json.dumps(measured, indent=2))
     PAGE.write_text(page(measured))
