@@ -285,7 +285,8 @@ def main(folder: Path, part: str = "") -> None:
     busy.append(os.getloadavg()[0])
     measured = {
         "home": of_home, "calls": counted, "load": load(ledger), "busy": busy,
-        "processors": os.cpu_count(), "nice": os.getpriority(os.PRIO_PROCESS, 0), "day": f"{datetime.now(UTC):%d %B %Y}".lstrip("0"),
+        "processors": os.cpu_count(), "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        "day": f"{datetime.now(UTC):%d %B %Y}".lstrip("0"),
     }
     (folder / "measured.json").write_text(json.dumps(measured, indent=2))
     PAGE.write_text(page(measured))
