@@ -11,6 +11,7 @@ import httpx
 import pytest
 from doubles.small_pool import small_spec
 from doubles.world import World
+from services.serving import beside
 
 from assay.evalcore.errors import AssayError
 from assay.flows.cli.main import run_command_line
@@ -41,23 +42,9 @@ SIGNED = {SECRET_HEADER: SECRET}
 @contextmanager
 def receiving(store, **more):
     """A receiver on a port of its own; its address."""
-    ports, ready, stop = [], threading.Event(), threading.Event()
-
-    def take(port):
-        ports.append(port)
-        ready.set()
-
-    thread = threading.Thread(target=lambda: serve(
-        store, SECRET, Receiver(host="127.0.0.1", port=0, **more), ready=take, stop=stop
-    ))
-    thread.start()
-    try:
-        assert ready.wait(150)
-        yield f"http://127.0.0.1:{ports[0]}"
-    finally:
-        stop.set()
-        thread.join(150)
-        assert not thread.is_alive()
+    options = Receiver(host="127.0.0.1", port=0, **more)
+    with beside(lambda **told: serve(store, SECRET, options, **told)) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

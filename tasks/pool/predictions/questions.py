@@ -89,16 +89,6 @@ class QuestionPredictions(Predictions):
         return [(name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self.packed()]
 
     @property
-    def codes(self) -> Mapping[str, int]:
-        """None: each question has its own."""
-        return {}
-
-    @property
-    def no_class(self) -> tuple[str, str]:
-        """As `codes`."""
-        return "are no answers as under `labels`", "correct either"
-
-    @property
     def method(self) -> str:
         """The spec's, as it is called of several questions."""
         return outcome_method(method_of_questions(self._spec.method)).written
