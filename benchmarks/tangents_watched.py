@@ -10,7 +10,7 @@ import argparse
 
 import numpy as np
 
-from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.monitoring.betting import EFFECTS

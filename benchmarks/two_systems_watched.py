@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
-from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import outcome_method, with_single_draws

@@ -16,7 +16,7 @@ import click
 
 from assay.evalcore.errors import BadInput, plural
 from assay.flows.cli.output import Tell, json_option, print_json, store_for, store_option, working, write_new
-from assay.tasks.doctor.told import Told
+from assay.tasks.doctor.roles import Told
 
 if TYPE_CHECKING:
     from assay.flows.doctor.spec import ExaminationWatch

@@ -36,8 +36,7 @@ from assay.flows.monitor.history import (
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
-from assay.tasks.alerts.listing import deliveries_in_words, undelivered
-from assay.tasks.alerts.outbox import Delivery
+from assay.tasks.alerts.outbox import Delivery, deliveries_in_words, undelivered
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import monitors, mute_at
 from assay.tasks.ledger.stores.store import Store

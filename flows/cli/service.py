@@ -13,7 +13,7 @@ import click
 from assay.evalcore.errors import needs
 from assay.flows.cli.json_types import AlertsJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
-from assay.tasks.alerts.listing import OutboxRow, undelivered
+from assay.tasks.alerts.outbox import OutboxRow, undelivered
 from assay.tasks.secrets import refuse_secrets
 
 

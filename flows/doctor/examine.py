@@ -25,10 +25,9 @@ from assay.tasks.doctor.examination import Examination, of_all_rows, ok, problem
 from assay.tasks.doctor.judge import judge_columns
 from assay.tasks.doctor.numbers import ClassNames, class_names
 from assay.tasks.doctor.portion import portion_of
-from assay.tasks.doctor.roles import Roles, guess_roles
+from assay.tasks.doctor.roles import Roles, Told, guess_roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
-from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.tasks.telemetry import events, exporters
+from assay.tasks.telemetry import exporters
 from assay.tasks.telemetry.figures import samples
 
 END = datetime(2026, 11, 3, tzinfo=UTC)
@@ -122,7 +122,7 @@ def test_estimates_are_events_with_bounds(collector):
     row = MeasureEstimate(measure="rate", class_name="correct", value=0.7, lower=0.6, upper=0.8,
                           confidence=0.95, interval="design", labels=40)
     none = replace(row, measure="f1", value=None, lower=None, upper=None)
-    events.send_events(events.events_of_evaluation("agent", [row, none], "ok", datetime.now(UTC)))
+    exporters.send_events(exporters.events_of_evaluation("agent", [row, none], "ok", datetime.now(UTC)))
     ((path, body),) = collector.taken
     assert path == "/v1/logs"
     (resource,) = ExportLogsServiceRequest.FromString(body).resource_logs
@@ -138,7 +138,7 @@ def test_estimates_are_events_with_bounds(collector):
 
 
 def test_the_newest_judged_window_is_events(collector):
-    found = events.events_of_monitor(DAYS, END)
+    found = exporters.events_of_monitor(DAYS, END)
     told = {one.attributes["gen_ai.evaluation.name"]: one.attributes for one in found}
     whole = told[f"{DAYS.monitor}.{DAYS.measure}"]
     assert whole["gen_ai.evaluation.score.value"] == 0.7
@@ -150,8 +150,8 @@ def test_the_newest_judged_window_is_events(collector):
 
 def test_a_collector_that_refuses_events_is_an_error(collector):
     collector.status = 400
-    with pytest.raises(events.EventsNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
-        events.send_events([])
+    with pytest.raises(exporters.EventsNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        exporters.send_events([])
 
 
 def test_a_collector_that_refuses_is_an_error(collector):
