@@ -24,7 +24,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.monitors import WindowVerdict, means_monitor
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.mlflow.publication import (
+from assay.tasks.mlflow import (
     PREFIX,
     MetricPoint,
     Publication,
@@ -46,7 +46,7 @@ from assay.tasks.report.history.record import MonitorHistory
 from assay.tasks.report.standing import Standing
 from assay.tasks.secrets import secret_in
 from assay.tasks.spec.monitor import MonitorSpec
-from assay.tasks.telemetry.exporters import events_of_evaluation, events_of_monitor, send_events
+from assay.tasks.telemetry import events_of_evaluation, events_of_monitor, send_events
 from assay.tasks.weighted.columns import column_as_texts
 from assay.tasks.weighted.tool_scores import ScoresOut, score_format
 

@@ -261,7 +261,7 @@ def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
         told.refuse_beside_a_spec(str(given))
         return given
     from assay.flows.cli.doctor import watched
-    from assay.flows.doctor.examine import examine_file
+    from assay.flows.doctor import examine_file
 
     def examined(said: Told) -> "Examination":
         with working(f"reading {given}") as tell:

@@ -47,7 +47,7 @@ def listen(
     """
     from assay.flows.listen.receiver import SECRET_VARIABLE, Receiver, checked_secret, serve
     from assay.tasks import events
-    from assay.tasks.telemetry.exporters import content_type
+    from assay.tasks.telemetry import content_type
 
     secret = os.environ.get(SECRET_VARIABLE, "").strip()
     checked_secret(secret)

@@ -7,7 +7,7 @@
 Hints decide nothing: whoever holds the secret can only make us read a desk, and after a lost hint the next
 sweep does the work. A request costs little before it is trusted: the secret is compared in constant time
 before the body is read, and the body, which is not needed, is read up to a limit and discarded. A client that
-does not send its headers is cut off (flows.listen.receiver). A name that no evaluation has costs one look.
+does not send its headers is cut off (flows.listen.connections). A name that no evaluation has costs one look.
 
 The process keeps running, so the six seconds to start Python and import the libraries are spent once, and not
 in every run.
@@ -27,13 +27,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.flows.alerts import deliver
 from assay.flows.evaluation.advance import advance
-from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.history import figures_of_store
 from assay.flows.monitor.tick import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation, utc_now
@@ -45,7 +41,107 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.ledger.life import open_evaluations
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.standing import Standing
-from assay.tasks.telemetry.exporters import content_type, exposition
+from assay.tasks.telemetry import content_type, exposition
+
+# Wakes: hints that an evaluation may have something to do become calls of `advance`.
+#
+# Hints that arrive together cause one call, a moment after the first of them. An evaluation is never advanced
+# twice at the same time. A hint that arrives while it is being advanced causes another call afterwards. So
+# the last hint of a burst is always followed by a look at the desk. Between two looks is a gap of twice the
+# time that the first took, and at most `gap` seconds: a desk is read a third of the time at most, and people
+# who have given their last answer wait no longer for the next batch than that takes.
+
+GAPS = 2.0   # the gap after a look, in times that it took
+
+_log = logging.getLogger("assay.listen")
+
+
+class Wakes:
+    """Threads that advance the evaluations named in hints. A context manager.
+
+    advance   called with the name; what it raises is logged, for the next hint or sweep tries again
+    most      names that may wait at the same time
+    delay     seconds between a hint and the look at the desk
+    gap       seconds between two looks at the same desk, at most
+    """
+
+    def __init__(
+        self, advance: Callable[[str], object], *, workers: int = 2, most: int = 1000, delay: float = 0.2,
+        gap: float = 2.0, clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._advance, self._most, self._delay, self._gap, self._clock = advance, most, delay, gap, clock
+        self._changed = threading.Condition()
+        self._due: dict[str, float] = {}         # name -> when
+        self._running: set[str] = set()
+        self._rests: dict[str, float] = {}       # name -> until when it is not advanced again
+        self._stopping = False
+        self._threads = [
+            threading.Thread(target=self._work, name=f"wake-{i}", daemon=True) for i in range(workers)
+        ]
+
+    def hint(self, name: str) -> bool:
+        """Advance this evaluation soon; False if too many wait already."""
+        with self._changed:
+            if name in self._due:
+                return True
+            if len(self._due) >= self._most:
+                return False
+            now = self._clock()
+            self._due[name] = max(now + self._delay, self._rests.get(name, now))
+            self._changed.notify()
+            return True
+
+    @property
+    def waiting(self) -> int:
+        """How many evaluations wait to be advanced, or are being."""
+        with self._changed:
+            return len(self._due) + len(self._running)
+
+    def __enter__(self) -> "Wakes":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Finish what runs, and drop what waits: these were only hints."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (name := self._next()) is not None:
+            began = self._clock()
+            try:
+                self._advance(name)
+            except AssayError as error:
+                _log.warning("%s: %s", name, error)
+            except Exception:
+                _log.exception("%s: unexpected error", name)
+            with self._changed:
+                self._running.discard(name)
+                now = self._clock()
+                until = now + min(self._gap, GAPS * (now - began))
+                self._rests = {n: at for n, at in self._rests.items() if at > now} | {name: until}
+                if name in self._due:
+                    self._due[name] = max(self._due[name], until)
+                self._changed.notify_all()
+
+    def _next(self) -> str | None:
+        """Wait for the next name that is due, and return it; None when it is time to stop."""
+        with self._changed:
+            while not self._stopping:
+                ready = [(at, name) for name, at in self._due.items() if name not in self._running]
+                now = self._clock()
+                if ready and min(ready)[0] <= now:
+                    name = min(ready)[1]
+                    del self._due[name]
+                    self._running.add(name)
+                    return name
+                self._changed.wait(min(ready)[0] - now if ready else None)
+            return None
+
 
 # The figures of all monitors for Prometheus, read from the ledger at most every few seconds.
 
@@ -88,7 +184,6 @@ SHORTEST_SECRET = 16
 MOST_BYTES = 64 * 1024
 READ_SECONDS = 5.0
 BEAT_SECONDS = 5     # between two signs of life
-_log = logging.getLogger("assay.listen")
 
 
 class NoSecret(BadInput):
@@ -232,7 +327,7 @@ def serve(
         import fastapi  # noqa: F401
         import uvicorn
 
-    from assay.flows.listen.receiver import PunctualProtocol, run_beside
+    from assay.flows.listen.connections import PunctualProtocol, run_beside
 
     checked = checked_secret(secret)
     ended = stop or threading.Event()
@@ -337,90 +432,3 @@ def health_server(pulse: Pulse, host: str, port: int) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-# Connections of the receiver: how many may be open, and how long a client may take to say what it wants.
-#
-# uvicorn waits for the headers of a request without end, and answers 503 to everybody once too many
-# connections are open. Here a connection without a request is closed after some seconds; and where too many
-# are open, the one whose client has been slowest gives way to a new one, whether headers or a body are
-# missing.
-
-MOST_OPEN = 64
-HEADER_SECONDS = 5.0
-
-
-class PunctualProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, for clients that may be slow on purpose."""
-
-    most_open = MOST_OPEN
-    since = 0.0                                # when a request was first waited for, by the loop's clock
-    _late: asyncio.TimerHandle | None = None   # ends the wait
-
-    @property
-    def idle(self) -> bool:
-        """Whether no request is being answered."""
-        return self.cycle is None or self.cycle.response_complete
-
-    @property
-    def waits(self) -> bool:
-        """Whether its client has something left to send."""
-        return self.idle or self.cycle.more_body
-
-    @property
-    def is_open(self) -> bool:
-        """Whether neither side has closed it; the loop hears of a close a moment later."""
-        return not self.transport.is_closing()
-
-    def connection_made(self, transport: Any) -> None:
-        """A client connects."""
-        super().connection_made(transport)
-        self._watch()
-        there = [one for one in self.connections if isinstance(one, PunctualProtocol) and one.is_open]
-        if len(there) > self.most_open:
-            slow = [one for one in there if one.waits and one is not self]
-            min(slow, key=lambda one: one.since, default=self).transport.close()
-
-    def data_received(self, data: bytes) -> None:
-        """A part of a request arrives."""
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed, by either side."""
-        self._stop_watching()
-        super().connection_lost(exc)
-
-    def _watch(self) -> None:
-        """Give the client its time, from the first byte of a request that is not there yet."""
-        if not self.idle:
-            self._stop_watching()
-        elif self._late is None:
-            self.since = self.loop.time()
-            self._late = self.loop.call_later(HEADER_SECONDS, self.transport.close)
-
-    def _stop_watching(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
-
-
-def run_beside(server: uvicorn.Server, helper: threading.Thread, ended: threading.Event) -> None:
-    """Run a server until it ends, and the thread `helper` beside it until `ended` is set, as it is then.
-
-    Raises AssayError where its address cannot be listened on.
-    """
-    helper.start()
-    failed = False
-    try:
-        server.run()
-    except SystemExit:   # uvicorn's way to say that it cannot start
-        failed = True
-    finally:
-        ended.set()
-        helper.join()
-    if failed:
-        raise AssayError(
-            f"cannot listen on {server.config.host}:{server.config.port}: choose a free --port, and a --host "
-            "of this machine"
-        )

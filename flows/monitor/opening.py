@@ -52,7 +52,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.pool.inherited import labels_by_item
 from assay.tasks.pool.known_answers import outcomes_of
 from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
-from assay.tasks.sources.files.listing import is_there
+from assay.tasks.sources.reader import is_there
 
 # Who gets the labels of a month that are left.
 #

@@ -127,7 +127,7 @@ class Pages:
 
     def figures(self, sees: Iterable[str]) -> bytes:
         """For Prometheus; ages are those of the last look."""
-        from assay.tasks.telemetry.exporters import exposition
+        from assay.tasks.telemetry import exposition
 
         aliases = sorted(sees)
         times = " ".join(str(self.views[alias].look().at) for alias in aliases)

@@ -12,7 +12,8 @@ from typing import Any
 import uvicorn
 
 from assay.evalcore.errors import BadInput
-from assay.flows.listen.receiver import PunctualProtocol, is_loopback, run_beside
+from assay.flows.listen.connections import PunctualProtocol, run_beside
+from assay.flows.listen.receiver import is_loopback
 from assay.flows.serve.app import Service
 from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, Access, ServedStore
 from assay.tasks.operating_system import share_memory_of_threads

@@ -36,9 +36,8 @@ from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
 from assay.tasks.replay.labelled_pool import numbers, one_array, probability_column, words
-from assay.tasks.sources.files.listing import is_local
 from assay.tasks.sources.known_labels import rows_of_questions
-from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.reader import column_names, is_local, open_source
 from assay.tasks.sources.values import as_text, without_value
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import written_measure

@@ -111,7 +111,7 @@ def half_sent(receiver, many):
 
 def test_eighty_half_sent_requests_hold_up_nobody(receiver, monkeypatch):
     # they stay for longer than an answer is waited for
-    monkeypatch.setattr("assay.flows.listen.receiver.HEADER_SECONDS", 600.0)
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 600.0)
     opened = half_sent(receiver, 80)
     try:
         for _ in range(5):
@@ -124,7 +124,7 @@ def test_eighty_half_sent_requests_hold_up_nobody(receiver, monkeypatch):
 
 def test_two_hundred_slow_bodies_with_the_secret_hold_up_nobody(receiver, monkeypatch):
     monkeypatch.setattr("assay.flows.listen.receiver.READ_SECONDS", 600.0)
-    monkeypatch.setattr("assay.flows.listen.receiver.HEADER_SECONDS", 600.0)
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 600.0)
     host, port = receiver.removeprefix("http://").split(":")
     opened = []
     try:
@@ -144,7 +144,7 @@ def test_two_hundred_slow_bodies_with_the_secret_hold_up_nobody(receiver, monkey
 
 
 def test_headers_that_do_not_come_end_the_connection(receiver, monkeypatch):
-    monkeypatch.setattr("assay.flows.listen.receiver.HEADER_SECONDS", 0.3)
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 0.3)
     silent, half = half_sent(receiver, 2)
     started = time.monotonic()
     half.sendall(b": 1\r\nX-More: 1\r\n")

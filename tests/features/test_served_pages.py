@@ -417,7 +417,7 @@ def connection_to(client):
 
 
 def test_clients_that_send_nothing_are_cut_off_and_hold_up_nobody(open_to_all, monkeypatch):
-    monkeypatch.setattr("assay.flows.listen.receiver.HEADER_SECONDS", 0.5)
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 0.5)
     silent = [connection_to(open_to_all) for _ in range(100)]
     for one in silent:
         one.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half")

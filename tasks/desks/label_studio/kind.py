@@ -13,7 +13,7 @@ from assay.tasks.schema import Location, wrong
 
 if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.api import LabelStudioApi
-    from assay.tasks.desks.label_studio.page.fields import PictureCheck
+    from assay.tasks.desks.label_studio.page.pictures import PictureCheck
 
 _TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
 # where the token may be sent: HOST or HOST:PORT, with blanks between
@@ -45,7 +45,7 @@ class LabelStudioKind(DeskKind):
         return url
 
     def show_check(self, labelling: Labelling) -> "PictureCheck":
-        from assay.tasks.desks.label_studio.page.fields import PictureCheck
+        from assay.tasks.desks.label_studio.page.pictures import PictureCheck
 
         return PictureCheck(labelling.show_as)
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from assay.tasks.desks.label_studio.page.fields import PictureCheck
+from assay.tasks.desks.label_studio.page.pictures import PictureCheck
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 WEB = "https://x.org/a.png?X-Amz-Signature=1"

@@ -1,0 +1,94 @@
+"""Connections of the receiver: how many may be open, and how long a client may take to say what it wants.
+
+uvicorn waits for the headers of a request without end, and answers 503 to everybody once too many connections
+are open. Here a connection without a request is closed after some seconds; and where too many are open, the
+one whose client has been slowest gives way to a new one, whether headers or a body are missing.
+"""
+
+import asyncio
+import threading
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assay.evalcore.errors import AssayError
+
+MOST_OPEN = 64
+HEADER_SECONDS = 5.0
+
+
+class PunctualProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1, for clients that may be slow on purpose."""
+
+    most_open = MOST_OPEN
+    since = 0.0                                # when a request was first waited for, by the loop's clock
+    _late: asyncio.TimerHandle | None = None   # ends the wait
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def waits(self) -> bool:
+        """Whether its client has something left to send."""
+        return self.idle or self.cycle.more_body
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has closed it; the loop hears of a close a moment later."""
+        return not self.transport.is_closing()
+
+    def connection_made(self, transport: Any) -> None:
+        """A client connects."""
+        super().connection_made(transport)
+        self._watch()
+        there = [one for one in self.connections if isinstance(one, PunctualProtocol) and one.is_open]
+        if len(there) > self.most_open:
+            slow = [one for one in there if one.waits and one is not self]
+            min(slow, key=lambda one: one.since, default=self).transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """A part of a request arrives."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is closed, by either side."""
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Give the client its time, from the first byte of a request that is not there yet."""
+        if not self.idle:
+            self._stop_watching()
+        elif self._late is None:
+            self.since = self.loop.time()
+            self._late = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _stop_watching(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+def run_beside(server: uvicorn.Server, helper: threading.Thread, ended: threading.Event) -> None:
+    """Run a server until it ends, and the thread `helper` beside it until `ended` is set, as it is then.
+
+    Raises AssayError where its address cannot be listened on.
+    """
+    helper.start()
+    failed = False
+    try:
+        server.run()
+    except SystemExit:   # uvicorn's way to say that it cannot start
+        failed = True
+    finally:
+        ended.set()
+        helper.join()
+    if failed:
+        raise AssayError(
+            f"cannot listen on {server.config.host}:{server.config.port}: choose a free --port, and a --host "
+            "of this machine"
+        )
