@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.measure import side_by_side
 from assay.evalcore.measures.rates import MEASURES
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack

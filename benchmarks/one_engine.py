@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from assay.evalcore.measures.difference import leading, side_by_side
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import OutcomeMeasure, leading, side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import OUTCOME_METHODS, method, outcome_method

@@ -18,7 +18,7 @@ import scipy
 from assay.evalcore.estimators.population import Pulls, apart
 from assay.evalcore.evaluation.population import both_estimates, pulls_of_table
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
-from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import named, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import method, outcome_method

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.measure import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.unseen_errors import Unseen

@@ -10,19 +10,16 @@ import argparse
 
 import numpy as np
 
-from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
-from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.registry import outcome_method, with_single_draws
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.evidence import WatchedStack, WindowSample
 from assay.evalcore.monitoring.verdicts import HORIZON, Promise
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitoring import ERROR_RATE, LONGEST, RUNS, STREAMS, first_alarm
-from benchmarks.two_systems_watched import BATCH, ITEMS, KIND, ROUNDS, pool
+from benchmarks.two_systems_watched import ITEMS, KIND, pool, simulated_windows
 
 CASES = {   # measure, its options, systems
     "macro F1": ("macro_f1", {}, 1), "macro recall": ("macro_recall", {}, 1), "MCC": ("mcc", {}, 1),
@@ -50,30 +47,9 @@ def windows(
     """(count, G) log factors, (count,) what the draws say, and the true value."""
     items, truth, stack = of_case(case, drop)
     value = float(stack.measures[0].of_pool(items, KIND.phi(truth))[0])
-    method = outcome_method(with_single_draws(how, KIND))
-    cut = method.cut(stack, items)
-    order = np.argsort(cut.cell, kind="stable")
-    start = np.cumsum([0, *cut.cells.size])
     limit, factors, said = np.array([value if floor is None else floor]), [], []
-    for w in range(count):
-        question = Question(
-            method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=w, evaluation=case,
-            systems=("old", "new")[: CASES[case][2]],
-        )
-        state, rounds = before_any_label(question), []
-        for _ in range(ROUNDS):
-            planned = plan(question, state, BATCH)
-            at = order[start[planned.cell] + planned.rank]
-            rounds.append(LabelledRound(
-                before=state.inner, plan=planned, code=truth[at], items=items.at(at), segment={},
-                new=planned.ask,
-            ))
-            state = observe(question, state, planned, truth[at], items.at(at))
-        sample = WindowSample(
-            measured_by=WatchedStack(question=question), confidence=0.95, estimates=[], segments={},
-            rounds=rounds,
-        )
-        side = "above" if stack.measures[0].is_error else "below"
+    side = "above" if stack.measures[0].is_error else "below"
+    for sample in simulated_windows((stack, items, truth), how, case, count):
         factors.append(sample.from_draws(limit, side, None)[0])
         own = sample._where_balanced(value, None)
         said.append(np.nan if own is None else own.value)

@@ -7,10 +7,12 @@ Streams are put together from the simulated windows at random, with replacement,
 `benchmarks.monitoring`.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
-from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import outcome_method, with_single_draws
@@ -42,24 +44,19 @@ def pool(drop: float) -> tuple[Items, Floats]:
     return Items(prediction=np.stack([old, new], axis=1)), truth
 
 
-def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Floats, float]:
-    """(count, G) the log factors of windows against a floor, and the true difference, which is the floor
-    unless another one is given."""
-    items, truth = pool(drop)
-    by_system = [outcome_measure("accuracy", KIND, ITEMS, system=s) for s in (0, 1)]
-    measures = side_by_side([by_system])
-    stack = Stack(kind=KIND, measures=measures, drive=leading(measures))
-    value = float(measures[0].of_pool(items, KIND.phi(truth))[0])
-    method = outcome_method(with_single_draws(name, KIND))
+def simulated_windows(
+    asked: tuple[Stack, Items, Floats], how: str, evaluation: str, count: int
+) -> Iterator[WindowSample]:
+    """What so many windows have labelled; asked: the measures, the items and their outcomes."""
+    stack, items, truth = asked
+    method = outcome_method(with_single_draws(how, KIND))
     cut = method.cut(stack, items)
     order = np.argsort(cut.cell, kind="stable")
     start = np.cumsum([0, *cut.cells.size])
-    limit = np.array([value if floor is None else floor])
-    found = np.zeros((count, len(EFFECTS)))
     for w in range(count):
         question = Question(
-            method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=w, evaluation="two systems",
-            systems=("old", "new"),
+            method=method, measures=stack, cells=cut.cells, confidence=0.95, seed=w, evaluation=evaluation,
+            systems=("old", "new")[: items.systems],
         )
         state, rounds = before_any_label(question), []
         for _ in range(ROUNDS):
@@ -70,10 +67,23 @@ def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Fl
                 new=planned.ask,
             ))
             state = observe(question, state, planned, truth[at], items.at(at))
-        sample = WindowSample(
+        yield WindowSample(
             measured_by=WatchedStack(question=question), confidence=0.95, estimates=[], segments={},
             rounds=rounds,
         )
+
+
+def factors(name: str, drop: float, floor: float | None, count: int) -> tuple[Floats, float]:
+    """(count, G) the log factors of windows against a floor, and the true difference, which is the floor
+    unless another one is given."""
+    items, truth = pool(drop)
+    by_system = [outcome_measure("accuracy", KIND, ITEMS, system=s) for s in (0, 1)]
+    measures = side_by_side([by_system])
+    stack = Stack(kind=KIND, measures=measures, drive=leading(measures))
+    value = float(measures[0].of_pool(items, KIND.phi(truth))[0])
+    limit = np.array([value if floor is None else floor])
+    found = np.zeros((count, len(EFFECTS)))
+    for w, sample in enumerate(simulated_windows((stack, items, truth), name, "two systems", count)):
         found[w] = sample.from_draws(limit, "below", None)[0]
     return found, value
 

@@ -32,7 +32,7 @@ import numpy as np
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.desks.label_studio.local import SimulatedPerson
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.record import Ledger

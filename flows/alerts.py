@@ -25,8 +25,15 @@ from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, 
 from assay.flows.record.standing import Moment, moments, read_reissues, standing_of, verdict_on
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, owned_alert, verdict_alert
 from assay.tasks.alerts.channels import open_channels
-from assay.tasks.alerts.listing import OutboxRow, outbox_rows
-from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index, raise_alert
+from assay.tasks.alerts.outbox import (
+    Delivery,
+    NotDelivered,
+    OutboxRow,
+    deliver_due,
+    outbox_index,
+    outbox_rows,
+    raise_alert,
+)
 from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout

@@ -72,7 +72,7 @@ def _earlier_runs(given: str | Path, format: str | None, notes: Notes) -> list[E
 
 def _suggested(pool: Path) -> str | None:
     """What `assay doctor` suggests for a table; imported here, because logs do without."""
-    from assay.flows.doctor.examine import examine_file
-    from assay.tasks.doctor.told import Told
+    from assay.flows.doctor import examine_file
+    from assay.tasks.doctor.roles import Told
 
     return examine_file(str(pool), Told()).spec

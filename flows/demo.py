@@ -136,8 +136,8 @@ def _desk(
         desk = spec.desk.open(spec.labelling, Resources(store=store))
         return desk, lambda _standing: None, patience
     from assay.tasks.desks.label_studio.api import LabelStudioApi
+    from assay.tasks.desks.label_studio.local import SimulatedPerson
     from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
-    from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 
     person = SimulatedPerson(LabelStudioApi(server.url, server.token), spec.name, _labels(pool.labels))
 

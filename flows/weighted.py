@@ -30,7 +30,7 @@ from assay.tasks.effects import retried
 from assay.tasks.ledger.closed_round import last_revision
 from assay.tasks.pool.frozen import FrozenRow, items_of
 from assay.tasks.pool.shown import PoolIndex
-from assay.tasks.replay.records import measure_of_two_classes
+from assay.tasks.replay.simulated import measure_of_two_classes
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.goals import named_measure
 from assay.tasks.spec.strict_yaml import shortened
@@ -165,7 +165,7 @@ def _joined_samples(opened: Opened) -> tuple[PoolSample, list[tuple[str, PoolSam
 
 
 def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
-    """The columns of `tasks.weighted.export`, a row for each labelled item, in the order of the draws."""
+    """The columns of `tasks.weighted.items`, a row for each labelled item, in the order of the draws."""
     sample, rows, n = found.sample, found.rows, len(found.sample)
     spec, answers = opened.spec, opened.spec.labels.answers
     planned = [one.planned for one in found.folded.closed]

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
-from assay.evalcore.measures.difference import difference
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, PoolWeights

@@ -19,7 +19,7 @@ from assay.tasks.report.standing import Standing, StandingJson
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from assay.tasks.replay.records import ReplayResult
+    from assay.tasks.replay.simulated import ReplayResult
 
 _COLUMNS = (      # of a frame of estimates
     "measure", "system", "versus", "class_name", "at", "segment", "value", "lower", "upper", "confidence",

@@ -27,9 +27,8 @@ from assay.face.question import (
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
-from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
-from assay.tasks.replay.simulated import asks_for_curves
+from assay.tasks.replay.simulated import ReplayRequest, asks_for_curves
 from assay.tasks.sources.reader import column_names, open_source
 
 _ROLES = (

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.sources.files.listing import list_files
+from assay.tasks.sources.reader import list_files
 
 NAME = "large"
 LABELS = 50               # of a round

@@ -37,8 +37,7 @@ from assay.tasks.desks.desk import DeskError
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local import LocalLabelStudio
-from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.desks.label_studio.local import LocalLabelStudio, SimulatedPerson
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.closed_round import read_labels
 from assay.tasks.ledger.record import Ledger

@@ -32,7 +32,7 @@ from assay.evalcore.design.round import (
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.nonresponse import Nonresponse, after_gaps, response
-from assay.evalcore.measures.difference import leading
+from assay.evalcore.measures.measure import leading
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items

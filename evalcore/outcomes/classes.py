@@ -1,9 +1,9 @@
 """Classes, grades and preferences: an outcome is one of K names, which may have numeric values."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from assay.evalcore.outcomes.items import (
     ItemPool,
     Items,
     Places,
+    ViewedPool,
     joint_predictions,
 )
 from assay.evalcore.reproducible import is_nothing
@@ -268,7 +269,7 @@ class OneClass:
 
     def places(self, pool: ItemPool) -> Places:
         """How items are grouped, by what is said of two classes."""
-        return _PlacesOfTwo(self, self.two.places(_PoolOfTwo(self, pool)))
+        return _PlacesOfTwo(self, self.two.places(ViewedPool(pool, self.items)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,33 +286,3 @@ class _PlacesOfTwo(Places):
 
     def score(self, items: Items, spread: Floats) -> Floats:
         return self.inner.score(self.of.items(items), spread)
-
-
-class _PoolOfTwo:
-    """The items of a pool, with what is said of two classes."""
-
-    def __init__(self, of: OneClass, pool: ItemPool) -> None:
-        self._of, self._pool = of, pool
-
-    def __len__(self) -> int:
-        return len(self._pool)
-
-    @property
-    def n_shards(self) -> int:
-        return self._pool.n_shards
-
-    @property
-    def none(self) -> Items:
-        return self._of.items(self._pool.none)
-
-    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        return self._pool.over(_OfTwo(self._of, work))
-
-
-@dataclass(frozen=True, slots=True)
-class _OfTwo(Generic[B]):
-    of: OneClass
-    work: Callable[[Items], B]
-
-    def __call__(self, items: Items) -> B:
-        return self.work(self.of.items(items))

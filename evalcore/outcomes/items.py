@@ -6,7 +6,7 @@ several systems predict of it), and has a score inside it (`Places`).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -158,6 +158,36 @@ class OneShard:
 
     def over(self, work: Callable[[Items], B]) -> Iterator[B]:
         yield work(self.items)
+
+
+class ViewedPool:
+    """A pool as a function of its items, which can be pickled, shows it."""
+
+    def __init__(self, pool: ItemPool, view: Callable[[Items], Items]) -> None:
+        self._whole, self._view = pool, view
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    @property
+    def n_shards(self) -> int:
+        return self._whole.n_shards
+
+    @property
+    def none(self) -> Items:
+        return self._view(self._whole.none)
+
+    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
+        return self._whole.over(_Viewed(self._view, work))
+
+
+@dataclass(frozen=True, slots=True)
+class _Viewed(Generic[B]):
+    view: Callable[[Items], Items]
+    work: Callable[[Items], B]
+
+    def __call__(self, items: Items) -> B:
+        return self.work(self.view(items))
 
 
 # What items count for, where they do not all count alike: a share of the traffic, money.

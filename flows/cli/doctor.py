@@ -16,10 +16,10 @@ import click
 
 from assay.evalcore.errors import BadInput, plural
 from assay.flows.cli.output import Tell, json_option, print_json, store_for, store_option, working, write_new
-from assay.tasks.doctor.told import Told
+from assay.tasks.doctor.roles import Told
 
 if TYPE_CHECKING:
-    from assay.flows.doctor.spec import ExaminationWatch
+    from assay.flows.doctor import ExaminationWatch
     from assay.tasks.doctor.examination import Examination
     from assay.tasks.doctor.roles import OpenChoice
     from assay.tasks.ledger.stores.store import Store
@@ -88,7 +88,7 @@ def _asked(told: Told, questions: Sequence["OpenChoice"]) -> Told:
 
 def watched(tell: Tell) -> "ExaminationWatch":
     """Tells the rows that are read and the worlds that are simulated."""
-    from assay.flows.doctor.spec import ExaminationWatch
+    from assay.flows.doctor import ExaminationWatch
 
     return ExaminationWatch(
         rows=lambda rows: tell(f"{plural(rows, 'row')} read"),
@@ -127,7 +127,7 @@ def doctor(
       assay doctor log.csv --id message_id --label is_spam --positive spam
       assay doctor trial.yaml --json | jq '.findings[] | select(.level == "problem")'
     """
-    from assay.flows.doctor.examine import examine
+    from assay.flows.doctor import examine
 
     def store_of(spec: "Spec") -> "Store":
         return store_for(where, spec)

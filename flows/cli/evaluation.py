@@ -26,8 +26,8 @@ from assay.flows.cli.standing import ProgressDisplay, before_it_starts, print_st
 from assay.flows.record.ahead import extend_command, more_labels, read_outlook
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import current_standing
-from assay.tasks.alerts.listing import deliveries_in_words, undelivered
-from assay.tasks.doctor.told import Told
+from assay.tasks.alerts.outbox import deliveries_in_words, undelivered
+from assay.tasks.doctor.roles import Told
 from assay.tasks.ledger.layout import manifest
 from assay.tasks.operating_system import INTERRUPTED
 from assay.tasks.pool.same_source import FrozenPool
@@ -261,7 +261,7 @@ def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
         told.refuse_beside_a_spec(str(given))
         return given
     from assay.flows.cli.doctor import watched
-    from assay.flows.doctor.examine import examine_file
+    from assay.flows.doctor import examine_file
 
     def examined(said: Told) -> "Examination":
         with working(f"reading {given}") as tell:

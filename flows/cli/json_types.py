@@ -6,8 +6,7 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
-from assay.tasks.alerts.outbox import Delivery
-from assay.tasks.alerts.tries import Settled
+from assay.tasks.alerts.outbox import Delivery, Settled
 from assay.tasks.ledger.monitors import Amendment, Mute
 from assay.tasks.report.history.record import HistoryJson
 from assay.tasks.report.standing import StandingJson, StateName

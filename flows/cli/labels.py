@@ -10,8 +10,8 @@ from assay.evalcore.printed import printed
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
 from assay.flows.cli.standing import estimate_line
+from assay.flows.publish import scores_of_labels, write_scores
 from assay.flows.record.opened import Opened, open_evaluation
-from assay.flows.scores_out import scores_of_labels, write_scores
 from assay.flows.weighted import (
     NewQuestion,
     exported,
@@ -21,7 +21,7 @@ from assay.flows.weighted import (
     reused_estimates,
 )
 from assay.tasks.report.files import write_files
-from assay.tasks.weighted.export import FORMATS, format_for
+from assay.tasks.weighted.items import FORMATS, format_for
 from assay.tasks.weighted.tool_scores import SCORE_FORMATS
 
 

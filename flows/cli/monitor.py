@@ -36,8 +36,8 @@ from assay.flows.monitor.history import (
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
-from assay.tasks.alerts.listing import deliveries_in_words, undelivered
-from assay.tasks.alerts.outbox import Delivery
+from assay.tasks import telemetry
+from assay.tasks.alerts.outbox import Delivery, deliveries_in_words, undelivered
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import monitors, mute_at
 from assay.tasks.ledger.stores.store import Store
@@ -55,7 +55,6 @@ from assay.tasks.report.history.words import (
 )
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
-from assay.tasks.telemetry import exporters
 
 
 @click.command("monitor")
@@ -169,12 +168,12 @@ def history(
         write_files({parquet.name: history_parquet(told)}, parquet.parent)
         written.append(parquet)
     if prometheus_file is not None:
-        exporters.write_textfile(figures_of(store, told, datetime.now(UTC)), prometheus_file)
+        telemetry.write_textfile(figures_of(store, told, datetime.now(UTC)), prometheus_file)
         written.append(prometheus_file)
     for file in written:
         click.echo(f"wrote {file_link(file)}", err=as_json)
     if send_otel:
-        exporters.send_by_otlp(figures_of(store, told, datetime.now(UTC)))
+        telemetry.send_by_otlp(figures_of(store, told, datetime.now(UTC)))
         click.echo("sent the figures by OTLP", err=as_json)
     return 0
 

@@ -124,11 +124,11 @@ def publish_command(
     store, done, events = store_named(where), None, 0
     if tracking is not None:
         from assay.flows.publish import to_mlflow
-        from assay.tasks.mlflow.tracking import tracking_address
+        from assay.tasks.mlflow import tracking_address
 
         done = to_mlflow(store, name, tracking_address(tracking), experiment=experiment, run=run_id)
     if send_otel:
-        from assay.flows.scores_out import send_results
+        from assay.flows.publish import send_results
 
         events = send_results(store, name)
     if as_json:

@@ -127,10 +127,10 @@ def replay_command(
         _refuse_idle({**of_two, **of_others})
     else:
         _refuse_idle(of_others)
+    from assay.tasks.replay.outcome_pool import measures_of_questions, read_question_pool
     from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
-    from assay.tasks.replay.question_pool import measures_of_questions, read_question_pool
-    from assay.tasks.replay.records import ReplayRequest
     from assay.tasks.replay.run import run_replay
+    from assay.tasks.replay.simulated import ReplayRequest
     from assay.tasks.spec.evaluation import load_spec
 
     given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,

@@ -13,7 +13,7 @@ from assay.flows.cli import json_types as of
 from assay.flows.verify.ledger import Verification
 from assay.tasks.doctor.examination import ExaminationJson
 from assay.tasks.json_schema import schema_of
-from assay.tasks.replay.records import ReplayResult
+from assay.tasks.replay.simulated import ReplayResult
 from assay.tasks.report.comparison import ComparedJson
 from assay.tasks.report.files import ReportJson
 from assay.tasks.report.history.record import HistoryJson

@@ -13,7 +13,7 @@ import click
 from assay.evalcore.errors import needs
 from assay.flows.cli.json_types import AlertsJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
-from assay.tasks.alerts.listing import OutboxRow, undelivered
+from assay.tasks.alerts.outbox import OutboxRow, undelivered
 from assay.tasks.secrets import refuse_secrets
 
 
@@ -47,7 +47,7 @@ def listen(
     """
     from assay.flows.listen.receiver import SECRET_VARIABLE, Receiver, checked_secret, serve
     from assay.tasks import events
-    from assay.tasks.telemetry.exporters import content_type
+    from assay.tasks.telemetry import content_type
 
     secret = os.environ.get(SECRET_VARIABLE, "").strip()
     checked_secret(secret)

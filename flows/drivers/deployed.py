@@ -31,7 +31,7 @@ from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
-from assay.tasks.alerts.listing import deliveries_in_words, undelivered
+from assay.tasks.alerts.outbox import deliveries_in_words, undelivered
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording

@@ -15,6 +15,7 @@ from assay.flows.monitor.run import read_known
 from assay.flows.monitor.versions import Version, open_monitor
 from assay.flows.record.opened import open_evaluation, utc_now
 from assay.flows.weighted import read_figures
+from assay.tasks import telemetry
 from assay.tasks.effects import retried
 from assay.tasks.ledger.monitors import (
     Opening,
@@ -41,8 +42,7 @@ from assay.tasks.report.history.files import (
 )
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory
 from assay.tasks.settings import Settings
-from assay.tasks.telemetry import exporters
-from assay.tasks.telemetry.figures import Sample, newest_judged, samples
+from assay.tasks.telemetry import Sample, newest_judged, samples
 
 
 @retried
@@ -146,9 +146,9 @@ def publish_history(
     if pages is not None:
         todo.append(lambda: write_pages(history, pages / name))
     if textfiles is not None:
-        todo.append(lambda: exporters.write_textfile(figures(), textfiles / f"assay-{name}.prom"))
+        todo.append(lambda: telemetry.write_textfile(figures(), textfiles / f"assay-{name}.prom"))
     if settings.otel:
-        todo.append(lambda: exporters.send_by_otlp(figures()))
+        todo.append(lambda: telemetry.send_by_otlp(figures()))
     problems = []
     for step in todo:
         try:

@@ -9,8 +9,8 @@ left in a kind of state, a recovery ends what was told of it, once.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from assay.flows.monitor.opening import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
-from assay.flows.monitor.shares import left_this_month, month_of
 from assay.tasks.alerts.alert import Alert, StandingState, daily_alert, ended_alert, owned_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.effects import effect

@@ -15,27 +15,278 @@ later; where a sweep or the receiver of webhooks finishes its evaluations, at on
 """
 
 import logging
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from assay.evalcore.errors import AssayError, Unreachable
-from assay.flows.monitor.due import advance_window, keep_settled, leave_out_again, open_due
+from assay.evalcore.errors import AssayError, Unreachable, plural
+from assay.evalcore.monitoring.calendar import Window
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.evaluation.finish import buy_further
 from assay.flows.monitor.history import publish_history
+from assay.flows.monitor.judging import is_finished, judge, read_window_evidence, revision_of
 from assay.flows.monitor.mute import end_mutes
-from assay.flows.monitor.opening import label_later
-from assay.flows.monitor.run import Found, MonitorRun, Tick, due_windows, read_run, with_workers
-from assay.flows.monitor.shares import shared_out
+from assay.flows.monitor.opening import (
+    NothingToJudge,
+    label_later,
+    may_follow_up,
+    month_of,
+    open_follow_up,
+    open_window,
+    outcomes_due,
+    shared_out,
+    too_old,
+)
+from assay.flows.monitor.run import (
+    Found,
+    MonitorRun,
+    Tick,
+    due_windows,
+    read_run,
+    seal_of,
+    sealed_verdicts,
+    with_workers,
+)
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects import retried
-from assay.tasks.ledger.checkpoints import forget_kept
-from assay.tasks.ledger.monitors import standing_state, window_of
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.checkpoints import forget_kept, write_kept
+from assay.tasks.ledger.life import leave_index
+from assay.tasks.ledger.monitors import Opening, WindowState, current, standing_state, window_of
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store
+from assay.tasks.pool.window import files_digest
 from assay.tasks.settings import Settings
+from assay.tasks.sources.files.file import NoFile
+from assay.tasks.spec.evaluation import Spec
+
+# What is due for a window, until it is settled: open it, see what changed of it since, advance its
+# evaluations, judge it, buy more labels.
+
+def open_due(run: MonitorRun, window: Window) -> bool:
+    """Open a window that is new or whose predictions changed, and do what is due for it; whether it was
+    opened. Raises BadInput when its predictions cannot be read.
+
+    A new window without a file, or with too few predictions, is left out: `run.found` says why.
+    """
+    known = list(run.openings.get(window.name, []))
+    opening = None
+    if not known:
+        opening = _open_new(run, window)
+        if opening is None:
+            return False
+    elif _may_have_changed(run, window, known[-1]) or outcomes_due(run, window):
+        opening = open_window(run, window)
+    if opening is not None:
+        run.add_opening(opening)
+        _stop_replaced(run, known, opening)
+    elif known and not is_late(run, window):
+        _look_again(run, window.name)
+    # a window opened later in the same run is compared with this one, and inherits its labels
+    while advance_window(run, window.name):
+        pass
+    return opening is not None
+
+
+def _open_new(run: MonitorRun, window: Window) -> Opening | None:
+    """Open a window for the first time; None where there is nothing to judge, or not yet."""
+    name = window.name
+    standing = standing_state(run.states.get(name, []))
+    if standing is not None and standing.state != "failed" and _is_still(run, window, standing):
+        _leave_out(run, name, Found(state=standing.state, why=standing.why, files=standing.files))
+        return None
+    try:
+        return open_window(run, window)
+    except NothingToJudge as error:
+        _leave_out(run, name, Found(state=error.state, why=str(error), files=error.files))
+    except NoFile:
+        spec = run.spec_of(name)
+        until = window.end.astimezone(UTC) + spec.settle + timedelta(hours=spec.monitor.grace_hours)
+        if run.now <= until:
+            run.done.awaited[name] = f"no predictions yet; waited for until {until:%Y-%m-%d %H:%M} UTC"
+        else:
+            _leave_out(run, name, Found(state="missing", why=f"no file {window.fill(spec.pool.source)}"))
+    return None
+
+
+def leave_out_again(run: MonitorRun, window: str) -> None:
+    """Say of a settled window why it was left out, if it was."""
+    standing = standing_state(run.states.get(window, []))
+    if standing is not None and window not in run.openings:
+        run.done.left_out[window] = f"{standing.state}: {standing.why}"
+
+
+def _leave_out(run: MonitorRun, window: str, found: Found) -> None:
+    run.found[window] = found
+    run.done.left_out[window] = f"{found.state}: {found.why}"
+
+
+def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
+    """Whether a window that was left out is as it was, or is no longer looked at."""
+    if is_late(run, window):
+        return True
+    spec = run.spec_of(window.name)
+    try:
+        return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) == standing.files
+    except NoFile:
+        return standing.state == "missing"
+
+
+def _may_have_changed(run: MonitorRun, window: Window, last: Opening) -> bool:
+    """Whether the predictions must be read to know; by names, sizes and versions of the files."""
+    if last.evaluation is None or is_late(run, window):
+        return False
+    spec = run.spec_of(window.name)
+    return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) != last.files
+
+
+def is_late(run: MonitorRun, window: Window) -> bool:
+    """Whether changes of this window are no longer looked for."""
+    return run.now > run.late_from(window)
+
+
+def _look_again(run: MonitorRun, window: str) -> None:
+    """Read the answers of finished evaluations once more: those that changed become a revision."""
+    names = [one.evaluation for one in current(run.openings[window]) if one.evaluation is not None]
+    if names and is_finished(run.of_evaluation(names[0]), len(names) - 1):
+        advance(run.store, names[0], look_again=True)
+
+
+def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) -> None:
+    """Take evaluations of replaced predictions off the list of open ones."""
+    for name in {one.evaluation for one in known if opening.replaced > one.replaced}:
+        if name is not None:
+            # it stays as it is in the ledger, and no verdict rests on it
+            retried(leave_index)(run.of_evaluation(name))
+
+
+# Doing what is due for a window that was opened: advance its evaluation, judge it, buy more labels.
+#
+# A window has one evaluation.  Each follow-up extends it, so all its labels make one estimate, which its
+# report shows too, and later intervals are wider (`evalcore.evaluation.stopping`).
+
+def advance_window(run: MonitorRun, window: str) -> bool:
+    """Do the next thing that is due for a window; returns whether anything changed.
+
+    Its evaluation is advanced. Once it is finished the window is judged, unless its verdict rests on just
+    that; then an inconclusive verdict may buy a further batch.
+    """
+    openings = [one for one in current(run.openings.get(window, [])) if one.evaluation is not None]
+    if not openings or not _advance(run, openings):
+        return False
+    name, follow_ups = str(openings[0].evaluation), len(openings) - 1
+    if _waits_for_reference(run, window):
+        run.done.waiting[name] = "the verdict on the reference window"
+        return False
+    ledger, standing = run.of_evaluation(name), run.standing.get(window)
+    there = standing and (
+        standing.rests_on.evaluation, standing.rests_on.revision, standing.rests_on.follow_ups
+    )
+    if standing is None or there != (name, revision_of(ledger), follow_ups):
+        run.write(judge(run.versions, window, read_window_evidence(ledger, follow_ups), run.verdicts))
+        return True
+    run.tell(standing)   # a crash may have come between the two
+    further = open_follow_up(run, standing)
+    if further is None:
+        if not may_follow_up(run, standing):
+            run.through.add(window)
+        return False
+    run.add_opening(further)
+    return further.evaluation is not None
+
+
+def _advance(run: MonitorRun, openings: Sequence[Opening]) -> bool:
+    """Advance the evaluation of these openings; returns whether it is finished, follow-ups included."""
+    name, follow_ups = str(openings[0].evaluation), len(openings) - 1
+    ledger = run.of_evaluation(name)
+    if is_finished(ledger, follow_ups):
+        return True
+    if follow_ups == 0:
+        spec = _spec_of(run, openings[0])
+        begin_evaluation(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
+    else:
+        buy_further(run.store, name, follow_ups, openings[-1].labels, now=lambda: run.now)
+    standing = advance(run.store, name)
+    if standing.state != "finished":
+        waits = standing.waiting_for
+        on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
+        if waits and waits.answered:
+            run.answered[openings[0].window] = (
+                f"; {waits.answered} of {waits.items} answered: `assay advance {name} --close-round` judges "
+                f"with those {waits.answered}"
+            )
+        run.done.waiting[name] = on_desk
+        return False
+    run.done.waiting.pop(name, None)
+    return True
+
+
+def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
+    spec = run.spec_of(opening.window)
+    return spec.evaluation(
+        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry,
+        opening.outcomes,
+    )
+
+
+def _waits_for_reference(run: MonitorRun, window: str) -> bool:
+    """Whether a drop from the reference is asked for and the reference has no verdict yet."""
+    spec = run.spec_of(window)
+    drop, reference = spec.monitor.drop, spec.reference.name
+    if drop is None or drop.than != "reference" or window == reference:
+        return False
+    return reference not in run.standing
+
+
+# Which windows of a monitor are settled, and the checkpoint that says so.
+
+_FOR_GOOD = ("missing", "empty", "small", "unlabelled")   # a window stays so once it is late
+
+
+def keep_settled(run: MonitorRun) -> None:
+    """Write a checkpoint if windows became settled since the newest one."""
+    verdicts = sealed_verdicts(run.ledger.name, run.keys)
+    written = {*run.openings, *run.states}
+    settled = run.settled | {name for name in written - run.settled if _is_settled(run, name, verdicts)}
+    before = run.entries.newest
+    if not settled or (before is not None and settled <= before.settled):
+        return
+    records = {
+        key: run.ledger.get(key) for key in sorted(run.keys)
+        if (seal := seal_of(key)) is not None and seal in run.keys and _is_kept(key, verdicts)
+    }
+    claims = layout.month_claims(run.ledger.name, month_of(run))
+    records |= {key: run.ledger.get(key) for key in run.ledger.keys(claims)}   # read again by every opening
+    retried(write_kept)(
+        Ledger(run.store, run.ledger.name), run.entries, verdicts=verdicts, settled=frozenset(settled),
+        others=frozenset(written - settled), records=records,
+    )
+
+
+def _is_kept(key: str, verdicts: int) -> bool:
+    found = layout.monitor_verdict.match(key)
+    return found is None or found[1] <= verdicts
+
+
+def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
+    """Whether nothing can be due for a window any more; verdicts: so many are sealed."""
+    spec, openings = run.spec_of(name), run.openings.get(name, [])
+    if name in run.done.failed or not is_late(run, run.window(name)):
+        return False
+    if openings and spec.outcomes is not None and openings[-1].outcomes != "complete":
+        return False
+    state = standing_state(run.states.get(name, []))
+    if state is not None and state.state not in _FOR_GOOD:
+        return False
+    if not any(opening.evaluation is not None for opening in current(openings)):
+        return state is not None and (not openings or too_old(run, run.window(name)))
+    standing = run.standing.get(name)
+    return name in run.through and standing is not None and standing.number <= verdicts
+
 
 _log = logging.getLogger("assay.monitor")
 

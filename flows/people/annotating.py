@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from assay.evalcore.annotators.adjudication import Annotation, Place
-from assay.evalcore.annotators.people import AnsweredRound, classes_of, numbered
-from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
+from assay.evalcore.annotators.quality import (
+    AnnotatorQuality,
+    AnsweredRound,
+    annotator_quality,
+    classes_of,
+    numbered,
+)
 from assay.evalcore.annotators.rules import (
     Rule,
     earlier_annotators,

@@ -139,7 +139,7 @@ class Service:
     # For programs.
 
     async def _metrics(self, request: Request) -> Response:
-        from assay.tasks.telemetry.exporters import content_type
+        from assay.tasks.telemetry import content_type
 
         text = await run_in_threadpool(self.pages.figures, request.scope[SEES])
         return Response(text, media_type=content_type(), headers={"cache-control": "no-store"})

@@ -31,7 +31,7 @@ from assay.tasks.report.service.entries import (
     monitor_entry,
 )
 from assay.tasks.report.service.labels import LabelsBought
-from assay.tasks.telemetry.figures import MonitorFigures, Sample, entry_samples, monitor_samples
+from assay.tasks.telemetry import MonitorFigures, Sample, entry_samples, monitor_samples
 
 FRESH = 3.0      # seconds for which one look serves
 STALE = 60.0     # after so many, requests wait for a new one

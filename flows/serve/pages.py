@@ -20,7 +20,7 @@ from assay.flows.report.gather import report_data
 from assay.flows.serve.bodies import Bodies, Body, body_of
 from assay.flows.serve.home import SeenStores, StoreView
 from assay.flows.serve.stores import ServedStore, spec_without_paths, without_paths
-from assay.tasks.alerts.listing import OutboxRow, outbox_rows
+from assay.tasks.alerts.outbox import OutboxRow, outbox_rows
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.asked_round import desk_address
@@ -127,7 +127,7 @@ class Pages:
 
     def figures(self, sees: Iterable[str]) -> bytes:
         """For Prometheus; ages are those of the last look."""
-        from assay.tasks.telemetry.exporters import exposition
+        from assay.tasks.telemetry import exposition
 
         aliases = sorted(sees)
         times = " ".join(str(self.views[alias].look().at) for alias in aliases)

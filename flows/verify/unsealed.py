@@ -17,7 +17,7 @@ from assay.flows.alerts import verdict_changes
 from assay.flows.record.opened import Opened
 from assay.flows.verify.checking import UNREADABLE, unreadable_key
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.tries import Settled, TryClaim
+from assay.tasks.alerts.outbox import Settled, TryClaim
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.asked_round import Arrived, Attempt, PlannedRound, read_plan

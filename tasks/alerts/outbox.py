@@ -21,15 +21,17 @@ Times live in tries/, sent/ and the index only, and are never compared: an alert
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
+from uuid import uuid4
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.printed import printed
+from assay.evalcore.types import JsonObject
 from assay.tasks import events
 from assay.tasks.alerts.alert import DAILY, Alert, rank
-from assay.tasks.alerts.tries import Status, claim, read_tries, settle_try, told_before
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import Mute, mute_at, read_mutes
@@ -37,6 +39,107 @@ from assay.tasks.ledger.record import Ledger, find_record, get_record, put_recor
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Severity
+
+# Attempts to tell a channel, as the ledger holds them; the functions after these decide.
+#
+# An attempt is a key that only one process can create. It ends in `.failed.json` beside it, in the channel's
+# `sent` record, or, if its process died, not at all: then it counts as lost after `CLAIM`.
+
+CLAIM = timedelta(minutes=5)            # longer than any channel may take to send
+FIRST_RETRY = timedelta(seconds=30)     # after the first failure; doubled for each further one, up to
+LAST_RETRY = timedelta(hours=6)
+
+Status = Literal["sent", "held", "failed", "expired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """One attempt to deliver an alert."""
+
+    number: int       # 1 for the first
+    at: datetime
+    failed: bool      # known to have failed
+    asked: float = 0.0   # seconds that the channel asked not to be tried again
+
+    @property
+    def pause(self) -> timedelta:
+        """How long it keeps others from trying."""
+        if not self.failed:
+            return CLAIM
+        pause: timedelta = FIRST_RETRY * 2 ** min(self.number - 1, 20)
+        return min(max(pause, timedelta(seconds=self.asked)), LAST_RETRY)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether another attempt may be made. A date far ahead says nothing: a clock was wrong."""
+        return abs(now - self.at) >= self.pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryClaim:
+    """`<alert>.tries/<channel>.0001.json`: somebody makes the attempt."""
+
+    at: datetime
+    creator: str      # a random word
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """`<alert>.sent/<channel>.json`: a channel was told, or why not; or how an attempt failed."""
+
+    at: datetime
+    status: Status
+    why: str
+    asked: float = 0.0   # seconds that the channel asked not to be tried again (Retry-After)
+
+
+@retried
+def read_tries(ledger: Ledger, alert: str, channel: str) -> list[Try]:
+    """The attempts to tell this channel of an alert, in order."""
+    there = list(ledger.keys(layout.alert_tries(ledger.name, alert)))
+    made = {key: values for key in there if (values := layout.alert_try.match(key)) is not None}
+
+    def of_attempt(key: str, attempt: int) -> Try:
+        failed_key = layout.alert_failed(ledger.name, alert, channel, attempt)
+        failed = failed_key in there
+        asked = get_record(ledger, failed_key, Settled).asked if failed else 0.0
+        return Try(number=attempt, at=get_record(ledger, key, TryClaim).at, failed=failed, asked=asked)
+
+    found = [of_attempt(key, attempt) for key, (_, _, tried, attempt) in made.items() if tried == channel]
+    return sorted(found, key=lambda one: one.number)
+
+
+@retried
+def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, Alert]]:
+    """What this channel was told by this owner, and when.
+
+    but   the key of an alert to leave out: another sweep may have told of it a moment ago
+    """
+    found = []
+    for key in ledger.keys(layout.alerts(ledger.name)):
+        sent = layout.alert_sent.match(key)
+        if sent is None or sent[1] == but or sent[2] != channel:
+            continue
+        settled = get_record(ledger, key, Settled)
+        if settled.status == "sent":
+            found.append((settled.at, get_record(ledger, layout.alert(ledger.name, sent[1]), Alert)))
+    return found
+
+
+@retried
+def claim(ledger: Ledger, key: str, now: datetime) -> bool:
+    """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its
+    own."""
+    blob = record.encode(TryClaim(at=now, creator=uuid4().hex))
+    return ledger.put(key, blob) == blob
+
+
+@retried
+def settle_try(
+    ledger: Ledger, key: str, status: Status, now: datetime, why: str = "", pause: timedelta = timedelta(0)
+) -> None:
+    """End an attempt, or settle an alert for a channel. The first record counts."""
+    put_record(ledger, key, Settled(at=now, status=status, why=why, asked=pause.total_seconds()))
+
 
 __all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbox_index", "raise_alert"]
 
@@ -332,3 +435,74 @@ def summary_alert(
         key=f"mute-{ended.number:04d}-ended", kind="muted", severity=severity, group="muted",
         subject=f"{monitor}: the mute has ended; {number} muted", body="\n".join(lines),
     )
+
+
+# What people see of outboxes: every alert in full, and what became of deliveries.
+#
+# Reading an outbox in full also repairs an index that was lost.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """One alert, and what became of it."""
+
+    owner: str
+    alert: Alert
+    channels: Mapping[str, Settled]   # channel -> what it was told
+    waiting: bool                     # to be delivered
+    muted: bool = False               # raised during a mute: nobody is told
+
+    def to_json(self) -> JsonObject:
+        """Plain values."""
+        channels = {channel: printed(told) for channel, told in self.channels.items()}
+        return {
+            "owner": self.owner, **printed(self.alert), "channels": channels, "waiting": self.waiting,
+            "muted": self.muted,
+        }
+
+
+@retried
+def outbox_rows(ledger: Ledger, repair: bool = True) -> list[OutboxRow]:
+    """Every alert of an owner, what each channel was told, and whether it still waits.
+
+    The keys are listed, not the index; an alert that nobody was told of and that is not in the index is
+    entered again, unless nothing may be written (`repair`).
+    """
+    keys = list(ledger.keys(layout.alerts(ledger.name)))
+    told: dict[str, dict[str, Settled]] = {}   # alert -> channel -> what became of it
+    for key in keys:
+        sent = layout.alert_sent.match(key)
+        if sent is not None:
+            told.setdefault(sent[1], {})[sent[2]] = get_record(ledger, key, Settled)
+    rows = []
+    for key in filter(layout.alert.match, keys):
+        alert = get_record(ledger, key, Alert)
+        channels = told.get(alert.key, {})
+        if layout.alert_muted(ledger.name, alert.key) in keys:
+            rows.append(
+                OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=False, muted=True)
+            )
+            continue
+        waiting = ledger.exists(layout.alert_index(ledger.name, alert.key))
+        if not channels and not waiting:
+            waiting = True
+            if repair:
+                enter_alert_index(ledger, alert.key, None)
+        rows.append(OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=waiting))
+    return rows
+
+
+def undelivered(deliveries: Sequence[Delivery]) -> bool:
+    """Whether something did not reach its channel."""
+    return any(one.status in ("failed", "expired") for one in deliveries)
+
+
+def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
+    """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
+    sent = sum(one.status == "sent" for one in deliveries)
+    failed = [one for one in deliveries if one.status in ("failed", "expired")]
+    said = [f"{wording.plural(sent, 'alert', 'alerts')} sent"] if sent else []
+    if failed:
+        first = failed[0]
+        where = f" to {first.channel}" if first.channel else ""
+        said.append(f"{len(failed)} not delivered ({first.owner}/{first.key}{where}: {first.why})")
+    return ", ".join(said)

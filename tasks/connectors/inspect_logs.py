@@ -26,8 +26,7 @@ from assay.tasks.connectors.importer import LogImporter, Place, read_as
 from assay.tasks.connectors.log_text import content_text, sound_json, text_of_messages
 from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
 from assay.tasks.connectors.traces.trajectory import tells_more, with_results
-from assay.tasks.connectors.trajectory_page import trajectory_page
-from assay.tasks.connectors.turns import turns_of
+from assay.tasks.connectors.turns import trajectory_page, turns_of
 
 # Entries of an `.eval` archive (a zip), one at a time, each of bounded size. Some are compressed with
 # Zstandard, which the standard library cannot read before Python 3.14; Arrow can.

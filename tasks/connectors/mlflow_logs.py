@@ -24,7 +24,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter, Place, read_as
 from assay.tasks.connectors.log_text import text_of_messages
 from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
-from assay.tasks.mlflow.tracking import FROM_ENVIRONMENT, connected, refusals, tracking_address
+from assay.tasks.mlflow import FROM_ENVIRONMENT, connected, refusals, tracking_address
 
 _ID = rb'"(?:trace_id|request_id)"\s*:'
 _TRACE_START = re.compile(rb'\s*\[?\s*\{\s*(?:"info"\s*:\s*\{\s*)?' + _ID)

@@ -19,13 +19,13 @@ from assay.tasks.connectors.log_text import parsed_object, short_values
 from assay.tasks.connectors.records import Notes, SystemResponse, Verdict
 from assay.tasks.connectors.traces.otel_spans import json_values
 from assay.tasks.connectors.traces.trajectory import tells_more, with_results
-from assay.tasks.connectors.trajectory_page import trajectory_page
 from assay.tasks.connectors.turns import (
     ToolCall,
     Turn,
     only_text,
     parsed_or_text,
     text_or_json,
+    trajectory_page,
     turns_of,
 )
 

@@ -13,9 +13,29 @@ from typing import Literal
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
-from assay.tasks.doctor.told import Told
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
+
+# What somebody said about the columns of a file.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """None where nothing was said."""
+
+    id: str | None = None
+    score: str | None = None
+    probability: str | None = None
+    prediction: str | None = None
+    label: str | None = None
+    positive: str | None = None          # a class, as predictions or labels write it
+    threshold: float | None = None       # what lies above it is predicted positive
+    display: tuple[str, ...] = ()
+
+    def refuse_beside_a_spec(self, path: str) -> None:
+        """Raises BadInput if anything was said, because a spec says it."""
+        if self != Told():
+            raise BadInput(f"{path} is a spec, which names its columns itself; change them there")
+
 
 Outcome = Literal["two classes", "classes", "grades", "number"]
 

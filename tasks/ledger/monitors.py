@@ -22,11 +22,11 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from assay.evalcore.evaluation.stopping import Verdict
-from assay.evalcore.monitoring.causes import DrawnPart
 from assay.evalcore.monitoring.earlier_windows import RecentMean
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.sizing import Sizing
+from assay.evalcore.monitoring.tracking import DrawnPart
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.record import Ledger, put_record, read_records

@@ -8,11 +8,16 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import shards_of
 from assay.tasks.pool.kind import CellRows, FrozenCut, PoolToCut, Predictions
 from assay.tasks.pool.known_answers import read_outcomes
-from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
-from assay.tasks.pool.predictions.numbers import NumberPredictions, NumbersOfSystems
-from assay.tasks.pool.predictions.one_class import OneClassPredictions
+from assay.tasks.pool.predictions.kinds import (
+    ClassesOfSystems,
+    NumberPredictions,
+    NumbersOfSystems,
+    OneClassPredictions,
+    SeveralClassPredictions,
+    TagPredictions,
+    TagsOfSystems,
+)
 from assay.tasks.pool.predictions.questions import QuestionPredictions
-from assay.tasks.pool.predictions.tags import TagPredictions, TagsOfSystems
 from assay.tasks.pool.predictions.two_classes import ScoredPredictions, TwoClassPredictions
 from assay.tasks.pool.scores import StoredRun
 from assay.tasks.pool.shards import MapOver, one_after_the_other

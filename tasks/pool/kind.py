@@ -272,9 +272,9 @@ class Predictions(ABC):
         return ()
 
     @property
-    @abstractmethod
     def codes(self) -> Mapping[str, int]:
-        """What a prediction may say -> the code of its class."""
+        """What a prediction may say -> the code of its class; by default none is known: see `other_code`."""
+        return {}
 
     missing_code: ClassVar[int] = -1   # the code of a missing prediction; -1 where there must be one
 
@@ -283,9 +283,9 @@ class Predictions(ABC):
         return -1
 
     @property
-    @abstractmethod
     def no_class(self) -> tuple[str, str]:
         """What is wrong with values that are no class, and the remedy."""
+        return "are no answers as under `labels`", "correct either"
 
     @property
     def ranked(self) -> str | None:

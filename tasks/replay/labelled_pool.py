@@ -28,8 +28,7 @@ import scipy
 from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
-from assay.tasks.sources.files.listing import is_local
-from assay.tasks.sources.reader import column_names, open_source
+from assay.tasks.sources.reader import column_names, is_local, open_source
 from assay.tasks.sources.values import as_numbers, as_text
 
 _NEEDED = ("item_id", "prediction")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.errors import AssayError, BadArgument, plural
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
-from assay.tasks.replay.records import MethodResult, OracleResult, ReplayResult, name_of
+from assay.tasks.replay.simulated import MethodResult, OracleResult, ReplayResult, name_of
 
 _HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
 _NOTE = (

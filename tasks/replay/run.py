@@ -29,8 +29,15 @@ from assay.evalcore.replay.run import (
     summarise,
 )
 from assay.tasks.operating_system import available_processors, interrupts_held, one_thread
-from assay.tasks.replay.records import MethodResult, OracleResult, ReplayRequest, ReplayResult
-from assay.tasks.replay.simulated import Simulated, Simulation, simulation_of
+from assay.tasks.replay.simulated import (
+    MethodResult,
+    OracleResult,
+    ReplayRequest,
+    ReplayResult,
+    Simulated,
+    Simulation,
+    simulation_of,
+)
 
 # Blocks of repeats in parallel.
 

@@ -9,8 +9,7 @@ from hashlib import sha256
 
 from assay.evalcore.annotators.agreement import Agreement, Spread
 from assay.evalcore.annotators.error_rates import Corrected
-from assay.evalcore.annotators.people import AskedAgain, Person, RateInterval
-from assay.evalcore.annotators.quality import AnnotatorQuality
+from assay.evalcore.annotators.quality import AnnotatorQuality, AskedAgain, Person, RateInterval
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import wording
 

@@ -18,8 +18,7 @@ from assay.evalcore.annotators.question_answers import QuestionAnswers
 from assay.evalcore.errors import BadInput
 from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import unreadable
-from assay.tasks.sources.files.listing import file_at
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import file_at, open_source
 from assay.tasks.sources.values import as_text, without_value
 
 _MOST_LISTED = 20   # classes, in a message

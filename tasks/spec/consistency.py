@@ -7,8 +7,7 @@ from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
-from assay.evalcore.measures.difference import difference
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.methods.registry import (
     METHODS,
     OUTCOME_METHODS,

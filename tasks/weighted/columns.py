@@ -17,8 +17,7 @@ from assay.tasks.ledger.record import Ledger, find_record
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import FrozenRow, frozen_row
 from assay.tasks.pool.shown import shown_of
-from assay.tasks.sources.files.listing import file_at
-from assay.tasks.sources.reader import SourceBatch, read_rows
+from assay.tasks.sources.reader import SourceBatch, file_at, read_rows
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 

@@ -16,8 +16,7 @@ from assay.tasks.ledger.stores.store import MemoryStore, StoreUnreachable
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.shown import PoolIndex
-from assay.tasks.sources.files.listing import file_at, list_files
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import file_at, list_files, open_source
 from assay.tasks.spec.evaluation import Spec
 
 pytestmark = pytest.mark.services

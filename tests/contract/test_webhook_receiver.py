@@ -11,6 +11,7 @@ import httpx
 import pytest
 from doubles.small_pool import small_spec
 from doubles.world import World
+from services.serving import beside
 
 from assay.evalcore.errors import AssayError
 from assay.flows.cli.main import run_command_line
@@ -26,8 +27,8 @@ from assay.flows.listen.receiver import (
 )
 from assay.tasks.desks.desk import SECRET_HEADER
 from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.local import SimulatedPerson
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
-from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.life import read_ending
@@ -41,23 +42,9 @@ SIGNED = {SECRET_HEADER: SECRET}
 @contextmanager
 def receiving(store, **more):
     """A receiver on a port of its own; its address."""
-    ports, ready, stop = [], threading.Event(), threading.Event()
-
-    def take(port):
-        ports.append(port)
-        ready.set()
-
-    thread = threading.Thread(target=lambda: serve(
-        store, SECRET, Receiver(host="127.0.0.1", port=0, **more), ready=take, stop=stop
-    ))
-    thread.start()
-    try:
-        assert ready.wait(150)
-        yield f"http://127.0.0.1:{ports[0]}"
-    finally:
-        stop.set()
-        thread.join(150)
-        assert not thread.is_alive()
+    options = Receiver(host="127.0.0.1", port=0, **more)
+    with beside(lambda **told: serve(store, SECRET, options, **told)) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
+from assay.flows import doctor as examination
 from assay.flows.cli.main import run_command_line
-from assay.flows.doctor import examine as examination
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
 from assay.tasks.doctor import portion
 from assay.tasks.spec.evaluation import load_spec

@@ -21,7 +21,7 @@ from services.prefect_server import ROOT
 from services.receivers import webhook_receiver
 
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.desks.label_studio.local import SimulatedPerson
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.asked_round import read_plan
 from assay.tasks.ledger.life import read_ending

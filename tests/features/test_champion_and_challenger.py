@@ -16,7 +16,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.alerts.listing import outbox_rows
+from assay.tasks.alerts.outbox import outbox_rows
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore

@@ -25,7 +25,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.tasks.ledger import open_store
-from assay.tasks.mlflow.runs import Published
+from assay.tasks.mlflow import Published
 from assay.tasks.report.files import ReportFiles, report_json
 from assay.tasks.spec.evaluation import Spec, with_limit
 from assay.tasks.spec.template import monitor_template, spec_template

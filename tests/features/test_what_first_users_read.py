@@ -109,7 +109,7 @@ def test_a_first_try_says_how_the_file_was_read_and_forecasts_nothing_before_it_
     def asked(*_given, **_more):
         raise AssertionError("a forecast was made for nobody")
 
-    monkeypatch.setattr("assay.flows.doctor.examine.prognosis", asked)
+    monkeypatch.setattr("assay.flows.doctor.prognosis", asked)
     monkeypatch.chdir(tmp_path)
     rows = [
         f"Grüße {n};{n / 200};{'spam' if n > 120 else 'ham'};{'ham' if n % 3 else 'n/a'}" for n in range(200)

@@ -27,8 +27,8 @@ from assay.flows.monitor.versions import register
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
+from assay.tasks.replay.simulated import ReplayRequest
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -125,8 +125,8 @@ def extras(folder: Path) -> dict[str, object]:
     from assay.flows.cli.main import run_command_line
     from assay.flows.monitor.deployment import deploy_monitor
     from assay.flows.workers.chosen import chosen_workers
+    from assay.tasks import telemetry
     from assay.tasks.alerts.channels import open_channels
-    from assay.tasks.telemetry import exporters
 
     os.environ |= {"LABEL_STUDIO_API_KEY": "x" * 20, "PREFECT_API_URL": "http://127.0.0.1:9/api"}
     pool = pa.table({
@@ -159,8 +159,8 @@ def extras(folder: Path) -> dict[str, object]:
             budgets=[20], repeats=2),
         "clusters": lambda: clusters(__import__("numpy").arange(2000.0).reshape(1000, 2)),
         "mlflow": lambda: assay.evaluate(pool, **asked, oracle="truth", budget=20).to_mlflow(),
-        "prometheus": lambda: exporters.content_type(),
-        "otel": lambda: exporters.send_by_otlp([]),
+        "prometheus": lambda: telemetry.content_type(),
+        "otel": lambda: telemetry.send_by_otlp([]),
         "monitor": lambda: deploy_monitor(None, "./ledger"),   # type: ignore[arg-type]
         "prefect": lambda: workers("prefect:threads:2"),
         "dask": lambda: workers("dask"),

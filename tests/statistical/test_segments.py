@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
-from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.measure import side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import method, outcome_method

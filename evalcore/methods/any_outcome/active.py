@@ -30,13 +30,11 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from assay.evalcore.design.draws import rising_inclusion, systematic
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import FINE, NeymanSample, OfPull, StaticSample
-from assay.evalcore.methods.any_outcome.bernoulli_sample import CoinState
+from assay.evalcore.methods.any_outcome.bernoulli_sample import ByCoins, CoinState
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
@@ -52,9 +50,7 @@ from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,
     OutcomeEstimates,
-    RoundOutcomes,
     SampleState,
-    no_rows_yet,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities, Share
@@ -68,7 +64,7 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveInference(NeymanSample):
+class ActiveInference(ByCoins, NeymanSample):
     """Predictions corrected by labels of the items whose predictions are least sure."""
 
     sources: ClassVar[tuple[str, ...]] = ("zrnic2024",)
@@ -99,11 +95,6 @@ class ActiveInference(NeymanSample):
         found = profile(pool)
         return cut(pool, found, OfPull(found), FINE).cells
 
-    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
-        """Nobody was drawn."""
-        nobody = np.zeros((repeats, cells.n_cells))
-        return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
-
     def share(self, state: SampleState) -> Floats:
         """The guessed size of the error, mixed with an even share; along the path where it is robust."""
         sharp = np.sqrt(state.cells.spread @ state.stack.weight)
@@ -128,26 +119,6 @@ class ActiveInference(NeymanSample):
         here = np.take_along_axis(np.broadcast_to(mixed, state.chance.shape), state.cell, axis=1)
         cost = np.stack([(square / ((1 - rho) + rho * here)).sum(axis=1) for rho in PATH], axis=1)
         return PATH[first_largest(-cost)]
-
-    def propose(self, state: SampleState, size: Ints) -> Design:
-        """As far along the shares as so many labels go."""
-        chance, left = cast(CoinState, state).chance, state.left
-        return Design(
-            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
-            census=np.zeros(len(left), np.bool_),
-        )
-
-    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Systematic, over cells in random order."""
-        return systematic(design.left, design.unlabelled, rng)
-
-    def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
-    ) -> CoinState:
-        """π of all rounds is 1 - (1 - π)(1 - that of the round), and 1 for all in a census."""
-        after = cast(CoinState, state.plus(heard).without(heard, excluded))
-        raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
-        return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
 
     def weights(self, state: SampleState) -> ItemWeights:
         """1/π."""

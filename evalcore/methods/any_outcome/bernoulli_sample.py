@@ -117,8 +117,42 @@ class CoinState(SampleState):
     chance: Floats       # (R, C) b
 
 
+class ByCoins(OutcomeMethod):
+    """Of a method whose rounds add up to one design: the chance of an item rises along its share.
+
+    To be named before the method's class.
+    """
+
+    __slots__ = ()
+
+    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
+        """Nobody was drawn."""
+        nobody = np.zeros((repeats, cells.n_cells))
+        return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
+
+    def propose(self, state: SampleState, size: Ints) -> Design:
+        """As far along the shares as so many labels go."""
+        chance, left = cast(CoinState, state).chance, state.left
+        return Design(
+            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
+            census=np.zeros(len(left), np.bool_),
+        )
+
+    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
+        """Systematic, over cells in random order."""
+        return systematic(design.left, design.unlabelled, rng)
+
+    def observe(
+        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
+    ) -> CoinState:
+        """The chance rises to 1 - (1 - π)(1 - that of the round), and to 1 for all in a census."""
+        after = cast(CoinState, state.plus(heard).without(heard, excluded))
+        raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
+        return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
+
+
 @dataclass(frozen=True, slots=True)
-class PublishedBernoulli(BernoulliSample):
+class PublishedBernoulli(ByCoins, BernoulliSample):
     """Appendix D."""
 
     says: ClassVar[str] = "Each item with a chance by its expected part in the error, as published."
@@ -165,31 +199,6 @@ class PublishedBernoulli(BernoulliSample):
             if self.form == "printed" and not (_is_ratio(measure) or by_tag):
                 raise BadInput(f"method {self.written!r}: equation 109 is of measures by tag, and "
                                f"{measure.name!r} is none; use form=corrected")
-
-    def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> CoinState:
-        """Nobody was drawn."""
-        nobody = np.zeros((repeats, cells.n_cells))
-        return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
-
-    def propose(self, state: SampleState, size: Ints) -> Design:
-        """As far along μ h as so many labels go."""
-        chance, left = cast(CoinState, state).chance, state.left
-        return Design(
-            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
-            census=np.zeros(len(left), np.bool_),
-        )
-
-    def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
-        """Systematic, over cells in random order."""
-        return systematic(design.left, design.unlabelled, rng)
-
-    def observe(
-        self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
-    ) -> CoinState:
-        """b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
-        after = cast(CoinState, state.plus(heard).without(heard, excluded))
-        raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
-        return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
 
     def weights(self, state: SampleState) -> ItemWeights:
         """1/b."""

@@ -33,6 +33,7 @@ import numpy as np
 import scipy
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.label_models import Leaves
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Assign,
@@ -383,3 +384,23 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
         found = (mean @ scipy.sparse.csr_array(loss)).tocoo()
         parts.append(np.stack([found.coords[0] * k + y, found.coords[1], found.data]))
     return np.asarray(np.concatenate(parts, axis=1), np.float64)
+
+
+# The cells as a tree reads them.
+
+def leaves_of(cells: OutcomeCells, n_leaves: int) -> tuple[Leaves, Floats]:
+    """The cells of `dirichlet_leaves` as leaves of a tree, and the part (C, K) of the chance of its lump that
+    each class is supplied with: of classes that are one to the tree, each keeps its part."""
+    if cells.slot is None or cells.chance is None or cells.lump is None:
+        raise ValueError("these cells are not the leaves of a tree")
+    chance = np.maximum(cells.chance, 1e-12)
+    whole = lumped(chance, cells.lump)
+    leaves = Leaves(slot=cells.slot, size=cells.size, chance=whole, n_slots=n_leaves)
+    return leaves, chance / whole[:, cells.lump]
+
+
+def losses_by_class(cells: OutcomeCells, classes: int, width: int) -> "scipy.sparse.csr_array":
+    """(C·K, D') from the cells; width: D'."""
+    row, column, value = np.zeros((3, 0)) if cells.by_class is None else cells.by_class
+    at = (row.astype(np.int64), column.astype(np.int64))
+    return scipy.sparse.csr_array((value, at), shape=(cells.n_cells * classes, width))

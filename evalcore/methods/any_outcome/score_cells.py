@@ -10,8 +10,7 @@ import scipy
 
 from assay.evalcore.errors import UnknownName
 from assay.evalcore.measures.curves import Bands
-from assay.evalcore.measures.difference import leading
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import OutcomeMeasure, leading
 from assay.evalcore.measures.registry import named
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure

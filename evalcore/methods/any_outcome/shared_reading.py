@@ -18,6 +18,7 @@ share of the round's items that answered the question.  An item that was read is
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -50,8 +51,7 @@ from assay.evalcore.methods.any_outcome.state import (
 )
 from assay.evalcore.methods.method import Capabilities, LabelledSample
 from assay.evalcore.outcomes.base import is_outcome
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.questions import SeveralQuestions
+from assay.evalcore.outcomes.items import Items, ViewedPool
 from assay.evalcore.pool.strata import OrderedScores
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -91,30 +91,16 @@ class CellsOfQuestions:
         return int(self.size.sum())
 
 
-class PoolOfQuestion:
+class PoolOfQuestion(ViewedPool):
     """A pool as one of the questions sees it: a `MeasuredPool`."""
 
     def __init__(self, pool: MeasuredPool, number: int) -> None:
+        super().__init__(pool, partial(_of(pool.stack).questions.view, number))
         self._pool, self._number = pool, number
-        self._kind = _of(pool.stack).questions
-
-    def __len__(self) -> int:
-        return len(self._pool)
-
-    @property
-    def n_shards(self) -> int:
-        return self._pool.n_shards
-
-    @property
-    def none(self) -> Items:
-        return self._kind.view(self._number, self._pool.none)
 
     @property
     def stack(self) -> Stack:
         return _of(self._pool.stack).each[self._number]
-
-    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
-        return self._pool.over(_View(self._kind, self._number, work))
 
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
         return self._pool.measured(_On(self._number, work))
@@ -138,16 +124,6 @@ def _of(stack: Stack) -> StackOfQuestions:
     if not isinstance(stack, StackOfQuestions):
         raise BadInput("method 'questions' is for several questions about one item; name another method")
     return stack
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    kind: SeveralQuestions
-    number: int
-    work: Callable[[Items], Any]
-
-    def __call__(self, items: Items) -> Any:
-        return self.work(self.kind.view(self.number, items))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Adaptive importance sampling with a Dirichlet(-tree) label model (Marchant & Rub
 classes shares the settings, the label model with its prior and what is added to it (`evalcore.label_models`),
 the cut of a score (`evalcore.pool.partition`) and Proposition 2 (`evalcore.design.proposal`).  Draws, weights
 and intervals stay apart, because two classes are drawn with replacement as printed, more classes without
-(`any_outcome.dirichlet_importance`), and no setting of the one gives the numbers of the other.
+(`any_outcome.dirichlet_tree`), and no setting of the one gives the numbers of the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,6 +77,24 @@ class TreeSettings:
                 f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
             )
         return int(self.branching**self.depth)
+
+
+@dataclass(frozen=True)
+class MayAskAnew:
+    """The setting of a tree for labels that vary (appendix H)."""
+
+    # ask about an item whenever it is drawn (for replays), or whenever it is drawn in another round
+    requery: Literal["false", "true", "rounds"] = "false"
+
+    @property
+    def asks_anew(self) -> bool:
+        """Where the setting says so."""
+        return self.requery != "false"
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        """As the appendix draws."""
+        return self.requery == "true"
 
 
 # `dirichlet-tree` and `dirichlet-flat`: adaptive importance sampling with a Dirichlet(-tree) label model.
@@ -360,7 +378,7 @@ class StochasticState(TreeState):
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletTreeStochastic(AdaptiveTree):
+class DirichletTreeStochastic(MayAskAnew, AdaptiveTree):
     """The published method for labels that vary."""
 
     name: str = "dirichlet-tree-stochastic"
@@ -369,19 +387,6 @@ class DirichletTreeStochastic(AdaptiveTree):
         + covered((32, 11, 26, 85), (98, 75, 36, 40))
         + " Below a thousand labels on a rare class, do not rely on it."
     )
-
-    # ask about an item whenever it is drawn (for replays), or whenever it is drawn in another round
-    requery: Literal["false", "true", "rounds"] = "false"
-
-    @property
-    def asks_anew(self) -> bool:
-        """Where the setting says so."""
-        return self.requery != "false"
-
-    @property
-    def repeats_in_a_round(self) -> bool:
-        """As the appendix draws."""
-        return self.requery == "true"
 
     def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; `size` draws where each asks anew."""

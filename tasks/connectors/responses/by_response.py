@@ -18,7 +18,7 @@ from assay.tasks.connectors.responses.columns import (
 )
 from assay.tasks.connectors.responses.survey import FEW, Spool, Survey
 from assay.tasks.connectors.responses.verdicts import NOBODY_SAID, VerdictColumns
-from assay.tasks.connectors.trajectory_page import trajectory_page
+from assay.tasks.connectors.turns import trajectory_page
 
 TEXTS = ("question", "response", "choice", "reference", "trajectory")
 SHOWN = ("question", "response", "trajectory", "reference")

@@ -14,8 +14,7 @@ from typing import Literal
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter, Place
 from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
-from assay.tasks.connectors.trajectory_page import trajectory_page
-from assay.tasks.connectors.turns import ToolCall, Turn, only_text
+from assay.tasks.connectors.turns import ToolCall, Turn, only_text, trajectory_page
 
 SpanKind = Literal["model", "tool", "other"]
 

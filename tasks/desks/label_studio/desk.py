@@ -35,7 +35,7 @@ from assay.tasks.desks.desk import (
 )
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
-from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.desks.label_studio.page.controls import Control, control_of
 from assay.tasks.desks.label_studio.page.fields import (
     IMPORT_BYTES,
     Field,
@@ -43,7 +43,6 @@ from assay.tasks.desks.label_studio.page.fields import (
     shown_values,
     still_shows,
 )
-from assay.tasks.desks.label_studio.page.questions import control_of
 from assay.tasks.desks.label_studio.project import EvaluationProject, ensure_webhook
 from assay.tasks.desks.label_studio.replies import NotThere
 

@@ -68,15 +68,6 @@ class OutcomePredictions(Predictions):
         return [(name, type) for name, type, given in there if given]
 
     @property
-    def codes(self) -> Mapping[str, int]:
-        """None beforehand: see `other_code`."""
-        return {}
-
-    @property
-    def no_class(self) -> tuple[str, str]:
-        return "are no answers as under `labels`", "correct either"
-
-    @property
     def method(self) -> str:
         """The spec's."""
         return outcome_method(self._spec.method).written

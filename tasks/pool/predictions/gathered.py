@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.difference import leading, side_by_side
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import OutcomeMeasure, leading, side_by_side
 from assay.evalcore.measures.registry import needs_grid
 from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.methods.any_outcome.state import OutcomeCells

@@ -20,11 +20,14 @@ from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.ledger.manifest import BESIDE, JUDGES, PREDICTED_NUMBERS, PROBABILITIES
 from assay.tasks.pool.kind import CellRows, PoolToCut, PredictionCounts, PredictionReader, Predictions
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
-from assay.tasks.pool.predictions.classes import ClassesOfSystems, SeveralClassPredictions
 from assay.tasks.pool.predictions.gathered import PACKED, OutcomeCut, cut_gathered, packed
-from assay.tasks.pool.predictions.numbers import NumberPredictions
+from assay.tasks.pool.predictions.kinds import (
+    ClassesOfSystems,
+    NumberPredictions,
+    SeveralClassPredictions,
+    TagPredictions,
+)
 from assay.tasks.pool.predictions.systems import SystemsSoFar
-from assay.tasks.pool.predictions.tags import TagPredictions
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.labels.questions import QuestionEntry, QuestionList
 
@@ -87,16 +90,6 @@ class QuestionPredictions(Predictions):
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
         """What is kept, as fixed bytes."""
         return [(name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self.packed()]
-
-    @property
-    def codes(self) -> Mapping[str, int]:
-        """None: each question has its own."""
-        return {}
-
-    @property
-    def no_class(self) -> tuple[str, str]:
-        """As `codes`."""
-        return "are no answers as under `labels`", "correct either"
 
     @property
     def method(self) -> str:

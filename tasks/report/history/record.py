@@ -9,8 +9,7 @@ from typing_extensions import TypedDict
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
-from assay.evalcore.monitoring.expectation import Expectation, expectation
-from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.signals import Expectation, Signal, expectation
 from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked
 from assay.evalcore.monitoring.verdicts import PlaceVerdict, Test, WatchedLimit

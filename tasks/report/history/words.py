@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 
-from assay.evalcore.monitoring.causes import PartChange, part_changes, simultaneous_half
-from assay.evalcore.monitoring.expectation import Expectation
-from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.signals import Expectation, Signal
+from assay.evalcore.monitoring.tracking import PartChange, part_changes, simultaneous_half
 from assay.evalcore.monitoring.verdicts import (
     Measured,
     PlaceVerdict,

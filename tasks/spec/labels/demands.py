@@ -7,8 +7,7 @@ from math import isfinite
 from typing import Protocol
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.measures.difference import difference, side_by_side
-from assay.evalcore.measures.measure import OutcomeMeasure
+from assay.evalcore.measures.measure import OutcomeMeasure, difference, side_by_side
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
     needs_probability,

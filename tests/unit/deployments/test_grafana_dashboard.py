@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from services.prefect_server import ROOT
 
-from assay.tasks.telemetry import exporters, figures
+from assay.tasks import telemetry
 
 DASHBOARD = json.loads((ROOT / "deployments" / "grafana" / "assay.json").read_text())
 RECORDED = Path(__file__).with_name("recorded.prom").read_text()
@@ -100,8 +100,8 @@ def test_variables_ask_for_labels_that_are_told():
 
 
 def test_the_recording_has_every_figure_that_there_is():
-    there = [one for one in vars(figures).values() if isinstance(one, figures.MetricFamily)]
-    assert {exporters.prometheus_name(one) for one in there} <= FIGURES.keys()
+    there = [one for one in vars(telemetry).values() if isinstance(one, telemetry.MetricFamily)]
+    assert {telemetry.prometheus_name(one) for one in there} <= FIGURES.keys()
 
 
 def test_panels_do_not_overlap_and_use_the_source_that_is_chosen():

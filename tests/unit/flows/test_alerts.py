@@ -22,8 +22,7 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.standing import moments
 from assay.flows.verify.ledger import verify
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, verdict_alert
-from assay.tasks.alerts.listing import deliveries_in_words
-from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
+from assay.tasks.alerts.outbox import Delivery, deliveries_in_words, outbox_index, raise_alert
 from assay.tasks.desks.desk import DeskRefused, DeskUnreachable
 from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.asked_round import read_plan

@@ -19,7 +19,7 @@ from assay.tasks.desks.label_studio.local import LocalLabelStudioError
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.opening import open_store
 from assay.tasks.ledger.stores.store import KeyMissing
-from assay.tasks.sources.files.listing import list_local
+from assay.tasks.sources.reader import list_local
 
 HOUSE = Path(__file__).parents[3]
 # what some system does not have, or does otherwise
@@ -160,9 +160,9 @@ def test_a_drive_is_no_kind_of_store(windows):
 
 def test_paths_with_backslashes_are_split_like_others(monkeypatch, windows):
     pieces = ["data\\_hidden\\a.csv", "data\\b\\a.csv", "data\\.c.csv"]
-    monkeypatch.setattr("assay.tasks.sources.files.listing.glob", lambda source, recursive: pieces)
+    monkeypatch.setattr("assay.tasks.sources.reader.glob", lambda source, recursive: pieces)
     monkeypatch.setattr(os.path, "isfile", lambda name: True)
-    monkeypatch.setattr("assay.tasks.sources.files.listing.LocalFile.at", lambda path: path)
+    monkeypatch.setattr("assay.tasks.sources.reader.LocalFile.at", lambda path: path)
     assert list_local("data\\**\\*.csv") == ["data/b/a.csv"]
 
 

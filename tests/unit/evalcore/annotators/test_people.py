@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.annotators.adjudication import Annotation, votes_of
 from assay.evalcore.annotators.error_rates import ErrorRates
-from assay.evalcore.annotators.people import (
+from assay.evalcore.annotators.quality import (
     AnsweredRound,
     AskedAgain,
     GoldTally,

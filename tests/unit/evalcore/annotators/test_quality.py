@@ -7,8 +7,13 @@ from doubles.rounds import a_question, nothing_labelled
 from assay.evalcore.annotators.adjudication import Annotation, truth_of, votes_of
 from assay.evalcore.annotators.answers import ClassAnswers
 from assay.evalcore.annotators.error_rates import ErrorRates, dawid_skene
-from assay.evalcore.annotators.people import AnsweredRound
-from assay.evalcore.annotators.quality import UNTESTED, Correctable, annotator_quality, errors_of_labels
+from assay.evalcore.annotators.quality import (
+    UNTESTED,
+    AnsweredRound,
+    Correctable,
+    annotator_quality,
+    errors_of_labels,
+)
 from assay.evalcore.annotators.rules import Rule
 
 CLASSES = {"no": 0, "yes": 1}

@@ -10,8 +10,7 @@ from assay.evalcore.annotators.adjudication import Annotation, Votes
 from assay.evalcore.annotators.agreement import cohen_kappa, krippendorff_alpha
 from assay.evalcore.annotators.answers import ClassAnswers
 from assay.evalcore.annotators.error_rates import UNKNOWN, dawid_skene, error_rates
-from assay.evalcore.annotators.people import AnsweredRound
-from assay.evalcore.annotators.quality import NOT_CORRECTED, annotator_quality
+from assay.evalcore.annotators.quality import NOT_CORRECTED, AnsweredRound, annotator_quality
 from assay.evalcore.annotators.rules import Rule
 
 

@@ -9,7 +9,7 @@ from scipy.special import stdtr
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import comparisons
 from assay.evalcore.evaluation.state import Question, before_any_label
-from assay.evalcore.measures.difference import leading, side_by_side
+from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.interval import WIDER, interval_ends

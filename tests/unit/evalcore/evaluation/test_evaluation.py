@@ -7,7 +7,7 @@ from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
-from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.state import OutcomeCells

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_ranks, of_scores, outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items

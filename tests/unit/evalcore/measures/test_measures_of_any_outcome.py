@@ -5,8 +5,7 @@ import pytest
 from sklearn import metrics
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.measures.difference import difference
-from assay.evalcore.measures.measure import numerical_gradient
+from assay.evalcore.measures.measure import difference, numerical_gradient
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
     measure_names,

@@ -19,8 +19,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import ItemizedPool, LabelledPool, OutcomePool
 from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
-from assay.tasks.replay.records import ReplayRequest
-from assay.tasks.replay.simulated import simulation_of
+from assay.tasks.replay.simulated import ReplayRequest, simulation_of
 
 KIND = Classes(names=("cat", "dog", "owl"))
 ALONE = sorted(filter(of_two_classes_alone, METHODS))

@@ -9,7 +9,7 @@ import pytest
 from assay.evalcore.design.draws import weights
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe
-from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.measure import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import outcome_method

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.monitoring.expectation import beyond_limit, expectation
+from assay.evalcore.monitoring.signals import beyond_limit, expectation
 from assay.evalcore.monitoring.tracking import FEWEST, OwnDraws, mean_of_draws, track
 from assay.evalcore.monitoring.verdicts import Measured, WatchedLimit, verdict_of
 

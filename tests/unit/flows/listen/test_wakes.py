@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from assay.evalcore.errors import AssayError
-from assay.flows.listen.wakes import Wakes
+from assay.flows.listen.receiver import Wakes
 
 WAIT = 150.0   # seconds; for what takes milliseconds on an idle machine
 

@@ -13,8 +13,15 @@ from doubles.world import World
 from assay.flows.verify.ledger import verify
 from assay.tasks.alerts import outbox
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
-from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
+from assay.tasks.alerts.outbox import (
+    CLAIM,
+    FIRST_RETRY,
+    KEEP_TRYING,
+    LAST_RETRY,
+    deliver_due,
+    outbox_index,
+    raise_alert,
+)
 from assay.tasks.ledger import record
 from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.store import MemoryStore

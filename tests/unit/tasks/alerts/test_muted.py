@@ -6,8 +6,14 @@ import pytest
 from doubles.channels import FakeChannel, an_alert
 from doubles.fuses import Fuse, Fused, PowerCut
 
-from assay.tasks.alerts.listing import outbox_rows
-from assay.tasks.alerts.outbox import deliver_due, outbox_index, raise_alert, read_muted, summary_alert
+from assay.tasks.alerts.outbox import (
+    deliver_due,
+    outbox_index,
+    outbox_rows,
+    raise_alert,
+    read_muted,
+    summary_alert,
+)
 from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore

@@ -9,9 +9,8 @@ from apprise.plugins.slack import NotifySlack
 from doubles.channels import an_alert
 from services.receivers import mail_server, webhook_receiver
 
-from assay.tasks.alerts.channels import open_channels
+from assay.tasks.alerts.channels import incident, open_channels
 from assay.tasks.alerts.outbox import NotDelivered
-from assay.tasks.alerts.pagers import incident
 
 OWNER = "monitors/stream"
 LINK = "https://reports.example.com/stream/windows/2026-11-20.html"

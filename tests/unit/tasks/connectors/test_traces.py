@@ -13,8 +13,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.connectors import bring_in
 from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.traces.trajectory import TracedSpan, conversation, response_of_trace
-from assay.tasks.connectors.trajectory_page import MOST_SHOWN, trajectory_page
-from assay.tasks.connectors.turns import ToolCall, Turn, turns_of
+from assay.tasks.connectors.turns import MOST_SHOWN, ToolCall, Turn, trajectory_page, turns_of
 from assay.tasks.desks.label_studio.page.fields import sanitised
 from assay.tasks.spec.evaluation import load_spec
 

@@ -5,8 +5,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.columns import look_at_columns
-from assay.tasks.doctor.roles import gives_away, guess_roles
-from assay.tasks.doctor.told import Told
+from assay.tasks.doctor.roles import Told, gives_away, guess_roles
 
 N = 200
 

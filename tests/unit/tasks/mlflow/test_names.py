@@ -5,7 +5,7 @@ import re
 import pytest
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.tasks.mlflow.publication import allowed_name, metric_name
+from assay.tasks.mlflow import allowed_name, metric_name
 
 
 def row(**what):

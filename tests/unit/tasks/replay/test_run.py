@@ -12,9 +12,8 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.run import simulate, summarise
 from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
-from assay.tasks.replay.records import ReplayRequest
 from assay.tasks.replay.run import run_replay
-from assay.tasks.replay.simulated import simulation_of
+from assay.tasks.replay.simulated import ReplayRequest, simulation_of
 
 F1 = "f1"
 REQUEST = ReplayRequest(

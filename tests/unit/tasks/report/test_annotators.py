@@ -6,16 +6,20 @@ from doubles.report_data import estimate
 
 from assay.evalcore.annotators.agreement import Agreement
 from assay.evalcore.annotators.error_rates import Corrected
-from assay.evalcore.annotators.people import (
+from assay.evalcore.annotators.quality import (
+    UNTESTED,
     AgreedLabels,
+    AnnotatorQuality,
     AskedAgain,
+    Correction,
+    Differing,
     ErrorIntervals,
     GoldAnswers,
     GoldTally,
     Person,
     RateInterval,
+    nothing_known,
 )
-from assay.evalcore.annotators.quality import UNTESTED, AnnotatorQuality, Correction, Differing, nothing_known
 from assay.tasks.report.annotators import annotators_in_words, pseudonymous
 
 

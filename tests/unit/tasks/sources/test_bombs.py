@@ -13,8 +13,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources import jsonl_rows
-from assay.tasks.sources.files.listing import file_at, list_files
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import file_at, list_files, open_source
 from assay.tasks.spec.strict_yaml import read_yaml
 
 READ = """

@@ -6,9 +6,9 @@ import pytest
 
 from assay.tasks.sources import jsonl_rows, marks
 from assay.tasks.sources.csv_rows import count_csv_rows, csv_batches
-from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.marks import CsvMarks
+from assay.tasks.sources.reader import file_at
 
 
 def a_value(rng: random.Random) -> str:

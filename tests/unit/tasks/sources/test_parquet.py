@@ -9,8 +9,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources import parquet
-from assay.tasks.sources.files.listing import file_at
-from assay.tasks.sources.reader import read_rows
+from assay.tasks.sources.reader import file_at, read_rows
 
 N = 3_000
 COLUMNS = ["text", "few", "number", "score", "flag", "when", "price", "kind", "output.text", "output.more.n",

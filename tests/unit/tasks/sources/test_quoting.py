@@ -10,9 +10,8 @@ import pytest
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources import quoting
 from assay.tasks.sources.csv_rows import count_csv_rows, csv_batches
-from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.quoting import QuotedValues, first_misquoted
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import file_at, open_source
 
 HEADER = ["id", "text", "score", "label"]
 PROSE = "Dear all,\nthis is long, and has, many commas,\n\"quoted\" too; and\n\n12, 13, 14, 15\nends"

@@ -12,8 +12,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.file import glob_pattern
-from assay.tasks.sources.files.listing import list_files
-from assay.tasks.sources.reader import open_source, read_rows
+from assay.tasks.sources.reader import list_files, open_source, read_rows
 from assay.tasks.sources.values import as_numbers, as_text, of_python
 
 ROWS = [{"item_id": f"i{n}", "score": n / 4, "note": f"line {n}\nnext, \"quoted\""} for n in range(10)]

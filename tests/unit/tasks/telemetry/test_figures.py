@@ -14,8 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.tasks.telemetry import events, exporters
-from assay.tasks.telemetry.figures import samples
+from assay.tasks import telemetry
+from assay.tasks.telemetry import samples
 
 END = datetime(2026, 11, 3, tzinfo=UTC)
 DAYS = history(
@@ -37,7 +37,7 @@ def read(text):
 
 
 def test_prometheus_reads_value_ends_labels_verdict_and_age_of_the_newest_judged_window():
-    found = read(exporters.exposition(FOUND))
+    found = read(telemetry.exposition(FOUND))
     assert [found[name, ""] for name in ("value", "lower", "upper", "labels")] == pytest.approx(
         [0.7, 0.65, 0.75, 100]
     )
@@ -53,7 +53,7 @@ def test_prometheus_reads_value_ends_labels_verdict_and_age_of_the_newest_judged
 
 
 def test_a_monitor_without_a_verdict_has_windows_and_no_value():
-    found = read(exporters.exposition(samples(history(row("2026-11-01", None, "waiting")), None, END)))
+    found = read(telemetry.exposition(samples(history(row("2026-11-01", None, "waiting")), None, END)))
     assert found["windows", "waiting"] == 1
     assert not any(name[0] == "value" for name in found)
 
@@ -61,11 +61,11 @@ def test_a_monitor_without_a_verdict_has_windows_and_no_value():
 def test_a_textfile_is_replaced_whole_and_a_place_that_cannot_be_written_is_named(tmp_path):
     file = tmp_path / "figures" / "assay-stream.prom"
     for _ in range(2):
-        exporters.write_textfile(FOUND, file)
-    assert read(file.read_bytes()) == read(exporters.exposition(FOUND))
+        telemetry.write_textfile(FOUND, file)
+    assert read(file.read_bytes()) == read(telemetry.exposition(FOUND))
     assert list(file.parent.iterdir()) == [file]
-    with pytest.raises(exporters.FiguresNotWritten, match=r"assay-stream\.prom"):
-        exporters.write_textfile(FOUND, file / "below-a-file.prom")
+    with pytest.raises(telemetry.FiguresNotWritten, match=r"assay-stream\.prom"):
+        telemetry.write_textfile(FOUND, file / "below-a-file.prom")
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
@@ -101,7 +101,7 @@ def collector(monkeypatch):
 
 
 def test_opentelemetry_s_collector_gets_the_same_numbers(collector):
-    exporters.send_by_otlp(FOUND)
+    telemetry.send_by_otlp(FOUND)
     ((path, body),) = collector.taken
     assert path == "/v1/metrics"
     (resource,) = ExportMetricsServiceRequest.FromString(body).resource_metrics
@@ -122,7 +122,7 @@ def test_estimates_are_events_with_bounds(collector):
     row = MeasureEstimate(measure="rate", class_name="correct", value=0.7, lower=0.6, upper=0.8,
                           confidence=0.95, interval="design", labels=40)
     none = replace(row, measure="f1", value=None, lower=None, upper=None)
-    events.send_events(events.events_of_evaluation("agent", [row, none], "ok", datetime.now(UTC)))
+    telemetry.send_events(telemetry.events_of_evaluation("agent", [row, none], "ok", datetime.now(UTC)))
     ((path, body),) = collector.taken
     assert path == "/v1/logs"
     (resource,) = ExportLogsServiceRequest.FromString(body).resource_logs
@@ -138,7 +138,7 @@ def test_estimates_are_events_with_bounds(collector):
 
 
 def test_the_newest_judged_window_is_events(collector):
-    found = events.events_of_monitor(DAYS, END)
+    found = telemetry.events_of_monitor(DAYS, END)
     told = {one.attributes["gen_ai.evaluation.name"]: one.attributes for one in found}
     whole = told[f"{DAYS.monitor}.{DAYS.measure}"]
     assert whole["gen_ai.evaluation.score.value"] == 0.7
@@ -150,19 +150,19 @@ def test_the_newest_judged_window_is_events(collector):
 
 def test_a_collector_that_refuses_events_is_an_error(collector):
     collector.status = 400
-    with pytest.raises(events.EventsNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
-        events.send_events([])
+    with pytest.raises(telemetry.EventsNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        telemetry.send_events([])
 
 
 def test_a_collector_that_refuses_is_an_error(collector):
     collector.status = 400
-    with pytest.raises(exporters.FiguresNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
-        exporters.send_by_otlp(FOUND)
+    with pytest.raises(telemetry.FiguresNotSent, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        telemetry.send_by_otlp(FOUND)
 
 
 @pytest.mark.parametrize(("package", "ask", "extra"), [
-    ("prometheus_client", lambda: exporters.exposition(FOUND), "prometheus"),
-    ("opentelemetry.sdk.metrics.export", lambda: exporters.send_by_otlp(FOUND), "otel"),
+    ("prometheus_client", lambda: telemetry.exposition(FOUND), "prometheus"),
+    ("opentelemetry.sdk.metrics.export", lambda: telemetry.send_by_otlp(FOUND), "otel"),
 ])
 def test_without_the_extra_the_remedy_is_named(monkeypatch, package, ask, extra):
     monkeypatch.setitem(sys.modules, package, None)

@@ -13,8 +13,8 @@ from assay.evalcore.label_models import dirichlet_tree, tree_posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.dirichlet_importance import leaves_of, weighed
-from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, lump_of_each_class
+from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, leaves_of, lump_of_each_class
+from assay.evalcore.methods.any_outcome.dirichlet_tree import weighed
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method

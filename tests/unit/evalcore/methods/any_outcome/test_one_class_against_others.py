@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from assay.evalcore.measures.difference import side_by_side
+from assay.evalcore.measures.measure import side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method

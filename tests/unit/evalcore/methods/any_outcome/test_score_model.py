@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.difference import difference
+from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import score_model

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.tasks.desks.desk import DeskRefused
 from assay.tasks.desks.folder.csv_cells import from_cell, read_answer_rows, to_cell, write_csv, write_rows
 from assay.tasks.report.evidence import EvidencePack, ExposureRow, evidence_zip
-from assay.tasks.weighted.export import as_csv
+from assay.tasks.weighted.items import as_csv
 
 
 @given(st.text())

@@ -11,8 +11,7 @@ from doubles.desks import folder_desk
 
 from assay.evalcore.annotators.answers import NumberAnswers, class_answers
 from assay.tasks.desks.desk import Batch, DeskRefused, Item
-from assay.tasks.desks.folder.answers import ItemCells
-from assay.tasks.desks.folder.desk import MOST_BYTES, create_exclusively
+from assay.tasks.desks.folder.desk import MOST_BYTES, ItemCells, create_exclusively
 from assay.tasks.desks.folder.kind import FolderKind
 
 CLASSES = ("match", "no match")

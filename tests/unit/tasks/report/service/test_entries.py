@@ -17,8 +17,7 @@ from assay.tasks.report.service.entries import (
     monitor_entry,
 )
 from assay.tasks.report.service.labels import LabelsBought, bought_by_month, labels_json
-from assay.tasks.telemetry.exporters import exposition, prometheus_name
-from assay.tasks.telemetry.figures import entry_samples
+from assay.tasks.telemetry import entry_samples, exposition, prometheus_name
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 

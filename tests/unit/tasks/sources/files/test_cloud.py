@@ -10,8 +10,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.stores.store import StoreUnreachable
-from assay.tasks.sources.files.listing import file_at, is_local, list_files
-from assay.tasks.sources.reader import open_source, read_rows
+from assay.tasks.sources.reader import file_at, is_local, list_files, open_source, read_rows
 
 ROWS = [{"item_id": f"i{n}", "score": n / 4} for n in range(300)]
 BLOBS = {

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from assay.tasks.desks.label_studio.page.config import labelling_config
+from assay.tasks.desks.label_studio.page.controls import ControlsOfQuestions, control_of
 from assay.tasks.desks.label_studio.page.fields import shown_fields
-from assay.tasks.desks.label_studio.page.questions import ControlsOfQuestions, control_of
 from assay.tasks.spec.labels.questions import QuestionList
 
 LABELS = QuestionList.model_validate({"questions": [

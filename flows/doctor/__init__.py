@@ -1,1 +1,0 @@
-"""`assay doctor`: check a file or a spec before anything is begun."""

@@ -1,0 +1,275 @@
+"""One question, by its kind of labels: classes of equal standing, grades and preferences; numbers; tags; and
+one class of several against the rest.
+
+**Classes.**  The probabilities of an item are numbers within [0, 1] with a sum of 1, to a hundredth. One
+column alone holds the confidence in the prediction: the rest is shared by the other classes.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import scipy
+
+from assay.evalcore.methods.one_of_several import against_the_rest
+from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.classes import CONFIDENCE
+from assay.evalcore.outcomes.tags import CONFIDENCE as CONFIDENCE_IN_TAGS
+from assay.evalcore.types import Array, Floats
+from assay.tasks.ledger.manifest import PREDICTIONS
+from assay.tasks.pool.kind import PredictionReader
+from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probability_in
+from assay.tasks.pool.predictions.gathered import outcome_kind_of
+from assay.tasks.pool.predictions.systems import PredictionsOfSystems
+from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.pool import System, columns_by_class
+
+_SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: rounded ones are taken
+
+
+class SeveralClassPredictions(OutcomePredictions):
+    """The class that is predicted, and the probability of each."""
+
+    type = pa.int16()
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        labels = spec.labels
+        self._codes = {spelling: labels.codes[name] for spelling, name in labels.spellings.items()}
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """The class names, and other spellings of grades."""
+        return self._codes
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        return no_class_among(self._parts)
+
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
+        return rows.codes(name).astype(np.int16)
+
+    def judged(self, rows: PredictionReader, name: str) -> Array:
+        """Of grades a judge may say what lies between two: its code does too."""
+        kind, ordered = self._spec.labels.outcome, self._spec.labels.answers.ordered
+        grades = kind.grades if ordered and kind is not None else None
+        if grades is None:
+            return self.predicted_codes(rows, name)
+        values = rows.numbers(name)
+        rows.refuse(name, (values < grades[0]) | (values > grades[-1]),
+                    f"are not between the grades {grades[0]:g} and {grades[-1]:g}",
+                    "a judge says a grade or what lies between two; correct the column, or the grades")
+        return np.asarray(np.interp(values, grades, np.arange(len(grades))))
+
+    def probabilities(self, rows: PredictionReader, predicted: Array | None) -> Array:
+        """(n, K) that sum to 1."""
+        if self._columns is not None:
+            return table_of_classes(rows, self._columns)
+        if predicted is None:
+            raise ValueError("a confidence is confidence in a prediction")
+        sure = probability_in(rows, str(self._spec.pool.probability_column))
+        return table_of_confidence(sure, predicted, len(self._parts))
+
+
+def no_class_among(names: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with values that are none of these classes, and the remedy."""
+    some = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return (f"are none of the {len(names)} classes ({some})",
+            "a prediction is a class name as under `labels`; correct either")
+
+
+def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:
+    """(n, K) the supplied probabilities, made to sum to 1."""
+    first = probability_in(rows, columns[0])
+    table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
+    for k, name in enumerate(columns):
+        supplied = probability_in(rows, name)
+        table[:, k] = supplied
+        total += supplied
+    rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
+                "correct the columns of pool.probability, or leave it out")
+    table /= total[:, None].astype(np.float32)
+    return table
+
+
+def table_of_confidence(supplied: Array, code: Array, k: int) -> Array:
+    """(n, K) the confidence (n,) for the predicted class, the rest shared by the others."""
+    table = np.repeat(((1 - supplied) / (k - 1))[:, None], k, axis=1)
+    table[np.arange(len(code)), code] = supplied
+    return table
+
+
+# Systems that predict a class.
+#
+# What a system gives each class are its own probabilities; the logistic function of its score, less its
+# threshold; or CONFIDENCE for what it predicts.
+
+class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
+    """The same of each of several systems."""
+
+    type = pa.int16()
+    column = PREDICTIONS
+
+    def other_code(self, value: str) -> int:
+        """TRUE means true, with a positive and a negative class."""
+        return self._codes.get(value.casefold(), -1) if self._counted else -1
+
+    @property
+    def told(self) -> bool:
+        """True."""
+        return True
+
+    def predicted(self, rows: PredictionReader, system: System) -> Array:
+        """(n,) codes; of two classes the positive one has code 1."""
+        if system.prediction is not None:
+            return self.predicted_codes(rows, system.prediction)
+        threshold = system.threshold or 0.0
+        if system.score is not None:
+            return (rows.numbers(system.score) > threshold).astype(np.int16)
+        return (probability_in(rows, str(system.probability)) >= threshold).astype(np.int16)
+
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
+        k = len(self._parts)
+        by_class = columns_by_class(system.probability, self._parts)
+        if by_class is not None:
+            return table_of_classes(rows, by_class)
+        if not self._counted and isinstance(system.probability, str):
+            return table_of_confidence(probability_in(rows, system.probability), code, k)
+        if isinstance(system.probability, str):
+            positive = probability_in(rows, system.probability)
+        elif system.score is not None:
+            positive = scipy.special.expit(rows.numbers(system.score) - (system.threshold or 0.0))
+        else:
+            return table_of_confidence(np.full(len(code), CONFIDENCE), code, k)
+        return np.stack([1 - positive, positive], axis=1)
+
+    @property
+    def _counted(self) -> bool:
+        kind = self._spec.labels.outcome
+        return kind is not None and kind.counted is not None
+
+
+# Numbers: a predicted number lies within the bounds of the labels, what a judge says is any number.
+
+class NumberPredictions(OutcomePredictions):
+    """The number that is predicted."""
+
+    type = pa.float64()
+
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
+        numbers, (low, high) = self.judged(rows, name), self._spec.labels.answers.bounds
+        rows.refuse(name, (numbers < low) | (numbers > high), f"are not between {low:g} and {high:g}",
+                    "these are the bounds under `labels`; widen them, or correct the predictions")
+        return numbers
+
+    def judged(self, rows: PredictionReader, name: str) -> Array:
+        numbers = rows.numbers(name)
+        rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
+                    "such a number stands for a missing one: drop these rows, or give them a real one")
+        return numbers
+
+
+# Systems that predict a number.
+
+class NumbersOfSystems(PredictionsOfSystems, NumberPredictions):
+    """The number that each of several systems predicts."""
+
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
+        """Numbers have no probability."""
+        return np.zeros((len(code), 0))
+
+
+# Tags: several tags joined by bars or listed, none where a row has no value; a probability of each tag.
+
+class TagPredictions(OutcomePredictions):
+    """The tags that are predicted, and the probability of each."""
+
+    type = pa.int64()
+
+    missing_code = 0
+
+    def other_code(self, value: str) -> int:
+        """The mask of the tags; no tag where the text is empty."""
+        answers = self._spec.labels.answers
+        tags = answers.spelled(value) if value.strip() else answers.empty
+        return -1 if tags is None else int(answers.code(tags))
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        some = ", ".join(map(repr, self._parts[:5])) + (", ..." if len(self._parts) > 5 else "")
+        return (f"are no tags out of {some}",
+                'tags are joined by "|" and named as under `labels`; correct either')
+
+    def predicted_codes(self, rows: PredictionReader, name: str) -> Array:
+        return rows.codes(name).astype(np.int64)
+
+
+# Systems that predict tags.
+#
+# What a system gives each tag is its own probability, or CONFIDENCE_IN_TAGS for what it predicts. Nothing is
+# kept of it where no system has probabilities.
+
+class TagsOfSystems(PredictionsOfSystems, TagPredictions):
+    """The same of each of several systems."""
+
+    @property
+    def told(self) -> bool:
+        """Whether one of the systems has probabilities."""
+        return any(system.probability is not None for system in self._systems.values())
+
+    def given(self, rows: PredictionReader, system: System, code: Array) -> Floats:
+        columns = columns_by_class(system.probability, self._parts)
+        if columns is not None:
+            return np.stack([probability_in(rows, name) for name in columns], axis=1)
+        bits = outcome_kind_of(self._spec).phi(code.astype(np.float64))
+        return np.where(bits > 0, CONFIDENCE_IN_TAGS, 1 - CONFIDENCE_IN_TAGS)
+
+
+# One class of several against the rest: what methods of two classes read of the pool.
+#
+# A prediction is the name of a class; it is positive where it is the class that is asked for. The probability
+# is that class's own column, or what the confidence in the prediction leaves to it, which all other classes
+# share alike. The score is its log-odds. Without probabilities the prediction is a score of two values.
+
+class OneClassPredictions(TwoClassPredictions):
+    """The prediction, score and probability of one class against the rest."""
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """The prediction, the probability, features and further systems."""
+        pool = self._spec.pool
+        roles = [pool.prediction, self._column, *(pool.features or ()), *self._systems]
+        return [name for name in roles if name is not None]
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """1 of the class, 0 of all others."""
+        labels = self._spec.labels
+        return {name: labels.codes[name] for name in labels.answers.choices}
+
+    def other_code(self, value: str) -> int:
+        """-1: classes have no other spellings."""
+        return -1
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        return no_class_among(self._spec.labels.answers.choices)
+
+    @property
+    def _column(self) -> str | None:
+        """That of the class's probability, or of the confidence; None without either."""
+        pool, labels = self._spec.pool, self._spec.labels
+        columns = pool.probability_columns(labels.answers.choices)
+        if columns is None:
+            return pool.probability_column
+        return dict(zip(labels.answers.choices, columns, strict=True))[labels.offered[0]]
+
+    def _scores(self, rows: PredictionReader) -> tuple[Floats, Floats]:
+        predicted, name = rows.codes(str(self._spec.pool.prediction)), self._column
+        given = None if name is None else probability_in(rows, name)
+        if given is not None and self._spec.pool.probability_column is not None:
+            others = len(self._spec.labels.answers.choices) - 1
+            given = np.where(predicted == 1, given, (1 - given) / others)
+        found = against_the_rest(1, predicted, given)
+        return found.score, found.probability

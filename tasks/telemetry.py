@@ -1,0 +1,377 @@
+"""Figures told to other systems: Prometheus, in its text format, and OpenTelemetry, by OTLP over HTTP;
+and estimates as its events."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from assay.evalcore.errors import AssayError, needs
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory
+from assay.tasks.report.service.entries import HomeEntry
+from assay.tasks.weighted.tool_scores import estimate_name
+
+# What other systems are told of a monitor, as a flat list of named numbers.
+#
+# The value, its ends, limits and labels are those of the newest window that was judged. A number that is not
+# known is left out. The age of that window grows while nothing is judged, whatever the reason.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricFamily:
+    """One kind of number. `name` is OpenTelemetry's; Prometheus writes its dots as underscores."""
+
+    name: str
+    unit: Literal["", "s"]     # s: seconds
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One number of a metric family, with its labels."""
+
+    family: MetricFamily
+    labels: dict[str, str]
+    value: float
+
+
+def _of_any(name: str, help: str, unit: Literal["", "s"] = "") -> MetricFamily:
+    return MetricFamily(name=f"assay.{name}", unit=unit, help=help)
+
+
+def _gauge(name: str, help: str, unit: Literal["", "s"] = "") -> MetricFamily:
+    return _of_any(f"monitor.{name}", help, unit)
+
+
+VALUE = _gauge("value", "Measure in the newest judged window.")
+LOWER = _gauge("lower", "Lower end of its interval.")
+UPPER = _gauge("upper", "Upper end of its interval.")
+LIMIT = _gauge("limit", "What the measure must not be below (or above).")
+LABELS = _gauge("labels", "Labels that the value rests on.")
+VERDICT = _gauge("verdict", "1 for the verdict on the newest judged window, 0 for the others.")
+AGE = _gauge("window.age", "Time since the end of the newest judged window.", "s")
+END = _gauge("window.end.timestamp", "End of the newest judged window, in Unix time.", "s")
+WINDOWS = _gauge("windows", "Windows in each state.")
+BOUGHT = _gauge("labels.bought", "Labels bought in all windows.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorFigures:
+    """What the numbers of a monitor are made of."""
+
+    monitor: str
+    measure: str
+    bought: int                      # labels, in all windows
+    states: Mapping[str, int]        # state -> windows
+    newest: HistoryRow | None        # the newest with a verdict
+    newest_end: datetime | None      # when that window ended
+    where: Mapping[str, str] = field(default_factory=dict)   # further labels, as of its store
+
+
+def samples(history: MonitorHistory, newest_end: datetime | None, now: datetime) -> list[Sample]:
+    """All numbers of a monitor.
+
+    newest_end   when the newest judged window ended; None if none was judged
+    """
+    return monitor_samples(MonitorFigures(
+        monitor=history.monitor, measure=history.measure, bought=history.bought,
+        states=Counter(row.state for row in history.rows), newest=newest_judged(history),
+        newest_end=newest_end,
+    ), now)
+
+
+def monitor_samples(told: MonitorFigures, now: datetime) -> list[Sample]:
+    """All numbers of a monitor, of these figures."""
+    monitor = {**told.where, "monitor": told.monitor}
+    of = {**monitor, "measure": told.measure}
+    found = [Sample(family=BOUGHT, labels=monitor, value=told.bought)]
+    found += [
+        Sample(family=WINDOWS, labels={**monitor, "state": state}, value=told.states.get(state, 0))
+        for state in sorted({*told.states, *get_args(Verdict)})
+    ]
+    newest, newest_end = told.newest, told.newest_end
+    if newest is None or newest_end is None:
+        return found
+    for place in (newest.overall, *newest.segments):
+        if place is not None:
+            found += _of_place({**of, "segment": place.segment or ""}, place, _verdict(newest, place))
+    found.append(Sample(family=END, labels=monitor, value=newest_end.timestamp()))
+    found.append(Sample(family=AGE, labels=monitor, value=(now - newest_end).total_seconds()))
+    return found
+
+
+# Of evaluations and monitors alike, with the same labels: what a service of pages tells.
+
+ANY_VALUE = _of_any("value", "First measure, of a monitor in its newest judged window.")
+ANY_LOWER = _of_any("lower", "Lower end of its interval.")
+ANY_UPPER = _of_any("upper", "Upper end of its interval.")
+ANY_LIMIT = _of_any("limit", "What the measure must not be below (or above).")
+ANY_LABELS = _of_any("labels", "Labels, of a monitor those of this month.")
+ANY_BUDGET = _of_any("labels.budget", "Labels that may be bought, by a monitor in a month.")
+ANY_BOUGHT = _of_any("labels.bought", "Labels bought, in all.")
+ANY_PRICE = _of_any("price.per.label", "What a label costs, as the spec says.")
+ANY_STATE = _of_any("state", "1 for the state, of a monitor that of its newest window.")
+ANY_VERDICT = _of_any("verdict", "1 for the verdict, 0 for the others.")
+ANY_AGE = _of_any("age", "Time since the last change.", "s")
+
+
+def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
+    """The numbers of one evaluation or monitor."""
+    of = {
+        "store": entry.store, "name": entry.name, "kind": entry.kind, "measure": entry.measure,
+        "owner": entry.ownership.owner or "", "team": entry.ownership.team or "",
+    }
+    value, lower, upper = entry.known
+    for family, number in (
+        (ANY_VALUE, value), (ANY_LOWER, lower), (ANY_UPPER, upper), (ANY_LABELS, entry.labels),
+        (ANY_BUDGET, entry.budget), (ANY_BOUGHT, entry.bought), (ANY_PRICE, entry.ownership.price_per_label),
+        (ANY_AGE, None if entry.changed is None else (now - entry.changed).total_seconds()),
+    ):
+        if number is not None:
+            yield Sample(family=family, labels=of, value=float(number))
+    for side, limit in zip(("below", "above"), entry.limits, strict=True):
+        if limit is not None:
+            yield Sample(family=ANY_LIMIT, labels={**of, "side": side}, value=limit)
+    yield Sample(family=ANY_STATE, labels={**of, "state": entry.state}, value=1.0)
+    for one in get_args(Verdict) if entry.limits != (None, None) else ():
+        yield Sample(family=ANY_VERDICT, labels={**of, "verdict": one}, value=float(one == entry.verdict))
+
+
+def newest_judged(history: MonitorHistory) -> HistoryRow | None:
+    """The newest window with a verdict."""
+    return next((row for row in reversed(history.rows) if row.verdict is not None), None)
+
+
+def by_family(found: Sequence[Sample]) -> dict[MetricFamily, list[Sample]]:
+    """The same, by kind of number."""
+    families: dict[MetricFamily, list[Sample]] = {}
+    for sample in found:
+        families.setdefault(sample.family, []).append(sample)
+    return families
+
+
+def _verdict(row: HistoryRow, place: PlaceVerdict) -> str:
+    """Of a segment its own; of the whole the window's, which is a breach if a segment is in one."""
+    return row.state if place.segment is None else place.verdict
+
+
+def _of_place(labels: dict[str, str], place: PlaceVerdict, verdict: str) -> Iterator[Sample]:
+    m = place.measured
+    for family, number in ((VALUE, m.value), (LOWER, m.lower), (UPPER, m.upper), (LABELS, m.labels)):
+        if number is not None:
+            yield Sample(family=family, labels=labels, value=number)
+    for limit in place.limits:
+        named = {**labels, "limit": limit.name, "side": limit.side}
+        yield Sample(family=LIMIT, labels=named, value=limit.value)
+    for one in get_args(Verdict):
+        yield Sample(family=VERDICT, labels={**labels, "verdict": one}, value=float(one == verdict))
+
+
+class FiguresNotWritten(AssayError):
+    """The file of figures cannot be written; the message names it and the reason."""
+
+
+def exposition(found: Sequence[Sample]) -> bytes:
+    """Prometheus's text format. Raises MissingExtra."""
+    return bytes(_library().generate_latest(_registry(found)))
+
+
+def content_type() -> str:
+    """Of `exposition`. Raises MissingExtra."""
+    return str(_library().CONTENT_TYPE_LATEST)
+
+
+def write_textfile(found: Sequence[Sample], file: Path) -> None:
+    """Write the figures for the textfile collector: replaced whole, so no half-written file is ever read.
+
+    Raises MissingExtra, and FiguresNotWritten.
+    """
+    library = _library()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        library.write_to_textfile(str(file), _registry(found))
+    except OSError as error:
+        raise FiguresNotWritten(
+            f"cannot write {file}: {error.strerror}; choose another place or free this one"
+        ) from error
+
+
+def prometheus_name(family: MetricFamily) -> str:
+    """`assay.monitor.window.age` in seconds → `assay_monitor_window_age_seconds`."""
+    return family.name.replace(".", "_") + {"": "", "s": "_seconds"}[family.unit]
+
+
+def _registry(found: Sequence[Sample]) -> Any:
+    registry = _library().CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(found))
+    return registry
+
+
+class _Collector:
+    """What the library calls when it writes."""
+
+    def __init__(self, found: Sequence[Sample]) -> None:
+        self._found = found
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        for family, several in by_family(self._found).items():
+            names = list(several[0].labels)
+            told = GaugeMetricFamily(prometheus_name(family), family.help, labels=names)
+            for sample in several:
+                told.add_metric([sample.labels[name] for name in names], sample.value)
+            yield told
+
+
+def _library() -> Any:
+    with needs("prometheus", "figures for Prometheus"):
+        import prometheus_client
+    return prometheus_client
+
+
+# OpenTelemetry: sent once. Where the figures go is said by its own variables, such as
+# OTEL_EXPORTER_OTLP_ENDPOINT.
+
+TIMEOUT = 10.0   # seconds
+
+
+class FiguresNotSent(AssayError):
+    """The collector did not take the figures; the message says where to look."""
+
+
+def send_by_otlp(found: Sequence[Sample]) -> None:
+    """Send the figures. Raises MissingExtra, and FiguresNotSent."""
+    with needs("otel", "figures for OpenTelemetry"):
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.sdk.metrics.export import MetricExportResult
+    exporter = OTLPMetricExporter(timeout=TIMEOUT)
+    try:
+        result = exporter.export(otlp_metrics(found), timeout_millis=TIMEOUT * 1000)
+    finally:
+        exporter.shutdown()
+    if result is not MetricExportResult.SUCCESS:
+        raise FiguresNotSent(
+            "the OpenTelemetry collector did not take the figures; see that it is up, and what "
+            "OTEL_EXPORTER_OTLP_ENDPOINT says"
+        )
+
+
+def otlp_metrics(found: Sequence[Sample]) -> Any:
+    """The figures as the SDK's MetricsData."""
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+
+    reader = InMemoryMetricReader()
+    resource = Resource.create({SERVICE_NAME: "assay"})
+    provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+    meter = provider.get_meter("assay")
+    for family, several in by_family(found).items():
+        gauge = meter.create_gauge(family.name, unit=family.unit, description=family.help)
+        for sample in several:
+            gauge.set(sample.value, sample.labels)
+    metrics = reader.get_metrics_data()
+    provider.shutdown()
+    return metrics
+
+
+# Estimates as events of OpenTelemetry, `gen_ai.evaluation.result` of the GenAI conventions.
+#
+# The conventions have a name, a value and a label of a score; they have no bounds so far.  Ours stand beside
+# them: `assay.evaluation.lower`, `.upper`, `.confidence` and `.labels`.
+
+EVENT = "gen_ai.evaluation.result"
+_NAME, _VALUE, _LABEL, _WHY = (f"gen_ai.evaluation.{key}" for key in (
+    "name", "score.value", "score.label", "explanation"))
+_OURS = "assay.evaluation."
+
+
+class EventsNotSent(AssayError):
+    """The collector did not take the events; the message says where to look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationEvent:
+    """One event."""
+
+    attributes: Mapping[str, str | float | int]
+    at: datetime
+
+
+def events_of_evaluation(
+    evaluation: str, estimates: Sequence[MeasureEstimate], verdict: str | None, at: datetime
+) -> list[EvaluationEvent]:
+    """One for each estimate that is defined; the verdict is of the first measure."""
+    found = []
+    for number, row in enumerate(estimates):
+        if row.value is None:
+            continue
+        told = {
+            _NAME: f"{evaluation}.{estimate_name(row)}", _VALUE: row.value, _OURS + "lower": row.lower,
+            _OURS + "upper": row.upper, _OURS + "confidence": row.confidence, _OURS + "labels": row.labels,
+            _LABEL: verdict if number == 0 else None, _WHY: row.interval,
+        }
+        found.append(EvaluationEvent(attributes=_known(told), at=at))
+    return found
+
+
+def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationEvent]:
+    """Of the newest window that was judged, of the whole and of every segment."""
+    newest = newest_judged(history)
+    found = []
+    for place in () if newest is None else (newest.overall, *newest.segments):
+        if newest is None or place is None or place.measured.value is None:
+            continue
+        m, whole = place.measured, place.segment is None
+        name = ".".join(filter(None, (history.monitor, history.measure, place.segment)))
+        told = {
+            _NAME: name, _VALUE: m.value, _OURS + "lower": m.lower, _OURS + "upper": m.upper,
+            _OURS + "confidence": m.confidence, _OURS + "labels": m.labels,
+            _LABEL: newest.state if whole else place.verdict, _OURS + "window": newest.window,
+        }
+        found.append(EvaluationEvent(attributes=_known(told), at=at))
+    return found
+
+
+def _known(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def send_events(found: Sequence[EvaluationEvent]) -> None:
+    """Send them by OTLP over HTTP. Raises MissingExtra, and EventsNotSent."""
+    with needs("otel", "events for OpenTelemetry"):
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+        from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, LogRecordExportResult
+    kept: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+    _record(found, kept)
+    exporter: Any = OTLPLogExporter(timeout=TIMEOUT)
+    try:
+        result = exporter.export(kept.get_finished_logs())
+    finally:
+        exporter.shutdown()
+    if result is not LogRecordExportResult.SUCCESS:
+        raise EventsNotSent(
+            "the OpenTelemetry collector did not take the events; see that it is up, and what "
+            "OTEL_EXPORTER_OTLP_ENDPOINT says"
+        )
+
+
+def _record(found: Sequence[EvaluationEvent], exporter: Any) -> None:
+    from opentelemetry._logs import LogRecord, SeverityNumber
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+
+    provider = LoggerProvider(Resource.create({SERVICE_NAME: "assay"}), shutdown_on_exit=False)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    logger = provider.get_logger("assay")
+    for event in found:
+        logger.emit(LogRecord(
+            timestamp=int(event.at.timestamp() * 1e9), event_name=EVENT, severity_number=SeverityNumber.INFO,
+            attributes=dict(event.attributes),
+        ))

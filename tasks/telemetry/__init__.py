@@ -1,1 +1,0 @@
-"""Figures of monitors for other systems: Prometheus and OpenTelemetry. Both are extras."""
