@@ -14,6 +14,7 @@ from assay.evalcore.monitoring.verdicts import Promise
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert, owned_alert, window_alert
 from assay.tasks.alerts.outbox import raise_alert
+from assay.tasks.ledger.life import read_last_closed
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.history.words import (
@@ -46,6 +47,8 @@ def tell(
         )
         kind = _kind(news)
         if kind is not None and kind in _choices(spec).tell:
+            rests_on = Ledger(ledger.store, verdict.rests_on.evaluation)
+            news = replace(news, labelled=read_last_closed(rests_on))
             raise_alert(ledger, owned_alert(alert_of(spec, news, kind), spec.ownership), now)
 
 

@@ -1,7 +1,8 @@
 """One thing that people must be told, and what it says: what moved, from what to what, and where to look.
 
-An alert holds no time and nothing that depends on the machine that raised it, so a process that raises it a
-second time, after a crash or at the same moment, writes the same bytes under the same key.
+An alert holds no time but those in the ledger, and nothing that depends on the machine that raised it, so a
+process that raises it a second time, after a crash or at the same moment, writes the same bytes under the same
+key.
 
 The alerts of evaluations and of monitors share their words and numbers with reports: intervals are rounded
 outwards, so a message never looks surer than its evidence and never contradicts the verdict it tells of.
@@ -131,6 +132,8 @@ def window_alert(
 ) -> Alert:
     """The alert of a breach in a window, or of the recovery from one."""
     lines = [words.what_moved(news), words.how_sure(news)]
+    if news.labelled is not None:
+        lines[1] += f" The last labels came on {_time(news.labelled)}."
     if news.model:
         lines[0] = f"Model {news.model}. {lines[0]}"
     limits = words.limits_in_words(news.place)

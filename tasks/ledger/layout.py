@@ -132,6 +132,7 @@ identity = KeyPattern[str]("{evaluation}/identity.json")   # a random word: no o
 begun = KeyPattern[str]("{evaluation}/times.json")         # when it began; never compared
 
 # Of a round of an evaluation.
+rounds = KeyPattern[str]("{evaluation}/rounds/")
 round_folder = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/")
 plan = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/plan.parquet")       # its draws
 design = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/design.parquet")   # probabilities by cell

@@ -200,6 +200,14 @@ def read_closed(ledger: Ledger, round: int) -> datetime | None:
     return None if found is None else found.closed
 
 
+@retried
+def read_last_closed(ledger: Ledger) -> datetime | None:
+    """When the last round closed, as far as that is written down."""
+    found = (layout.times.match(key) for key in ledger.keys(layout.rounds(ledger.name)))
+    numbers = [match[1] for match in found if match is not None]
+    return read_closed(ledger, max(numbers)) if numbers else None
+
+
 # Why it ended, and the index of those that have not.
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ alone. So an alert and the page it links to cannot differ.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from math import exp, inf
 
 from assay.evalcore.monitoring.signals import Expectation, Signal
@@ -65,6 +66,7 @@ class PlaceNews:
     model: str | None = None     # the version of the model, where the spec says it
     promise: str = ""            # how rare a false breach is
     reason: str = ""             # why the spec was changed, in the version that the window belongs to
+    labelled: datetime | None = None    # when its last labels had come, where that is known
 
     @property
     def recovers(self) -> bool:

@@ -1,6 +1,7 @@
 """What a monitor tells people, and in which words."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from doubles.stream import a_monitor, monitor_data
@@ -11,6 +12,7 @@ from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLi
 from assay.flows.monitor.telling import tell
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.life import write_closed
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
@@ -47,6 +49,9 @@ def test_a_monitor_tells_what_moved_how_sure_and_what_to_do(tmp_path):
     ledger, spec = Ledger(MemoryStore(), "stream"), a_monitor(tmp_path)
     before = window_verdict("2026-11-13", 0.8123, 0.7441, 0.8661, "ok")
     now = window_verdict("2026-11-20", 0.7121, 0.6621, 0.7611, "breach")
+    for number in (1, 2):
+        of_window = Ledger(ledger.store, "stream-2026-11-20")
+        write_closed(of_window, number, datetime(2026, 11, 22 + number, 9, tzinfo=UTC))
     moved = Signal(name="psi", value=0.2512, by_chance=0.05, raised=True)
     still = Signal(name="ks", value=0.01, by_chance=0.05, raised=False)
     tell(ledger, spec, now, [before, now], signals=[moved, still])
@@ -57,7 +62,8 @@ def test_a_monitor_tells_what_moved_how_sure_and_what_to_do(tmp_path):
     assert whole.body == (
         "F1 is 0.712 in window 2026-11-20. In the window before, 2026-11-13, it was 0.812 (0.744 to 0.867). "
         "Before anyone labelled, signals were raised: distribution of scores (PSI) 0.251.\n"
-        "The 95% interval is 0.662 to 0.762, from 175 labels of 1,000 predictions. All of it is below 0.8.\n"
+        "The 95% interval is 0.662 to 0.762, from 175 labels of 1,000 predictions. All of it is below 0.8. "
+        "The last labels came on 2026-11-24 09:00 UTC.\n"
         "It must be at least 0.8 (floor), at least 0.7812 (reference).\n"
         "A false breach is called in any 200 windows with a chance of at most 5% (e-detector).\n"
         "\n"
