@@ -1,8 +1,8 @@
 """One thing that people must be told, and what it says: what moved, from what to what, and where to look.
 
 An alert holds no time but those in the ledger, and nothing that depends on the machine that raised it, so a
-process that raises it a second time, after a crash or at the same moment, writes the same bytes under the same
-key.
+process that raises it a second time, after a crash or at the same moment, writes the same bytes under the
+same key.
 
 The alerts of evaluations and of monitors share their words and numbers with reports: intervals are rounded
 outwards, so a message never looks surer than its evidence and never contradicts the verdict it tells of.
