@@ -262,7 +262,7 @@ class Service:
 
 def openapi_told() -> PageTold:
     """The description of all this."""
-    from assay.flows.serve.bodies import body_of
+    from assay.flows.serve.home import body_of
 
     return PageTold(body=body_of((json.dumps(openapi(), indent=2) + "\n").encode()))
 

@@ -17,8 +17,7 @@ from assay.flows.record.ahead import kept_outlook
 from assay.flows.record.opened import Opened, open_evaluation, utc_now
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
-from assay.flows.serve.bodies import Bodies, Body, body_of
-from assay.flows.serve.home import SeenStores, StoreView
+from assay.flows.serve.home import Bodies, Body, SeenStores, StoreView, body_of
 from assay.flows.serve.stores import ServedStore, spec_without_paths, without_paths
 from assay.tasks.alerts.outbox import OutboxRow, outbox_rows
 from assay.tasks.effects import retried

@@ -2,7 +2,7 @@
 
 import threading
 
-from assay.flows.serve.bodies import Bodies, body_of
+from assay.flows.serve.home import Bodies, body_of
 
 
 def test_a_body_is_made_again_only_when_the_digest_changed():
