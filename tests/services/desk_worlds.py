@@ -20,7 +20,7 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import batch_name
 from assay.tasks.desks.label_studio.page.controls import Control
-from assay.tasks.desks.label_studio.page.differences import unmarked
+from assay.tasks.desks.label_studio.page.fields import unmarked
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.testing import FakeDesk
 

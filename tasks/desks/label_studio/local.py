@@ -38,7 +38,7 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError, needs
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.label_studio.page.differences import unmarked
+from assay.tasks.desks.label_studio.page.fields import unmarked
 from assay.tasks.ledger.asked_round import PlannedRound
 from assay.tasks.operating_system import WINDOWS
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.label_studio.page.differences import marked, unmarked
+from assay.tasks.desks.label_studio.page.fields import marked, unmarked
 
 LONG = "The committee met on the fourth floor and nobody agreed on the second figure of the report."
 
