@@ -14,6 +14,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -110,6 +111,12 @@ def find_spec(ledger: Ledger) -> RecordedSpec | None:
     """What was asked, or None. Raises OtherFormat."""
     blob = find_bytes(ledger, layout.spec(ledger.name))
     return None if blob is None else _of_our_format(ledger, blob)
+
+
+def check_format(ledger: Ledger) -> None:
+    """Raise OtherFormat for a ledger of another format. One that is damaged is no such thing."""
+    with suppress(record.DamagedRecord):
+        find_spec(ledger)
 
 
 def _of_our_format(ledger: Ledger, blob: bytes) -> RecordedSpec:
