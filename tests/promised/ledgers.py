@@ -59,7 +59,8 @@ def _several(name: str, folder: Path) -> dict[str, Any]:
         "name": name, "pool": {"source": str(folder / "pool.csv"), "id": "item_id", "display": ["text"]},
         "labels": [
             {"name": "size", "number": {"min": 0, "max": 100}, "prediction": "predicted", "measure": "mae"},
-            {"name": "large", "positive": "yes", "negative": "no", "prediction": "large", "measure": "accuracy"},
+            {"name": "large", "positive": "yes", "negative": "no", "prediction": "large",
+             "measure": "accuracy"},
         ],
         "budget": {"labels": 40}, "batch_size": 20, "seed": 5,
         "desk": {"kind": "simulated", "labels": str(folder / "questions.csv")},
@@ -146,7 +147,7 @@ def _add_columns(folder: Path) -> None:
         writer = csv.DictWriter(opened, [*rows[0], "four", "counts", "large"])
         writer.writeheader()
         writer.writerows(
-            {**row, "four": n // 4, "counts": 1 + n % 3, "large": "yes" if float(row["predicted"]) > 50 else "no"}
+            {**row, "four": n // 4, "counts": 1 + n % 3, "large": _large(row["predicted"])}
             for n, row in enumerate(rows)
         )
     with (folder / "labels.csv").open(newline="") as opened:
@@ -155,8 +156,12 @@ def _add_columns(folder: Path) -> None:
         writer = csv.writer(opened)
         writer.writerow(["item_id", "size", "large"])
         writer.writerows(
-            [one["item_id"], one["label"], "yes" if float(one["label"]) > 50 else "no"] for one in labels
+            [one["item_id"], one["label"], _large(one["label"])] for one in labels
         )
+
+
+def _large(number: str) -> str:
+    return "yes" if float(number) > 50 else "no"
 
 
 def make(store: Store) -> None:
@@ -212,17 +217,15 @@ def tell(store: Store, name: str) -> None:
 
 
 def answer(name: str, truth: dict[str, str], change: int = 0) -> None:
-    """Write ada's answers to all that lies on the folder desk; the first `change` of them are turned round."""
+    """Write ada's answers to all that lies on the folder desk; the first `change` are turned round."""
     other = {"match": "no match", "no match": "match"}
+    of_text = {f"what item {int(item.rpartition('-')[2])} says": label for item, label in truth.items()}
     for batch in sorted(Path("desk", name).glob("round-*.csv")):
         with batch.open(encoding="utf-8-sig", newline="") as opened:
-            ids = [row["item_id"] for row in csv.DictReader(opened)]
-        shown = {f"what item {int(item.rpartition('-')[2])} says": item for item in truth}
-        with batch.open(encoding="utf-8-sig", newline="") as opened:
-            texts = [row["text"] for row in csv.DictReader(opened)]
+            rows = list(csv.DictReader(opened))
         file = batch.parent / "answers" / f"{batch.stem}-ada.csv"
         file.parent.mkdir(exist_ok=True)
-        labels = [truth[shown[text]] for text in texts]
+        ids, labels = [row["item_id"] for row in rows], [of_text[row["text"]] for row in rows]
         labels = [other[one] if n < change else one for n, one in enumerate(labels)]
         with file.open("w", encoding="utf-8-sig", newline="") as opened:
             writer = csv.writer(opened)
@@ -254,7 +257,8 @@ def pack(folder: Path, archive: Path) -> None:
         return member
 
     with tarfile.open(archive, "w:xz", preset=9) as made:
-        for path in sorted(one for one in folder.rglob("*") if one.is_file() and ".temporary" not in one.parts):
+        files = (one for one in folder.rglob("*") if one.is_file() and ".temporary" not in one.parts)
+        for path in sorted(files):
             made.add(path, str(path.relative_to(folder)), filter=plain)
 
 
