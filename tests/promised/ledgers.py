@@ -91,7 +91,9 @@ def specs() -> dict[str, dict[str, Any]]:
         of_numbers,
         of_numbers | {"name": "population", "about": "population", "measure": ["mae"]},
         clustered | {"name": "clustered", "measure": ["mae"]},
-        outcomes.spec_of("number", DATA / "number", name="weighted", pool_weight="counts"),
+        outcomes.spec_of(
+            "number", DATA / "number", name="weighted", pool_weight="counts", measure=["mae", "bias"],
+        ),
         outcomes.spec_of("tags", DATA / "tags"),
         outcomes.spec_of("preference", DATA / "preference"),
         outcomes.spec_of("grades", DATA / "grades"),
