@@ -20,14 +20,14 @@ FORMAT_NUMBER = "format_number"   # a key of every JSON object that is printed, 
 PRINTED_FORMAT = 1                # what stands there: 2 once something has another meaning, or is gone
 
 
-def numbered(value: Mapping[str, Any]) -> dict[str, Any]:
+def with_format_number(value: Mapping[str, Any]) -> dict[str, Any]:
     """A whole JSON object with the number of its format."""
     return {FORMAT_NUMBER: PRINTED_FORMAT, **value}
 
 
 def json_file(value: Mapping[str, Any]) -> bytes:
     """A whole JSON object, with that number, as a file holds it."""
-    text = json.dumps(numbered(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(with_format_number(value), indent=2, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode("utf-8", "replace")
 
 

@@ -2,7 +2,7 @@
 
     evidence.json    seeds, digests, seals, versions, and the exposure of each field in numbers
     draws.csv        every draw with its probability, and what became of the item
-    exposure.csv     which fields of which items were shown, and to whom; people are numbered within the pack
+    exposure.csv     which fields of which items were shown, and to whom; people are with_format_number within the pack
     revisions.csv    which labels changed after their rounds were closed, from what to what, by whose answers
     README.txt       what these are
 
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.evalcore.printed import numbered
+from assay.evalcore.printed import with_format_number
 from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger import record
 
@@ -32,7 +32,7 @@ draws.csv       one row per draw. probability_kind says what probability is: "pe
                 1 because everything left was asked. asked: this draw put the item before people
 exposure.csv    one row per item and field put on the desk, once for each asking (an item that everybody
                 skipped is asked a second time); people: those who answered or skipped the item,
-                numbered in this pack only. People who looked and did not answer are not recorded
+                with_format_number in this pack only. People who looked and did not answer are not recorded
 
 revisions.csv   one row per label that a revision changed; empty where nobody changed an answer. evidence.json
                 has each revision's digests and estimates under `revisions`
@@ -68,7 +68,7 @@ class ExposureRow:
     round: int
     item_id: str
     fields: Sequence[str]
-    people: Sequence[str]        # who answered or skipped it, numbered
+    people: Sequence[str]        # who answered or skipped it, with_format_number
     asking: int = 1              # 2: put on the desk once more, because everybody had skipped it
 
 
@@ -83,7 +83,7 @@ class RevisedRow:
     reason_before: str | None
     label: float | str | None
     reason: str | None
-    people: Sequence[str]        # whose answers changed, numbered
+    people: Sequence[str]        # whose answers changed, with_format_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int
 
 def evidence_zip(evidence: EvidencePack) -> bytes:
     """The evidence pack as a zip archive."""
-    facts = numbered({**evidence.facts, "exposure": exposure_counts(evidence.exposures)})
+    facts = with_format_number({**evidence.facts, "exposure": exposure_counts(evidence.exposures)})
     files = {
         "README.txt": _README.format(evaluation=evidence.evaluation).encode(),
         "evidence.json": record.to_json(facts),
