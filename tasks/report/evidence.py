@@ -2,7 +2,7 @@
 
     evidence.json    seeds, digests, seals, versions, and the exposure of each field in numbers
     draws.csv        every draw with its probability, and what became of the item
-    exposure.csv     which fields of which items were shown, and to whom; people are with_format_number within the pack
+    exposure.csv     which fields of which items were shown, and to whom; people are numbered within the pack
     revisions.csv    which labels changed after their rounds were closed, from what to what, by whose answers
     README.txt       what these are
 
