@@ -32,7 +32,7 @@ draws.csv       one row per draw. probability_kind says what probability is: "pe
                 1 because everything left was asked. asked: this draw put the item before people
 exposure.csv    one row per item and field put on the desk, once for each asking (an item that everybody
                 skipped is asked a second time); people: those who answered or skipped the item,
-                with_format_number in this pack only. People who looked and did not answer are not recorded
+                numbered in this pack only. People who looked and did not answer are not recorded
 
 revisions.csv   one row per label that a revision changed; empty where nobody changed an answer. evidence.json
                 has each revision's digests and estimates under `revisions`
@@ -68,7 +68,7 @@ class ExposureRow:
     round: int
     item_id: str
     fields: Sequence[str]
-    people: Sequence[str]        # who answered or skipped it, with_format_number
+    people: Sequence[str]        # who answered or skipped it, numbered
     asking: int = 1              # 2: put on the desk once more, because everybody had skipped it
 
 
@@ -83,7 +83,7 @@ class RevisedRow:
     reason_before: str | None
     label: float | str | None
     reason: str | None
-    people: Sequence[str]        # whose answers changed, with_format_number
+    people: Sequence[str]        # whose answers changed, numbered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
