@@ -26,21 +26,22 @@ TOLD = """# Changelog
 
 
 @pytest.fixture
-def promised(monkeypatch):
+def listed(monkeypatch):
+    """The module docs/interfaces.py."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import promised
+    import interfaces
 
-    return promised
+    return interfaces
 
 
-def test_what_changed_since_it_was_recorded_is_in_the_changelog(promised):
-    version, before = promised.recorded()
+def test_what_changed_since_it_was_recorded_is_in_the_changelog(listed):
+    version, before = listed.recorded()
     ours = assay.__version__
-    assert ours.startswith("0.") or version == ours, "a new version: run python docs/promised.py"
-    found = promised.not_told(before, promised.interfaces(), (ROOT / "CHANGELOG.md").read_text("utf-8"))
+    assert ours.startswith("0.") or version == ours, "a new version: run python docs/interfaces.py"
+    found = listed.not_told(before, listed.interfaces(), (ROOT / "CHANGELOG.md").read_text("utf-8"))
     assert not found, (
         "name these between backticks in CHANGELOG.md under [Unreleased], those that changed or are gone "
-        "under its heading Changed; before version 1.0 `python docs/promised.py` records them instead"
+        "under its heading Changed; before version 1.0 `python docs/interfaces.py` records them instead"
     )
 
 
@@ -54,25 +55,25 @@ def test_what_changed_since_it_was_recorded_is_in_the_changelog(promised):
      ["changed or gone: command report --wide"]),
     ("exit 3: breach", "exit 3: the measure: breach", ["changed or gone: exit 3"]),
 ])
-def test_a_change_is_told_under_changed_and_what_is_new_anywhere(promised, before, now, said):
-    assert promised.not_told([before] if before else [], [now] if now else [], TOLD) == said
+def test_a_change_is_told_under_changed_and_what_is_new_anywhere(listed, before, now, said):
+    assert listed.not_told([before] if before else [], [now] if now else [], TOLD) == said
 
 
-def test_of_a_promised_version_nothing_is_recorded_again(promised, monkeypatch, tmp_path):
-    monkeypatch.setattr(promised, "RECORD", tmp_path / "interfaces.txt")
+def test_of_a_promised_version_nothing_is_recorded_again(listed, monkeypatch, tmp_path):
+    monkeypatch.setattr(listed, "RECORD", tmp_path / "interfaces.txt")
     monkeypatch.setattr("assay.__version__", "1.0.0", raising=False)
-    promised.record()
-    written = promised.recorded()
-    assert written == ("1.0.0", promised.interfaces())
+    listed.record()
+    written = listed.recorded()
+    assert written == ("1.0.0", listed.interfaces())
     with pytest.raises(SystemExit, match="promised"):
-        promised.record()
+        listed.record()
     monkeypatch.setattr("assay.__version__", "1.1.0")
-    promised.record()
-    assert promised.recorded()[0] == "1.1.0"
+    listed.record()
+    assert listed.recorded()[0] == "1.1.0"
 
 
-def test_the_page_has_every_line(promised):
-    page, lines = promised.promised_page(), promised.interfaces()
+def test_the_page_has_every_line(listed):
+    page, lines = listed.promised_page(), listed.interfaces()
     assert len(lines) == len(set(lines)) > 1_000
     assert all(line.partition(" ")[2] in page for line in lines)
     for known in ("python assay.evaluate(target): ", "command run SPEC: ", "exit 3: ", "spec pool.source: ",

@@ -1,6 +1,6 @@
 """The interfaces, a line each: public names, commands, exit codes, keys of specs, printed JSON, addresses.
 
-    python docs/promised.py      records them, as those of the version that the package has now
+    python docs/interfaces.py      records them, as those of the version that the package has now
 
 The record is tests/promised/interfaces.txt. `docs/reference/promised.md` ends with the lines of the code. A
 test compares the two: what is gone, or is another thing, is named under "Changed" of the unreleased part of
