@@ -5,7 +5,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import interfaces
 
 import assay
 from assay.flows.cli.schemas import json_page
@@ -38,6 +41,7 @@ html_sidebars = {"**": ["sidebar-nav-bs"]}
 # Pages that end with tables made from the code. What is committed is their beginning.
 MADE: Mapping[str, Callable[[], str]] = {
     "reference/spec": reference_page, "reference/json": json_page, "reference/methods": every_table,
+    "reference/promised": interfaces.promised_page,
 }
 
 

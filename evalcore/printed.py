@@ -10,10 +10,25 @@ What is computed is printed too if the record names the property: `also_printed 
 JSON Schemas are made from the same (`tasks.json_schema`).
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
+
+FORMAT_NUMBER = "format_number"   # a key of every JSON object that is printed, and a column of exports
+PRINTED_FORMAT = 1                # what stands there: 2 once something has another meaning, or is gone
+
+
+def with_format_number(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole JSON object with the number of its format."""
+    return {FORMAT_NUMBER: PRINTED_FORMAT, **value}
+
+
+def json_file(value: Mapping[str, Any]) -> bytes:
+    """A whole JSON object, with that number, as a file holds it."""
+    text = json.dumps(with_format_number(value), indent=2, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import RoundEstimate
-from assay.tasks.ledger.life import Ending, Ownership, find_spec
+from assay.tasks.ledger.life import Ending, Ownership, check_format, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
@@ -289,6 +289,7 @@ def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.e
 def check_owner(store: Store, owner: str) -> None:
     """Raise BadInput unless this is an evaluation, or `monitors/<name>`, of this store."""
     name = layout.check_name(owner.removeprefix(layout.MONITORS_PREFIX))
+    retried(check_format)(Ledger(store, owner))
     if not store.exists(layout.spec(owner)):
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
         raise UnknownEvaluation(f"{store.url} holds no monitor named {name!r}; an evaluation has that name")

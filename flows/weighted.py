@@ -15,6 +15,7 @@ from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, needs_grid, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, PoolWeights
+from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
 from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.evalcore.weighted.sample import (
@@ -211,6 +212,7 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
         "seed": [spec.seed] * n,
         "pool_items": [opened.manifest.rows] * n,
         "pool_digest": [opened.manifest.digest] * n,
+        FORMAT_NUMBER: [PRINTED_FORMAT] * n,
     }
 
 

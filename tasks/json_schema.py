@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from assay.evalcore.printed import printed_keys
+from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT, printed_keys
 
 _FIELD = re.compile(r'^    (?:(?P<name>\w+): [^#]*|"(?P<quoted>\w+)": [^#]*)#\s*(?P<says>.+)$')
 _MORE = re.compile(r"^     +#\s*(?P<says>.+)$")
@@ -29,6 +29,19 @@ _UNDEFINED: JsonSchemaValue = {     # a value that is null has a reason, and no 
 def schema_of(kind: Any) -> JsonSchemaValue:
     """The JSON Schema of what is printed as this type."""
     return TypeAdapter(kind).json_schema(schema_generator=_Printed, mode="serialization")
+
+
+def numbered_schema(schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Of a whole JSON object, or of one of several: with the number of its format."""
+    if "anyOf" in schema:
+        parts = schema.get("$defs", {})
+        either = [parts[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in schema["anyOf"]]
+        return schema | {"anyOf": [numbered_schema(one) for one in either]}
+    number = {"const": PRINTED_FORMAT, "description": "of what is printed: another number, another meaning"}
+    return schema | {
+        "properties": {FORMAT_NUMBER: number, **schema["properties"]},
+        "required": [FORMAT_NUMBER, *schema.get("required", [])],
+    }
 
 
 class _Printed(GenerateJsonSchema):

@@ -2,13 +2,7 @@
 
 People read standard output; programs add `--json` and get exactly one JSON object there, while progress and
 logs go to standard error either way. An error is one message on standard error; with `--json` standard output
-then holds {"error": {"kind", "message", "exit_code"}}.
-
-    0  done: target met, or budget or pool exhausted, and no limit, or the limit is kept
-    1  failure          2  usage, or bad input
-    3  the measure breached its limit          4  inconclusive against its limit
-    5  not finished: waiting for people
-    130  interrupted (Ctrl-C): nothing is lost, run the same command again
+then holds {"error": {"kind", "message", "exit_code"}}. Exit codes: see EXIT_CODES.
 
 A command's module is imported when it is run, so that help is there at once; what `assay run --help` and Tab
 need of it is in a file of outlines. `python docs/outlines.py` writes it; a test holds it equal to the
@@ -31,6 +25,16 @@ from click.shell_completion import CompletionItem
 from assay.evalcore.errors import DISTRIBUTION, AssayError
 from assay.flows.cli.output import print_json
 from assay.tasks.operating_system import INTERRUPTED, SAFE
+
+EXIT_CODES = {
+    0: "done: target met, or budget or pool exhausted, and no limit, or the limit is kept",
+    1: "failure",
+    2: "usage, or bad input",
+    3: "the measure breached its limit",
+    4: "inconclusive against its limit",
+    5: "not finished: waiting for people",
+    INTERRUPTED: "interrupted (Ctrl-C): nothing is lost, run the same command again",
+}
 
 
 @dataclass(frozen=True, slots=True)

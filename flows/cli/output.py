@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.printed import with_format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ def store_flag(url: str) -> str:
 
 def print_json(value: "Mapping[str, object]") -> None:
     """One object, on standard output."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    click.echo(json.dumps(with_format_number(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def file_link(path: Path) -> str:

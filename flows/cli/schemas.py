@@ -12,7 +12,7 @@ from assay.evalcore.types import JsonObject
 from assay.flows.cli import json_types as of
 from assay.flows.verify.ledger import Verification
 from assay.tasks.doctor.examination import ExaminationJson
-from assay.tasks.json_schema import schema_of
+from assay.tasks.json_schema import numbered_schema, schema_of
 from assay.tasks.replay.simulated import ReplayResult
 from assay.tasks.report.comparison import ComparedJson
 from assay.tasks.report.files import ReportJson
@@ -31,7 +31,7 @@ class Form:
 
 
 def _of(kind: Any, says: str) -> Form:
-    return Form(says, lambda: schema_of(kind))
+    return Form(says, lambda: numbered_schema(schema_of(kind)))
 
 
 def _command(name: str, kind: Any) -> tuple[str, Form]:

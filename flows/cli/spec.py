@@ -1,5 +1,6 @@
 """The commands about forms: init writes a spec to start from, schema prints the JSON Schema of anything."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,5 +55,5 @@ def schema(name: str | None) -> int:
         for known, form in FORMS.items():
             click.echo(f"{known:<14} {form.says}")
     else:
-        print_json(schema_named(name))
+        click.echo(json.dumps(schema_named(name), indent=2, ensure_ascii=False))
     return 0

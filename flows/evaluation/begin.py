@@ -24,6 +24,7 @@ from assay.tasks.desks.desk import Desk, prepare_desk
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import (
+    LEDGER_FORMAT,
     ChosenMethod,
     RecordedSpec,
     enter_index,
@@ -162,6 +163,7 @@ def _claim(store: Store, spec: Spec) -> None:
         spec=spec.to_json(),
         versions=versions(),
         auto=None if chosen is None else ChosenMethod(method=chosen.method, reason=chosen.reason),
+        format=LEDGER_FORMAT,
     ))
     _refuse_if_taken(store, spec)
     enter_index(Ledger(store, spec.name))

@@ -16,6 +16,7 @@ from assay.evalcore.monitoring.judging import DropRule, NewestVerdicts, Rules, b
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import (
+    LEDGER_FORMAT,
     RecordedSpec,
     find_spec,
     versions,
@@ -188,7 +189,9 @@ def register(store: Store, spec: MonitorSpec) -> None:
     ledger = Ledger(store, layout.monitor_ledger(spec.name))
     recorded = retried(find_spec)(ledger)
     if recorded is None:
-        recorded = _put_spec(ledger, RecordedSpec(spec=spec.to_json(), versions=versions()))
+        recorded = _put_spec(ledger, RecordedSpec(
+            spec=spec.to_json(), versions=versions(), format=LEDGER_FORMAT,
+        ))
     newest = retried(read_versions)(ledger, recorded).all[-1]
     differs = changed_keys(newest.asked, spec)
     if differs:

@@ -18,7 +18,7 @@ from assay.flows.record.opened import named_folders, open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.life import read_closed
+from assay.tasks.ledger.life import LEDGER_FORMAT, read_closed
 from assay.tasks.ledger.record import Ledger, find_bytes
 from assay.tasks.ledger.stores.store import Store, StoreError
 from assay.tasks.report.standing import Standing
@@ -35,13 +35,15 @@ class Finished:
 
     standing: Standing
     closed: datetime | None      # its last round
+    format: int = 1              # of the ledger
 
 
 @retried
 def write_finished(ledger: Ledger, standing: Standing) -> None:
     """Keep where a finished evaluation stands, in place of what was kept before."""
     kept = Finished(
-        standing=replace(standing, forecast=None), closed=read_closed(ledger, standing.rounds)
+        standing=replace(standing, forecast=None), closed=read_closed(ledger, standing.rounds),
+        format=LEDGER_FORMAT,
     )
     blob = record.encode(kept)
     key = layout.finished(ledger.name, layout.digest(blob)[:32])
@@ -137,9 +139,10 @@ class StandingIndex:
         if blob is None or not keys[0].endswith(layout.digest(blob)[:32]):
             return None
         try:
-            return record.decode(Finished, blob, keys[0])
+            found = record.decode(Finished, blob, keys[0])
         except record.DamagedRecord:   # another version wrote it
             return None
+        return found if found.format == LEDGER_FORMAT else None
 
     def _from_ledger(self, name: str) -> Standing | None:
         """From the ledger itself; what is finished is kept again."""

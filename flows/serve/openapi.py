@@ -4,7 +4,7 @@ import json
 from functools import cache
 from typing import Any
 
-from assay.tasks.json_schema import schema_of
+from assay.tasks.json_schema import numbered_schema, schema_of
 from assay.tasks.report.comparison import ComparedJson
 from assay.tasks.report.files import ReportJson
 from assay.tasks.report.history.record import HistoryJson, WindowJson
@@ -72,7 +72,8 @@ def _choice(name: str, values: list[str], default: str | None) -> dict[str, Any]
 
 
 def _get(says: str, kind: Any, parts: dict[str, Any], parameters: list[Any]) -> dict[str, Any]:
-    schema = json.loads(json.dumps(schema_of(kind)).replace("#/$defs/", "#/components/schemas/"))
+    written = json.dumps(numbered_schema(schema_of(kind)))
+    schema = json.loads(written.replace("#/$defs/", "#/components/schemas/"))
     parts.update(schema.pop("$defs", {}))
     schema.pop("$schema", None)
     content = {"application/json": {"schema": schema}, "text/html": {"schema": {"type": "string"}}}

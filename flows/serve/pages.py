@@ -1,6 +1,5 @@
 """What each page says: gathered from the ledger, drawn by tasks.report, kept by the digest of its keys."""
 
-import json
 import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.printed import json_file
 from assay.flows.monitor.history import read_monitor_history, with_judges
 from assay.flows.record.ahead import kept_outlook
 from assay.flows.record.opened import Opened, open_evaluation, utc_now
@@ -101,7 +101,7 @@ class Pages:
 
         def make() -> bytes:
             if asked.json:
-                return _json(home_json(aliases, shown, len(found), asked.page, pages))
+                return json_file(home_json(aliases, shown, len(found), asked.page, pages))
             return drawn.home_html(drawn.HomeList(
                 stores=aliases, entries=shown, every=seen.entries, query=asked.query, total=len(found),
                 page=asked.page, pages=pages, prefect=self._prefect,
@@ -118,7 +118,7 @@ class Pages:
 
         def make() -> bytes:
             told = bought_by_month([row for alias, look in seen.looks for row in look.labels_bought(alias)])
-            return _json(labels_json(told)) if asked.json else drawn.labels_html(told)
+            return json_file(labels_json(told)) if asked.json else drawn.labels_html(told)
 
         return PageTold(
             body=self._lists.body(("labels", asked.sees, asked.json), seen.digest, make), age=seen.age
@@ -177,7 +177,7 @@ class Pages:
         standing = replace(standing, forecast=kept_outlook(opened, standing))
         data = None if standing.known is None else hidden_paths(report_data(opened, standing))
         if as_json:
-            return report_json(data) if data is not None else _json(standing.to_json())
+            return report_json(data) if data is not None else json_file(standing.to_json())
         about = drawn.EvaluationAbout(
             store=served.alias, standing=standing, spec=spec_without_paths(opened.spec.to_json()),
             people=self._progress_of_people(served, opened, standing), desk=opened.spec.desk.kind,
@@ -244,7 +244,7 @@ class Pages:
             several.append(hidden_paths(data))
         links = [f"/evaluations/{served.alias}/{name}" for served, name in places]
         if len(several) > 1:
-            return _json(several_json(several)) if as_json else drawn.several_html_of(several, links)
+            return json_file(several_json(several)) if as_json else drawn.several_html_of(several, links)
         data = several[0]
         if data.systems is None:
             raise BadInput(
@@ -252,7 +252,7 @@ class Pages:
                 "pool.systems of its spec"
             )
         if as_json:
-            return _json(comparison_json(data, data.systems))
+            return json_file(comparison_json(data, data.systems))
         return drawn.systems_html(data, links[0])
 
     # Monitors.
@@ -319,7 +319,7 @@ class Pages:
         first = max(len(history.rows) - asked.page * PER_PAGE, 0)
         last = len(history.rows) - (asked.page - 1) * PER_PAGE
         if asked.json:
-            return _json(replace(history, rows=history.rows[first:last]).to_json() | {
+            return json_file(replace(history, rows=history.rows[first:last]).to_json() | {
                 "labels": history.bought,
             })
         return drawn.monitor_html(drawn.MonitorAbout(
@@ -389,11 +389,6 @@ def _checked(name: str) -> str:
         return layout.check_name(name)
     except BadInput:
         raise NoSuchPage(f"nothing is called {name[:100]!r}") from None
-
-
-def _json(value: Any) -> bytes:
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return (text + "\n").encode("utf-8", "replace")
 
 
 def _yaml(spec: Any) -> bytes:

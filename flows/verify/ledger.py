@@ -29,7 +29,7 @@ from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.integrity import check_integrity
-from assay.tasks.ledger.life import versions
+from assay.tasks.ledger.life import check_format, versions
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.pool.counts import counts_of_frozen
@@ -97,9 +97,10 @@ def verify(
     told    of the rounds recomputed so far, and of how many there are
 
     A large pool is read and cut again by the workers that ASSAY_FREEZE_RUNNER names. Raises UnknownEvaluation
-    if nothing of this name is in the store, StoreError if it is away, and what is wrong with the workers.
+    if nothing of this name is in the store, OtherFormat, StoreError if the store is away, and what is wrong
+    with the workers.
     """
-    layout.check_name(name)
+    retried(check_format)(Ledger(store, layout.check_name(name)))
     found = retried(check_integrity)(Ledger(store, name))
     if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is

@@ -33,6 +33,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.integrity import check_monitor_seals
+from assay.tasks.ledger.life import check_format
 from assay.tasks.ledger.monitors import Amendment, Claim, Mute, Opening, WindowState, WindowVerdict, latest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
@@ -46,9 +47,10 @@ def verify_monitor(
     seal    the digest that the seal of the newest verdict must have, as noted earlier; None: any
     among   a digest that one of the seals must have, as noted earlier; None: any
 
-    Raises UnknownMonitor, and StoreError if the store is away.
+    Raises UnknownMonitor, OtherFormat, and StoreError if the store is away.
     """
     ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
+    retried(check_format)(ledger)
     there = frozenset(retried(_keys)(ledger))
     found, notes, recomputed = list(_unknown_keys(there)), [], 0
     try:

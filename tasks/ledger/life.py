@@ -10,8 +10,11 @@ Besides, the index of the evaluations that have not ended: sweeps advance what i
 and can be rebuilt.
 """
 
+import json
 import platform
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -21,14 +24,16 @@ from uuid import uuid4
 
 from typing_extensions import TypedDict
 
-from assay.evalcore.errors import DISTRIBUTION
+from assay.evalcore.errors import DISTRIBUTION, BadInput
 from assay.evalcore.evaluation.stopping import StopReason, Verdict
 from assay.tasks.effects import flow_run_id, retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
+from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 from assay.tasks.ledger.stores.store import Store
 
-# What was asked of an evaluation or a monitor.
+# What was asked of an evaluation or a monitor, and the format of its ledger.
+
+LEDGER_FORMAT = 1   # the next one where what older versions would misread is written
 
 _DECIDE_NUMBERS = {"assay": DISTRIBUTION, "numpy": "numpy", "scipy": "scipy", "pyarrow": "pyarrow"}
 
@@ -85,21 +90,50 @@ class RecordedSpec:
     spec: Mapping[str, Any]
     versions: Mapping[str, str]         # see `versions`
     auto: ChosenMethod | None = None    # where the method was left to the certified table
+    format: int = 1                     # of the whole ledger; the first ones did not say
+
+
+class OtherFormat(BadInput):
+    """A ledger of another format than this version reads; the message names the version that wrote it."""
 
 
 def write_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
     """Put a spec; returns the one under the key."""
-    return put_record(ledger, layout.spec(ledger.name), recorded)
+    return _of_our_format(ledger, ledger.put(layout.spec(ledger.name), record.encode(recorded)))
 
 
 def read_spec(ledger: Ledger) -> RecordedSpec:
-    """What was asked. Raises KeyMissing if nothing was."""
-    return get_record(ledger, layout.spec(ledger.name), RecordedSpec)
+    """What was asked. Raises KeyMissing if nothing was, and OtherFormat."""
+    return _of_our_format(ledger, ledger.get(layout.spec(ledger.name)))
 
 
 def find_spec(ledger: Ledger) -> RecordedSpec | None:
-    """What was asked, or None."""
-    return find_record(ledger, layout.spec(ledger.name), RecordedSpec)
+    """What was asked, or None. Raises OtherFormat."""
+    blob = find_bytes(ledger, layout.spec(ledger.name))
+    return None if blob is None else _of_our_format(ledger, blob)
+
+
+def check_format(ledger: Ledger) -> None:
+    """Raise OtherFormat for a ledger of another format. One that is damaged is no such thing."""
+    with suppress(record.DamagedRecord):
+        find_spec(ledger)
+
+
+def _of_our_format(ledger: Ledger, blob: bytes) -> RecordedSpec:
+    """The record. Whatever else a later format changes, `format` and `versions` stay where they are."""
+    key = layout.spec(ledger.name)
+    told = record.from_json(blob, key)
+    number = told.get("format", 1) if isinstance(told, dict) else LEDGER_FORMAT
+    if number == LEDGER_FORMAT:
+        return record.decode(RecordedSpec, blob, key)
+    of = told.get("versions")
+    writer = str(of.get("assay")) if isinstance(of, dict) else ""
+    known = re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,39}", writer) is not None
+    named = f"{DISTRIBUTION} {writer}" if known else "the version that wrote it"
+    raise OtherFormat(
+        f"{ledger.name}: its ledger has format {json.dumps(number)[:20]}, and this version ({DISTRIBUTION} "
+        f"{_installed()['assay']}) reads format {LEDGER_FORMAT}; {named} reads it"
+    )
 
 
 def versions() -> dict[str, str]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.evalcore.printed import with_format_number
 from assay.tasks.desks.folder.csv_cells import to_cell, write_csv
 from assay.tasks.ledger import record
 
@@ -109,7 +110,7 @@ def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int
 
 def evidence_zip(evidence: EvidencePack) -> bytes:
     """The evidence pack as a zip archive."""
-    facts = {**evidence.facts, "exposure": exposure_counts(evidence.exposures)}
+    facts = with_format_number({**evidence.facts, "exposure": exposure_counts(evidence.exposures)})
     files = {
         "README.txt": _README.format(evaluation=evidence.evaluation).encode(),
         "evidence.json": record.to_json(facts),

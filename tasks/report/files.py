@@ -6,7 +6,6 @@
 """
 
 import io
-import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.forecast.audit import AuditPrice
-from assay.evalcore.printed import printed
+from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT, json_file, printed
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
 from assay.tasks.report.data import ReportData, rounds_and_reissue
@@ -120,7 +119,7 @@ def report_json(data: ReportData) -> bytes:
     whole = {**data.contract(), "history": history} | {
         name: printed(part) for name, part in beside.items() if part not in (None, (), [])
     }
-    return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
+    return json_file(whole)
 
 
 def report_parquet(data: ReportData) -> bytes:
@@ -165,5 +164,7 @@ def parquet_of(several: Sequence[ReportData]) -> bytes:
         for row in past.rows
     ]
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink, compression="zstd")
+    numbers = {FORMAT_NUMBER: str(PRINTED_FORMAT)}
+    table = pa.Table.from_pylist(rows, schema=schema.with_metadata(numbers))
+    pq.write_table(table, sink, compression="zstd")
     return sink.getvalue()

@@ -4,7 +4,6 @@ It is a page, one JSON object and one table; the report of each stands in a fold
 differ, or are of different classes, are never drawn on one scale.
 """
 
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,6 +12,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.printed import json_file
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import ReportData, whole_pool_rows
 from assay.tasks.report.estimate_figures import estimate_against_labels
@@ -210,7 +210,7 @@ def several_files(several: Sequence[ReportData]) -> Mapping[str, bytes]:
     }
     return {
         **of_each,
-        "reports.json": (json.dumps(several_json(several), indent=2, allow_nan=False) + "\n").encode(),
+        "reports.json": json_file(several_json(several)),
         "reports.parquet": parquet_of(several),
         "reports.html": several_html(several, linked=True),
     }

@@ -158,7 +158,7 @@ def _name(spec: Spec) -> str:
 #     cell, stratum, round          where the item was drawn, and in which round it was labelled
 #     draw_probability, probability_kind   of the draw that bought the label
 #     sample_weight                 items of the pool that it stands for
-#     evaluation, revision, seed, pool_items, pool_digest   the same in every row
+#     evaluation, revision, seed, pool_items, pool_digest, format_number   the same in every row
 #
 # In CSV, text that a spreadsheet would run or rewrite is written as in batches on the folder desk
 # (`tasks.desks.folder.csv_cells`); numbers are numbers, and what is missing is empty.

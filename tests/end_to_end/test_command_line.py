@@ -63,7 +63,7 @@ class Desk:
 def test_run_prints_the_contract_object_and_status_and_report_print_the_same(desk):
     code, ran = desk.json("run", desk.spec())
     assert code == 0
-    assert set(ran) - {"joint_region"} == KEYS
+    assert set(ran) - {"joint_region", "format_number"} == KEYS
     assert all(set(e) == ESTIMATE_KEYS for e in ran["estimates"])
     assert [(e["measure"], e["segment"]) for e in ran["estimates"][:2]] == [("f1", None), ("precision", None)]
     assert (ran["state"], ran["stopped_by"], ran["labels"], ran["rounds"]) == ("finished", "budget", 60, 3)
@@ -262,7 +262,7 @@ def test_one_damaged_record_hides_no_other_evaluation(desk):
 
 
 def test_init_writes_a_spec_and_never_overwrites_it(desk):
-    assert desk.json("init", "mine.yaml") == (0, {"spec": "mine.yaml"})
+    assert desk.json("init", "mine.yaml") == (0, {"format_number": 1, "spec": "mine.yaml"})
     code, _, err = desk.assay("init", "mine.yaml")
     assert (code, "mine.yaml exists" in err) == (2, True)
 
@@ -276,7 +276,7 @@ def test_replay_prints_the_contract_object(desk):
         "--budgets", "20,40", "--repeats", "10", "--seed", "1", "--processes", "1",
     )
     assert code == 0
-    assert set(found) == {"pool", "n", "repeats", "seed", "truth", "methods", "oracle"}
+    assert set(found) == {"format_number", "pool", "n", "repeats", "seed", "truth", "methods", "oracle"}
     assert [(m["method"], m["measure"]) for m in found["methods"]] == [
         ("passive", "f1"), ("passive", "fbeta(2)"), ("dirichlet-tree", "f1"), ("dirichlet-tree", "fbeta(2)"),
     ]
@@ -318,5 +318,5 @@ def test_the_installed_command_works_without_prefect(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"store": "ledger", "evaluations": []}
+    assert json.loads(done.stdout) == {"format_number": 1, "store": "ledger", "evaluations": []}
     assert not (tmp_path / "prefect").exists()

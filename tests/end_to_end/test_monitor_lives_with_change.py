@@ -402,7 +402,9 @@ def test_the_commands_amend_and_mute(tmp_path, capsys):
     assert "changed: limit.min, monitor.last" in out
     assert "The evidence begins anew for: floor." in out
     assert run_command_line(["amend", str(path), "--json", *where]) == 0
-    assert json.loads(capsys.readouterr().out) == {"monitor": "stream", "amendment": None}
+    assert json.loads(capsys.readouterr().out) == {
+        "format_number": 1, "monitor": "stream", "amendment": None,
+    }
     assert run_command_line(["mute", "stream", "--until", "2999-01-01", "--reason", "roll-out", *where]) == 0
     assert run_command_line(["history", "stream", *where]) == 0
     out = capsys.readouterr().out

@@ -58,6 +58,7 @@ def test_what_scikit_learn_makes_of_an_export_is_what_estimate_says(tmp_path, ca
     where = small(tmp_path)
     said, rows = exported(capsys, where, tmp_path / "labels.csv")
     assert said["items"] == len(rows) == 60
+    assert {row["format_number"] for row in rows} == {"1"}
     assert list(rows[0])[:5] == ["item_id", "label", "prediction", "score", "segment:region"]
     assert not any(name.startswith("shown") for name in rows[0]), "only where it is asked for"
     assert {row["pool_digest"] for row in rows} == {said["pool"]["digest"]}

@@ -27,6 +27,7 @@ from assay.flows.report.gather import report_data
 from assay.tasks.ledger import open_store
 from assay.tasks.mlflow import Published
 from assay.tasks.report.files import ReportFiles, report_json
+from assay.tasks.report.history.files import history_files
 from assay.tasks.spec.evaluation import Spec, with_limit
 from assay.tasks.spec.template import monitor_template, spec_template
 
@@ -189,7 +190,8 @@ def test_the_files_fit_their_schemas(place, monkeypatch):
     monkeypatch.chdir(place)
     opened = open_evaluation(open_store("ledger"), "small")
     assert_fits("report.json", json.loads(report_json(report_data(opened, current_standing(opened)))))
-    assert_fits("history.json", read_monitor_history(open_store("ledger"), "stream").to_json())
+    history = read_monitor_history(open_store("ledger"), "stream")
+    assert_fits("history.json", json.loads(history_files(history)["history.json"]))
 
 
 def test_the_specs_fit_their_schemas(place):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.evalcore.printed import json_file
 from assay.tasks.report import wording
 from assay.tasks.report.history.page import PlaceCells, history_html, page_of, place_cells, windows_figure
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
@@ -82,7 +83,7 @@ def pages_there(folder: Path) -> dict[str, int]:
 
 
 def _json(history: MonitorHistory) -> bytes:
-    return (json.dumps(history.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return json_file(history.to_json())
 
 
 # The page of one window that was judged.

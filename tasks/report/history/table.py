@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT
 from assay.tasks.report import wording
 from assay.tasks.report.guesses import FIGURES
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory
@@ -95,7 +96,9 @@ def history_parquet(history: MonitorHistory) -> bytes:
         "pool": count, "replaced": count, "reissued": count, "signals": pa.list_(text),
     }
     rows = [asdict(row) for row in place_rows(history)]
-    table = pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
+    table = pa.Table.from_pylist(rows, schema=pa.schema(
+        list(columns.items()), metadata={FORMAT_NUMBER: str(PRINTED_FORMAT)}
+    ))
     sink = io.BytesIO()
     pq.write_table(table, sink)
     return sink.getvalue()

@@ -4,7 +4,6 @@ Nothing in a page is a script or a style: both are files of their own, so that t
 forbid all others. Everything from outside is escaped by the templates.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
 
+from assay.evalcore.printed import json_file
 from assay.tasks.ledger.monitors import Mute
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.comparison import comparison_section
@@ -248,7 +248,7 @@ def served_window_html(store: str, history: MonitorHistory, row: HistoryRow) -> 
 
 def window_json_bytes(row: HistoryRow) -> bytes:
     """One window, as a history has it."""
-    return (json.dumps(window_json(row), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return json_file(window_json(row))
 
 
 # What went wrong.

@@ -47,7 +47,7 @@ def test_status_of_a_monitor_says_where_its_newest_window_stands(tmp_path, capsy
     assert said.endswith("; all windows: assay history stream\n")
     assert run_command_line(["status", "stream", "--store", where, "--json"]) == 3
     assert json.loads(capsys.readouterr().out) == {
-        "monitor": "stream", "window": "2026-11-02", "state": "breach",
+        "format_number": 1, "monitor": "stream", "window": "2026-11-02", "state": "breach",
     }
 
 

@@ -86,8 +86,10 @@ def test_the_table_has_a_row_for_each_window_and_segment():
 def test_files_are_the_same_bytes_again_and_hold_the_same_rows():
     first, again = history_files(DAYS), history_files(DAYS)
     assert first == again
-    assert json.loads(first["history.json"]) == DAYS.to_json()
-    table = pq.read_table(io.BytesIO(first["history.parquet"])).to_pylist()
+    assert json.loads(first["history.json"]) == {"format_number": 1, **DAYS.to_json()}
+    read = pq.read_table(io.BytesIO(first["history.parquet"]))
+    assert read.schema.metadata[b"format_number"] == b"1"
+    table = read.to_pylist()
     assert [(r["segment"], r["value"]) for r in table[1:4]] == [(None, 0.7), ("half=a", 0.9), ("half=b", 0.6)]
 
 
