@@ -132,8 +132,6 @@ def window_alert(
 ) -> Alert:
     """The alert of a breach in a window, or of the recovery from one."""
     lines = [words.what_moved(news), words.how_sure(news)]
-    if news.labelled is not None:
-        lines[1] += f" The last labels came on {_time(news.labelled)}."
     if news.model:
         lines[0] = f"Model {news.model}. {lines[0]}"
     limits = words.limits_in_words(news.place)
@@ -145,6 +143,8 @@ def window_alert(
     lines += [said for said in (words.what_fell(news), words.worst_segment(news)) if said]
     if kind == "breach" and news.promise:
         lines.append(news.promise)
+    if news.labelled is not None:
+        lines.append(f"The last labels came on {_time(news.labelled)}.")
     lines += ["", _LIMIT_MOVED if news.moved_limit is not None else _TO_DO[kind]]
     evaluation = news.verdict.rests_on.evaluation
     lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")

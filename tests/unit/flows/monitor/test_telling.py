@@ -62,10 +62,10 @@ def test_a_monitor_tells_what_moved_how_sure_and_what_to_do(tmp_path):
     assert whole.body == (
         "F1 is 0.712 in window 2026-11-20. In the window before, 2026-11-13, it was 0.812 (0.744 to 0.867). "
         "Before anyone labelled, signals were raised: distribution of scores (PSI) 0.251.\n"
-        "The 95% interval is 0.662 to 0.762, from 175 labels of 1,000 predictions. All of it is below 0.8. "
-        "The last labels came on 2026-11-24 09:00 UTC.\n"
+        "The 95% interval is 0.662 to 0.762, from 175 labels of 1,000 predictions. All of it is below 0.8.\n"
         "It must be at least 0.8 (floor), at least 0.7812 (reference).\n"
         "A false breach is called in any 200 windows with a chance of at most 5% (e-detector).\n"
+        "The last labels came on 2026-11-24 09:00 UTC.\n"
         "\n"
         "What to do: look at the labelled items that were predicted wrongly. If labels are wrong, correct "
         "them on the desk: the window is then judged again. If the model is worse, go back to the last good "
