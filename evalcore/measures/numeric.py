@@ -251,7 +251,8 @@ _DECLARED = (
             (_squared, _value, _squared_value), lambda low, high: (-inf, 1.0), _r2,
             undefined="all outcomes are equal", margin=None),
     _Family("pearson", "Pearson correlation", "correlation of prediction and outcome",
-            (_product, _value, _squared_value), lambda low, high: (-1.0, 1.0), _pearson,
+            (_product, _value, _squared_value, _prediction, _squared_prediction),
+            lambda low, high: (-1.0, 1.0), _pearson,
             undefined="all outcomes, or all predictions, are equal", margin=None),
 )
 FAMILIES = (
