@@ -14,7 +14,7 @@ number and one for each level.  A figure is a difference along that plane with a
 
 The plane is of the pool, whatever the truth is: so its figures are estimated by the weights w of the draws.
 
-    β̂ = A⁻¹ Σ w x d,   A = Σ w x xᵀ,   V(c·β̂) = Σ v (z - z̄)²,   z = c·A⁻¹ x · r/(1 - h)
+    β̂ = A⁻¹ Σ w x d,   A = Σ w x xᵀ,   V(c·β̂) = Σ v (z - z̄)²,   z = c·A⁻¹ x · r/√(1 - h)
 
 r: the residual; h = w xᵀ A⁻¹ x: how far the item draws the plane to itself, which hides its own error
 (MacKinnon & White 1985); v and z̄ as in `evalcore.weighted.sample`.  Labels of a level that all agree do not
@@ -366,7 +366,7 @@ def _estimated(
     residual = np.where(columns.among, d - x @ beta, 0.0)
     lever = np.clip(share * np.einsum("np,pq,nq->n", x, inverse, x), 0.0, 0.95)
     reach = x @ (inverse @ contrast.T) * each                       # (n, F)
-    z = reach * (residual / (1 - lever))[:, None] + by_shares * each
+    z = reach * (residual / np.sqrt(1 - lever))[:, None] + by_shares * each
     centred = z - group_centres(sample, z)
     farthest = max(float(np.abs(residual).max(initial=0.0)), least)
     doubted = reach**2 * (farthest**2 / (columns.alike + 1))[:, None]
