@@ -1,4 +1,4 @@
-"""Figures of what moves a judge hold together, and audits of a calibration pass falsely as seldom as they say.
+"""Figures of what moves a judge hold together; audits of a calibration pass falsely as seldom as they say.
 
 Uneven draws of finite pools, whose truth is what a census of the pool gives.  A share of runs is held against
 its bound with a chance of a false alarm of 10⁻⁴ at most, were the truth at the bound.
