@@ -8,6 +8,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.questions import asks_several
 from assay.evalcore.printed import printed
 from assay.evalcore.weighted.judge_audit import AuditVerdict, JudgeAudit
+from assay.flows.cli.check import markdown_cell
 from assay.flows.cli.json_types import JudgesJson
 from assay.flows.cli.output import json_option, print_json, store_named, store_option, working
 from assay.flows.judges import audits_of_judges, effects_of_features, read_judge_checks, read_judges
@@ -31,11 +32,12 @@ _EXIT_CODES: dict[AuditVerdict, int] = {"pass": 0, "fail": 3, "inconclusive": 4}
 @click.option("--margin", type=float, default=None,
               help="With --audit: how far off it may be, in the unit of the value, or a share of the items.")
 @click.option("--judge", default=None, metavar="NAME", help="With --audit: this judge alone.")
+@click.option("--markdown", is_flag=True, help="Print Markdown tables, for a pull request.")
 @store_option
 @json_option
 def judges_command(
     name: str, features: str | None, earlier: str | None, margin: float | None, judge: str | None,
-    where: str | None, as_json: bool,
+    markdown: bool, where: str | None, as_json: bool,
 ) -> int:
     """How good an evaluation's judges are, what moves them away from people, and audits of them.
 
@@ -54,6 +56,8 @@ def judges_command(
         raise BadInput("--audit and --margin go together: an evaluation, and how far off it may be")
     if margin is not None and not 0 < margin < float("inf"):
         raise BadInput(f"--margin is {margin:g}; give a number above 0")
+    if markdown and as_json:
+        raise BadInput("--markdown and --json are two forms of the same: give one")
     if judge is not None and earlier is None:
         raise BadInput("--judge picks a judge to audit; give --audit and --margin, or leave it out")
     with working(f"looking at the judges of {name}"):
@@ -85,8 +89,11 @@ def judges_command(
             told["judges"] = printed(known)
         print_json(told)
     else:
-        click.echo(f"{name}: judges by {len(found.rows):,} labels")
-        _print(None if known is None else judges_in_words(known), checks)
+        title = f"{name}: judges by {len(found.rows):,} labels"
+        section = None if known is None else judges_in_words(known)
+        click.echo(_markdown(title, section, checks) if markdown else title)
+        if not markdown:
+            _print(section, checks)
     return 0 if verdict is None else _EXIT_CODES[verdict]
 
 
@@ -114,3 +121,35 @@ def _print(known: JudgeSection | None, checks: JudgeChecks) -> None:
         click.echo(f"  {line.judge} {line.part}: {said}, {line.verdict}")
     for text in (*section.lines, *section.verdicts, *section.notes):
         click.echo(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
+
+
+def _markdown(title: str, known: JudgeSection | None, checks: JudgeChecks) -> str:
+    section = judge_checks_in_words(checks)
+    lines = [f"### {markdown_cell(title)}", ""]
+    lines += _table(("Judge", "Figure", "Estimate", "Interval"), [
+        (row.judge, row.figure, *_known(row.undefined, row.value, row.interval))
+        for row in (known.rows if known else ())
+    ])
+    lines += _table(("Judge", "Feature", "Figure", "Change", "Interval of all together"), [
+        (row.judge, row.feature, row.figure, *_known(row.undefined, row.value, row.interval))
+        for row in section.rows
+    ])
+    lines += _table(("Judge", "Calibrated minus label", "Off by", "Interval", "Verdict"), [
+        (row.judge, row.part, *_known(row.undefined, row.value, row.interval), row.verdict)
+        for row in section.audited
+    ])
+    for text in (*section.lines, *section.verdicts, *section.notes):
+        lines += [markdown_cell(text), ""]
+    return "\n".join(lines).rstrip()
+
+
+def _known(undefined: str | None, value: str, interval: str) -> tuple[str, str]:
+    return (f"undefined: {undefined}", "") if undefined else (value, interval)
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Nothing without a row."""
+    if not rows:
+        return []
+    said = [heads, ("---",) * len(heads), *rows]
+    return [*("| " + " | ".join(map(markdown_cell, row)) + " |" for row in said), ""]

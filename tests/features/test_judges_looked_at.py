@@ -36,10 +36,11 @@ def run(folder, name, seed, judges=None, **more):
     write_answers(folder / f"{name}.parquet", seed, **more)
     spec = {
         "name": name, "pool": {
-            "source": str(folder / f"{name}.parquet"), "id": "item_id", "judge": "judge", "display": ["answer"],
+            "source": str(folder / f"{name}.parquet"), "id": "item_id", "judge": "judge",
+            "display": ["answer"],
         },
         "labels": {"grades": [1, 2, 3, 4, 5]}, "measure": "mean", "budget": {"labels": 150}, "batch_size": 50,
-        "desk": {"kind": "simulated", "labels": str(folder / f"{name}.parquet"), "column": "human"},
+        "desk": {"kind": "simulated", "labels": str(folder / f"{name}.parquet"), "label": "human"},
         "store": str(folder / "ledger"), "seed": 3,
     }
     if judges is not None:
@@ -91,6 +92,10 @@ def test_what_moves_a_judge_is_told_by_command_json_and_page(answers, capsys):
     printed = capsys.readouterr().out
     assert "judge judge minus label, length(answer), by" in printed
     assert "Beyond chance: judge by length(answer)" in printed
+    assert run_command_line(["judges", "november", *at, "--markdown"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert "| Judge | Feature | Figure | Change | Interval of all together |" in rows
+    assert any(row.startswith("| judge | length(answer), by ") for row in rows)
 
 
 def test_an_audit_of_people_who_became_harsher_fails_and_a_narrow_margin_is_left_open(answers, capsys):
