@@ -143,7 +143,7 @@ def judge_checks_in_words(checks: JudgeChecks) -> JudgeChecksSection:
         rows=() if effects is None else tuple(map(_effect_line, effects.effects)),
         lines=() if effects is None else (_found_of(effects.effects), *_sentences(effects.notes)),
         audited=tuple(_audit_line(audit, one) for audit in checks.audits for one in audit.lines),
-        verdicts=tuple(map(audit_in_words, checks.audits)), notes=tuple(checks.notes),
+        verdicts=tuple(map(audit_of_judge_in_words, checks.audits)), notes=tuple(checks.notes),
     )
 
 
@@ -193,7 +193,7 @@ def _audit_line(audit: JudgeAudit, one: AuditedLine) -> AuditLine:
     )
 
 
-def audit_in_words(audit: JudgeAudit) -> str:
+def audit_of_judge_in_words(audit: JudgeAudit) -> str:
     """The verdict on a judge's calibration, and how many labels would decide."""
     more = audit.more_labels
     hint = f"; about {wording.plural(two_figures(more), 'more label')} would decide" if more else ""
