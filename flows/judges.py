@@ -67,6 +67,7 @@ def _judged(opened: Opened, found: PoolSample) -> JudgedPool:
     return JudgedPool(
         kind=found.kind, sample=found.sample, items=found.items, size=opened.manifest.rows,
         positive=opened.spec.labels.positive_name,
+        unreached=unreached(opened.cut.cells.size, found.sample),
     )
 
 
@@ -202,8 +203,8 @@ def _judges(opened: Opened, found: PoolSample) -> list[Judge]:
         raise BadInput(f"the pool of {opened.name!r} has no judge; name one under pool.judge, or "
                        "pool.probability")
     if opened.method.name.startswith("whole-clusters"):
-        raise BadInput(f"{opened.name!r} draws whole clusters, whose items are not drawn one by one; so far "
-                       "judges are looked at where items are")
+        raise BadInput(f"{opened.name!r} draws whole clusters, whose items are not drawn one by one, "
+                       "and judges are looked at where they are")
     # of compared systems the probabilities are each system's own
     items = replace(found.items, probability=None) if spec.pool.compares else found.items
     earlier = set(spec.pool.earlier or ())

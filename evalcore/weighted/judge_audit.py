@@ -36,7 +36,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.types import Bools, Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
-from assay.evalcore.weighted.judges import Judge, JudgedPool
+from assay.evalcore.weighted.judges import Judge, JudgedPool, counted_class
 
 AuditVerdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 
@@ -102,7 +102,7 @@ def calibration_of(pool: JudgedPool, judge: Judge) -> JudgeCalibration:
         )
     lines = tuple(
         CalibrationLine(part=part, said=x, found=y)
-        for part, said, true in _lines(pool.kind, pool.positive, judge, pool.sample.label)
+        for part, said, true in _lines(pool.kind, counted_class(pool), judge, pool.sample.label)
         for x, y in [_isotonic(said[among], true[among], pool.sample.weight[among])]
     )
     return JudgeCalibration(judge=judge.name, kind=pool.kind, lines=lines, labels=n)
@@ -151,7 +151,7 @@ def audit_of_judge(
     among = _among(judge, len(pool.sample))
     level = 1 - (1 - confidence) / len(calibration.lines)
     rows = []
-    asked = _lines(pool.kind, pool.positive, judge, pool.sample.label)
+    asked = _lines(pool.kind, counted_class(pool), judge, pool.sample.label)
     for line, (part, said, true) in zip(calibration.lines, asked, strict=True):
         if part != line.part:
             raise BadInput(f"the calibration counts {line.part!r}, and these labels count {part!r}")

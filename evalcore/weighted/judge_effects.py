@@ -38,7 +38,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.printed import key_as
 from assay.evalcore.types import Array, Bools, Floats
 from assay.evalcore.weighted.estimate import KIND, NONE, Labelled, group_centres, own_weights
-from assay.evalcore.weighted.judges import Judge, JudgedPool
+from assay.evalcore.weighted.judges import Judge, JudgedPool, counted_class
 from assay.evalcore.weighted.sample import WeightedSample
 
 FEWEST_OF_LEVEL = 5      # labels of a level, and labels for each column
@@ -129,7 +129,8 @@ def judge_effects(
             notes.append(f"{judge.name} says nothing of {plural(silent, 'labelled item')}, which are left "
                          "out of its figures")
         columns = _columns(pool, features, among)
-        for figure, distance, least in distances(pool.kind, pool.positive, pool.sample.label, judge.codes):
+        label, counted = pool.sample.label, counted_class(pool)
+        for figure, distance, least in distances(pool.kind, counted, label, judge.codes):
             found += _figures(pool, judge.name, figure, (distance, least), columns)
     level = 1 - (1 - confidence) / max(len(found), 1)
     return JudgeEffects(
