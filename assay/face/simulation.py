@@ -40,6 +40,7 @@ _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
     "weight", "rank",
 )
+_OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked about them
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 
 
@@ -127,11 +128,11 @@ def replay(
     )
     if questions_in(outcome):
         refuse_beside_questions({
-            **{name: one for name, one in given.items() if name not in ("label", "cluster")},
+            **{name: one for name, one in given.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
             "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
         })
-        return _of_questions(data, {"outcome": outcome, "measures": measures, "cluster": cluster},
-                             replace(asked, systems=()), named, processes)
+        said = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
+        return _of_questions(data, said, replace(asked, systems=()), named, processes)
     measures = "f1" if measures is None else measures
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
@@ -156,10 +157,10 @@ def replay(
 def _of_questions(
     data: Any, said: Mapping[str, Any], asked: ReplayRequest, named: str, processes: int | None
 ) -> Replay:
-    """said: outcome, measures and cluster."""
+    """said: outcome, measures, cluster and weight."""
     if data is None:
         raise BadInput("data: give a frame or a path, with a column of answers to each question")
-    data, columns = with_columns(data, {"cluster": said["cluster"]})
+    data, columns = with_columns(data, {name: said[name] for name in _OF_ALL_QUESTIONS})
     source = as_source(data, None, keep=False)
     spec = spec_of(source, {**said, **columns, "confidence": asked.confidence, "name": "replayed"})
     check_frame_columns(source, {"outcome": tuple(one["name"] for one in questions_in(said["outcome"]))})

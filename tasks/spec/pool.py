@@ -399,7 +399,7 @@ def _questions(pool: Pool) -> None:
     """Of several questions: what is said of an answer stands beside its question."""
     for key in (
         "prediction", "probability", "judge", "score", "threshold", "thresholds", "systems", "baseline",
-        "pairs", "spread", "features", "earlier", "weight", "rank",
+        "pairs", "spread", "features", "earlier", "rank",
     ):
         if getattr(pool, key) is None:
             continue

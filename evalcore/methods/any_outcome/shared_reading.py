@@ -274,7 +274,7 @@ class SharedReading(Sampled):
     interval_note: ClassVar[str] = Guesses.interval_note
     capabilities: ClassVar[Capabilities] = replace(
         Sampled.capabilities, judges_systems=False, ok_by_interval="none", single_draws=False,
-        weighs_guesses=True,
+        weighs_guesses=True, no_weights="",
     )
 
     @property
