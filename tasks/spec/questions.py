@@ -47,8 +47,7 @@ def _of_measures(spec: SpecOfQuestions, labels: QuestionList) -> Iterator[Proble
         except BadInput as error:
             yield f"measure[{i}]", str(error)
             continue
-        weighted = spec.pool.weight is not None
-        yield from _of_measure(f"measure[{i}]", choice, asked[str(measure.question)], weighted=weighted)
+        yield from _of_measure(f"measure[{i}]", choice, asked[str(measure.question)])
         if i == 0 and spec.limit is not None and len(measure.parts) > 1:
             yield "limit", (f"applies to the first measure, and {measure.name!r} has {len(measure.parts)} "
                             "numbers; put a measure of one number first")
@@ -57,18 +56,13 @@ def _of_measures(spec: SpecOfQuestions, labels: QuestionList) -> Iterator[Proble
             yield "measure", f"has none of question {name!r}; give it one: {{name: ..., question: {name}}}"
 
 
-def _of_measure(
-    key: str, choice: MeasureChoice, entry: QuestionEntry, *, weighted: bool
-) -> Iterator[Problem]:
+def _of_measure(key: str, choice: MeasureChoice, entry: QuestionEntry) -> Iterator[Problem]:
     kind = entry.outcome.kind
     if of_scores(choice.name):
         yield key, (f"{choice.name!r} is made of all scores of one question; ask for it in an evaluation of "
                     "that question alone")
         return
-    family = MEASURES_BY_KIND[kind.name, choice.name]
-    needs = family.needs
-    if weighted and family.no_weights:
-        yield key, f"{choice.name!r} {family.no_weights}; leave pool.weight out"
+    needs = MEASURES_BY_KIND[kind.name, choice.name].needs
     if "rank" in needs:
         yield key, f"{choice.name!r} is of one question about relevance; ask it in an evaluation of its own"
     if "prediction" in needs and not entry.predicts:

@@ -6,6 +6,15 @@ import pytest
 
 import assay
 from assay.evalcore.errors import BadInput
+from assay.flows.evaluation.advance import Patience, drive
+from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.record.opened import open_evaluation
+from assay.flows.verify.ledger import verify
+from assay.flows.weighted import NewQuestion, new_estimates, read_sample
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.testing import MemoryStore
+
+AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 
 N = 150
 QUESTIONS = [
@@ -89,3 +98,37 @@ def test_estimates_refuse_what_says_nothing(frame, given, says):
 def test_replays_refuse_what_says_nothing(frame, given, says):
     with pytest.raises(BadInput, match=says):
         assay.replay(frame, **{"outcome": QUESTIONS, "budgets": [40], "repeats": 2, **given})
+
+
+def test_with_weights_every_question_is_of_the_weighted_pool(frame, tmp_path):
+    counts = np.random.default_rng(4).lognormal(size=N).round(2)
+    pool = frame.assign(item_id=[f"i{i}" for i in range(N)], text="x", calls=counts)
+    pool.to_csv(tmp_path / "pool.csv", index=False)
+    truth = {
+        ("grade", "mean"): np.average(pool.grade, weights=counts),
+        ("size", "mae"): np.average((pool.guessed - pool["size"]).abs(), weights=counts),
+    }
+    questions = [QUESTIONS[0], {**QUESTIONS[1], "measure": "mae"}]
+    replayed = assay.replay(pool, outcome=questions, weight="calls", budgets=[N], repeats=2).to_dict()
+    assert replayed["truth"]["mean of grade"] == pytest.approx(truth["grade", "mean"])
+    spec = {
+        "name": "weighted", "pool": {"source": str(tmp_path / "pool.csv"), "id": "item_id",
+                                     "display": ["text"], "weight": "calls"},
+        "labels": questions, "budget": {"labels": 60}, "batch_size": 30, "target": {},
+        "desk": {"kind": "simulated", "labels": str(tmp_path / "pool.csv")},
+    }
+    for labels, covers in ((60, 0.0), (N, 1e-6)):
+        store = MemoryStore()
+        asked = Spec.from_json(spec | {"budget": {"labels": labels}})
+        begin_evaluation(store, asked)
+        standing = drive(store, "weighted", patience=AT_ONCE)
+        for row in standing.estimates:
+            true = truth[row.question, row.measure]
+            assert row.lower - covers <= true <= row.upper + covers or labels == 60
+            assert row.value == pytest.approx(true, abs=0.4 if labels == 60 else 1e-6)
+        assert verify(store, "weighted").differences == ()
+        found = read_sample(open_evaluation(store, "weighted"), "grade")
+        [row] = new_estimates(
+            open_evaluation(store, "weighted"), found, NewQuestion(measures=["mean"], question="grade")
+        ).rows
+        assert row.value == pytest.approx(truth["grade", "mean"], abs=0.4 if labels == 60 else 1e-6)
