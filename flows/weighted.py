@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
 from assay.evalcore.evaluation.questions import asks_several, each_question
@@ -224,6 +225,7 @@ class NewQuestion:
     segment: tuple[str, str] | None = None     # column and value
     system: str | None = None                  # a column of predictions
     question: str | None = None                # of several that were asked
+    about: About | None = None                 # None: as the spec has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +247,9 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     if asked.question is not None and (asked.threshold is not None or asked.system is not None):
         raise BadInput("--threshold and --system make other predictions of an evaluation with one question; "
                        "with --question leave them out")
+    if asked.about == "population" and opened.spec.pool.weight is not None:
+        raise BadInput("--about: is 'population', and a weighted pool is no simple sample of one; leave "
+                       "it out")
     curves = [written for written in asked.measures if of_scores(named_measure(written)[0])]
     if curves and (asked.threshold is not None or asked.system is not None):
         given = "--threshold" if asked.threshold is not None else "--system"
@@ -256,11 +261,14 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     ))
     rows: list[MeasureEstimate] = []
     # where systems are compared, the pool's own predictions are those of the baseline
+    told = opened.statistics.intervals_about
+    if asked.about is not None:
+        told = replace(told, about=asked.about)
     system = asked.system or next(iter(opened.spec.pool.compared), None)
     for measure in measures:
         reason = _cannot_be_drawn(opened, found, asked, measure, of)
         several = weighted_estimates(
-            found.kind, [measure], found.sample, of, opened.confidence, opened.statistics.intervals_about
+            found.kind, [measure], found.sample, of, opened.confidence, told
         )
         for part, e in enumerate(several):
             row = _row(found, system, asked, e if reason is None else _withheld(e, reason))
@@ -280,6 +288,8 @@ def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> N
     if asked.threshold is not None or asked.system is not None or asked.segment is not None:
         raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
                        "--system and --segment")
+    if asked.about is not None:
+        raise BadInput("--reuse has the interval that the method itself makes; leave --about out")
     measures = [measure_of_two_classes(written) for written in asked.measures]
     for one in measures:
         _refuse_of_all_classes(opened, found.kind, one.name.partition("(")[0])

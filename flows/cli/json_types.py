@@ -75,6 +75,7 @@ class ExportJson(TypedDict):
     columns: list[str]               # none of scores
     revision: int                    # of the labels
     seed: int
+    replaced: bool                   # whether a file of this name was there
     pool: PoolJson
 
 
