@@ -141,3 +141,8 @@ def test_what_a_census_tells_is_said_in_the_unit_of_the_measure(labels, says):
     said = hardly_met_by_all(spec, 100)
     for one in says:
         assert one in said
+
+
+def test_strata_of_the_pool_are_refused_with_what_is_told_instead():
+    with pytest.raises(BadInput, match="wider than need be; leave it out"):
+        Spec.from_json({"name": "n", "pool": {"source": "p.csv", "id": "id", "strata": "region"}})
