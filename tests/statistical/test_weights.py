@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.evalcore.measures.of_questions import stack_of_questions
 from assay.evalcore.measures.registry import outcome_measure
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
