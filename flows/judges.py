@@ -11,7 +11,7 @@ from assay.evalcore.evaluation.questions import asks_several
 from assay.evalcore.measures.registry import of_scores
 from assay.evalcore.weighted.estimate import unreached
 from assay.evalcore.weighted.judge_audit import JudgeAudit, audit_of_judge, calibration_of
-from assay.evalcore.weighted.judge_effects import Feature, JudgeEffects, feature_of_texts, judge_effects
+from assay.evalcore.weighted.judge_effects import Feature, JudgeEffects, judge_effects
 from assay.evalcore.weighted.judges import (
     Judge,
     JudgedPool,
@@ -27,7 +27,7 @@ from assay.tasks.pool.shown import shown_of
 from assay.tasks.report.data import JudgeChecks
 from assay.tasks.report.standing import Standing
 from assay.tasks.spec.judges import has_judges, measured_length
-from assay.tasks.weighted.columns import column_as_texts, files_written_since
+from assay.tasks.weighted.columns import column_as_texts, feature_of_texts, files_written_since
 from assay.tasks.weighted.items import judges_of_pool
 
 

@@ -31,7 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.errors import plural
 from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE
 from assay.evalcore.methods.any_outcome.interval import degrees_of_freedom, interval_ends, skewness
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -42,8 +42,6 @@ from assay.evalcore.weighted.judges import Judge, JudgedPool, counted_class
 from assay.evalcore.weighted.sample import WeightedSample
 
 FEWEST_OF_LEVEL = 5      # labels of a level, and labels for each column
-MOST_LEVELS = 20
-FEW_VALUES = 5           # different numbers, up to which each is a level
 _SAME = 1e-6             # of the variance of a column is left over by the others: it says the same as they do
 
 
@@ -87,33 +85,6 @@ class JudgeEffects:
     confidence: float                 # that all intervals hold
     effects: tuple[FeatureEffect, ...]
     notes: tuple[str, ...]            # items that are left out
-
-
-def feature_of_texts(name: str, texts: Sequence[str]) -> Feature:
-    """A column as it was read: numbers, if all it holds are numbers and more than FEW_VALUES of them differ;
-    else levels.  What is empty is no number, and a level of its own.
-
-    Raises BadInput for a text with more than MOST_LEVELS levels.
-    """
-    given = [text for text in texts if text]
-    different = len(set(given))
-    numbers = [_number(text) for text in given]
-    if different > FEW_VALUES and None not in numbers:
-        return Feature(name=name, number=np.array([
-            float("nan") if not text else float(text) for text in texts
-        ]))
-    if different > MOST_LEVELS:
-        raise BadInput(f"feature {name!r} has {different} different values among the labelled items, and not "
-                       f"all are numbers; name a column of numbers, or of {MOST_LEVELS} values at most")
-    return Feature(name=name, level=texts)
-
-
-def _number(text: str) -> float | None:
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if np.isfinite(found) else None
 
 
 def judge_effects(

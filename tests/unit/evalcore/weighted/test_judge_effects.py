@@ -9,9 +9,10 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.weighted.judge_audit import audit_of_judge, calibration_of
-from assay.evalcore.weighted.judge_effects import Feature, distances, feature_of_texts, judge_effects
+from assay.evalcore.weighted.judge_effects import Feature, distances, judge_effects
 from assay.evalcore.weighted.judges import Judge, JudgedPool
 from assay.evalcore.weighted.sample import WeightedSample
+from assay.tasks.weighted.columns import feature_of_texts
 
 RNG = np.random.default_rng(9)
 N = 120
