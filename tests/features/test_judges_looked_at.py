@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import yaml
 
+import assay
+from assay.evalcore.errors import BadInput
 from assay.evalcore.reproducible import stream
 from assay.flows.cli.main import run_command_line
 
@@ -141,3 +143,23 @@ def test_what_cannot_be_looked_at_is_refused(answers, capsys, given, says):
 def test_a_spec_that_cannot_be_met_is_refused(tmp_path, capsys, judges, says):
     assert run(tmp_path, "refused", 4, judges) == 2
     assert says in capsys.readouterr().err
+
+
+def test_from_python(answers):
+    import pyarrow.parquet as pq
+
+    evaluation = assay.begin(
+        pq.read_table(answers / "november.parquet"), outcome=[1, 2, 3, 4, 5], judge="judge", show="answer",
+        measures=["mean"], judges={"features": ["length(answer)", "layout"]}, budget=100, batch_size=50,
+    )
+    human = pq.read_table(answers / "november.parquet").to_pylist()
+    by_id = {row["item_id"]: row["human"] for row in human}
+    while len(batch := evaluation.ask()):
+        evaluation.tell({item: by_id[item] for item in batch["item_id"].to_pylist()})
+    checks = evaluation.report_data().judge_checks
+    assert {one.feature for one in checks.effects.effects} == {"length(answer)", "layout"}
+    with pytest.raises(BadInput, match="colour"):
+        assay.begin(
+            pq.read_table(answers / "november.parquet"), outcome=[1, 2, 3, 4, 5], judge="judge",
+            measures=["mean"], judges={"features": ["colour"]},
+        )
