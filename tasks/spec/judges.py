@@ -75,6 +75,8 @@ class SpecWithJudges(Protocol):
     of_monitor: ClassVar[bool]
 
     @property
+    def name(self) -> str: ...
+    @property
     def pool(self) -> Pool: ...
     @property
     def labels(self) -> LabelsForm: ...
@@ -96,6 +98,9 @@ def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
     elif not has_judges(pool):
         yield "judges", ("looks at judges, and the pool has none: name one under `pool.judge`, or "
                          "`pool.probability`, or leave it out")
+    if asked.audit is not None and asked.audit.evaluation == spec.name:
+        yield "judges.audit.evaluation", ("is this evaluation itself; labels cannot audit what they have "
+                                          "made: name an earlier one")
     yield from _of_lengths(asked.features or (), pool.display)
 
 

@@ -139,6 +139,8 @@ def test_what_cannot_be_looked_at_is_refused(answers, capsys, given, says):
     ({"features": ["colour"]}, "colour"),
     ({"audit": {"evaluation": "october", "margin": 0}}, "margin"),
     ({"audit": {"evaluation": "a/b", "margin": 1}}, "a/b"),
+    ({"audit": {"evaluation": "refused", "margin": 1}}, "this evaluation itself"),
+    ({"audit": {"evaluation": "never", "margin": 1}}, "no evaluation named 'never'"),
 ])
 def test_a_spec_that_cannot_be_met_is_refused(tmp_path, capsys, judges, says):
     assert run(tmp_path, "refused", 4, judges) == 2
