@@ -30,8 +30,13 @@ from assay.face.question import (
 )
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
-from assay.tasks.replay.question_pool import measures_of_questions, read_question_pool
+from assay.tasks.replay.outcome_pool import (
+    OutcomeColumns,
+    measures_of_questions,
+    of_two_classes,
+    read_outcome_pool,
+    read_question_pool,
+)
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import ReplayRequest, asks_for_curves
 from assay.tasks.sources.reader import column_names, open_source
