@@ -54,7 +54,7 @@ def replay(
     *,
     label: Column = "label",
     outcome: Outcome | None = None,
-    measures: Measures | None = None,
+    measures: Measures = "f1",
     prediction: Column | None = None,
     score: Column | None = None,
     probability: Column | Mapping[str, Column] | None = None,
@@ -85,7 +85,7 @@ def replay(
             false, two names of which the positive one has the higher scores) if left out. A kind alone
             ("classes", "grades", "tags", "number", "preference") leaves the names to the labels. A list of
             questions, as for `evaluate`: the answers to each are in a column of its name.
-        measures: one or several, as for `evaluate`; F1, or those of the questions, if left out.
+        measures: one or several, as for `evaluate`; of questions their own, if left out.
         prediction: column of predictions; `prediction` if there is such a column.
         score: column of scores; `score` if there is such a column.
         probability: column of probabilities, as for `evaluate`; `probability` if there is such a column.
@@ -136,9 +136,9 @@ def replay(
             **{name: one for name, one in given.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
             "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
         })
-        said = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
+        own = None if measures == "f1" else measures      # which is what is not said
+        said = {"outcome": outcome, "measures": own, "cluster": cluster, "weight": weight}
         return _of_questions(data, said, replace(asked, systems=()), named, processes)
-    measures = "f1" if measures is None else measures
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems")})
