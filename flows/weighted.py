@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.evalcore.errors import BadInput, plural
+from assay.evalcore.estimators.population import About
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import reuse
 from assay.evalcore.evaluation.questions import asks_several, each_question
@@ -17,7 +18,6 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT
 from assay.evalcore.weighted.estimate import NONE, Labelled, depends_on, unreached, weighted_estimates
-from assay.evalcore.weighted.judges import JudgedPool, JudgeFigure, Judges, figures_of_judges, judge_figures
 from assay.evalcore.weighted.sample import (
     WeightedSample,
     predictions_unreached,
@@ -32,7 +32,6 @@ from assay.tasks.ledger.closed_round import last_revision
 from assay.tasks.pool.frozen import FrozenRow, items_of
 from assay.tasks.pool.shown import PoolIndex
 from assay.tasks.replay.simulated import measure_of_two_classes
-from assay.tasks.report.standing import Standing
 from assay.tasks.spec.goals import named_measure
 from assay.tasks.spec.strict_yaml import shortened
 from assay.tasks.weighted.columns import column_as_texts, files_written_since, predictions_of_column
@@ -40,7 +39,6 @@ from assay.tasks.weighted.items import (
     above,
     equal_to,
     grid_of_pool,
-    judges_of_pool,
     of_question,
     of_system,
     with_predictions,
@@ -216,7 +214,7 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
     }
 
 
-# Estimates that nobody had asked for: of new measures, and of an evaluation's judges.
+# Estimates that nobody had asked for: of new measures.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewQuestion:
@@ -227,6 +225,7 @@ class NewQuestion:
     segment: tuple[str, str] | None = None     # column and value
     system: str | None = None                  # a column of predictions
     question: str | None = None                # of several that were asked
+    about: About | None = None                 # None: as the spec has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +247,9 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     if asked.question is not None and (asked.threshold is not None or asked.system is not None):
         raise BadInput("--threshold and --system make other predictions of an evaluation with one question; "
                        "with --question leave them out")
+    if asked.about == "population" and opened.spec.pool.weight is not None:
+        raise BadInput("--about: is 'population', and a weighted pool is no simple sample of one; leave "
+                       "it out")
     curves = [written for written in asked.measures if of_scores(named_measure(written)[0])]
     if curves and (asked.threshold is not None or asked.system is not None):
         given = "--threshold" if asked.threshold is not None else "--system"
@@ -259,11 +261,14 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     ))
     rows: list[MeasureEstimate] = []
     # where systems are compared, the pool's own predictions are those of the baseline
+    told = opened.statistics.intervals_about
+    if asked.about is not None:
+        told = replace(told, about=asked.about)
     system = asked.system or next(iter(opened.spec.pool.compared), None)
     for measure in measures:
         reason = _cannot_be_drawn(opened, found, asked, measure, of)
         several = weighted_estimates(
-            found.kind, [measure], found.sample, of, opened.confidence, opened.statistics.intervals_about
+            found.kind, [measure], found.sample, of, opened.confidence, told
         )
         for part, e in enumerate(several):
             row = _row(found, system, asked, e if reason is None else _withheld(e, reason))
@@ -283,6 +288,8 @@ def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> N
     if asked.threshold is not None or asked.system is not None or asked.segment is not None:
         raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
                        "--system and --segment")
+    if asked.about is not None:
+        raise BadInput("--reuse has the interval that the method itself makes; leave --about out")
     measures = [measure_of_two_classes(written) for written in asked.measures]
     for one in measures:
         _refuse_of_all_classes(opened, found.kind, one.name.partition("(")[0])
@@ -415,57 +422,3 @@ def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:
         f"{path} was written since the pool was frozen; of the labelled items it holds what was frozen, but "
         "the column read now may have changed" for path in since
     ]
-
-
-# What an evaluation's labels say of its judges.
-
-def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) -> Judges | None:
-    """The judges by the labels of now; found: the labelled items, if they have weights.
-
-    None without a judge, a label or weights, and where systems are compared: no one of them is the judge.
-    Also None where the first measure is a curve, intervals are over clusters or items have weights: nobody
-    knows what a random sample would have needed.
-    """
-    pool, first = opened.spec.pool, opened.spec.measure[0]
-    if standing.known is None or found is None:
-        return None
-    if pool.compared or pool.cluster is not None or pool.weight is not None or of_scores(first.name):
-        return None
-    judges = judges_of_pool(opened.spec, found.rows, found.items, found.kind)
-    if not judges:
-        return None
-    leading = standing.known.estimates[0]
-    told = figures_of_judges(
-        _judged(opened, found), judges,
-        first=measure_of(opened, found.kind, first.name, first.settings),
-        variance=0.0 if leading.interval == "exact" else leading.variance,
-        random_labels=leading.price_tag.random_labels if leading.price_tag else None,
-        confidence=opened.confidence,
-    )
-    price = leading.price_tag
-    if told.random_labels is None or price is None or price.random_labels is not None:
-        return told
-    # what a random sample needs is said once: where the price cannot be said, nor can what was saved
-    return replace(
-        told, random_labels=None, saved=None, saved_at_most=None, reason=price.random_labels_reason
-    )
-
-
-def _judged(opened: Opened, found: PoolSample) -> JudgedPool:
-    return JudgedPool(
-        kind=found.kind, sample=found.sample, items=found.items, size=opened.manifest.rows,
-        positive=opened.spec.labels.positive_name,
-    )
-
-
-def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
-    """The figures of each judge, by the labels of now; none where systems are compared, or items come in
-    clusters or have weights. Raises BadInput where the labelled items have no weights."""
-    spec = opened.spec
-    if spec.pool.compares or spec.pool.cluster is not None or spec.pool.weight is not None:
-        return {}
-    found = read_sample(opened)
-    return {
-        judge.name: judge_figures(_judged(opened, found), judge, spec.target.confidence, offset=True)
-        for judge in judges_of_pool(spec, found.rows, found.items, found.kind)
-    }

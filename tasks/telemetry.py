@@ -125,10 +125,16 @@ def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
         "store": entry.store, "name": entry.name, "kind": entry.kind, "measure": entry.measure,
         "owner": entry.ownership.owner or "", "team": entry.ownership.team or "",
     }
-    value, lower, upper = entry.known
+    # of several questions each has a value; there is one number of labels for all
+    known = [({"measure": row.measure, "question": row.question or ""}, (row.value, row.lower, row.upper))
+             for row in entry.by_question] or [({}, entry.known)]
+    for which, (value, lower, upper) in known:
+        for family, number in ((ANY_VALUE, value), (ANY_LOWER, lower), (ANY_UPPER, upper)):
+            if number is not None:
+                yield Sample(family=family, labels={**of, **which}, value=float(number))
     for family, number in (
-        (ANY_VALUE, value), (ANY_LOWER, lower), (ANY_UPPER, upper), (ANY_LABELS, entry.labels),
-        (ANY_BUDGET, entry.budget), (ANY_BOUGHT, entry.bought), (ANY_PRICE, entry.ownership.price_per_label),
+        (ANY_LABELS, entry.labels), (ANY_BUDGET, entry.budget), (ANY_BOUGHT, entry.bought),
+        (ANY_PRICE, entry.ownership.price_per_label),
         (ANY_AGE, None if entry.changed is None else (now - entry.changed).total_seconds()),
     ):
         if number is not None:
@@ -221,10 +227,11 @@ class _Collector:
         from prometheus_client.core import GaugeMetricFamily
 
         for family, several in by_family(self._found).items():
-            names = list(several[0].labels)
+            # an empty label is none
+            names = list(dict.fromkeys(name for sample in several for name in sample.labels))
             told = GaugeMetricFamily(prometheus_name(family), family.help, labels=names)
             for sample in several:
-                told.add_metric([sample.labels[name] for name in names], sample.value)
+                told.add_metric([sample.labels.get(name, "") for name in names], sample.value)
             yield told
 
 

@@ -272,6 +272,7 @@ def begin(
     outcomes: Mapping[str, Any] | None = None,
     deadline: Mapping[str, Any] | None = None,
     skipped: str | None = None,
+    judges: Mapping[str, Any] | None = None,
     alerts: Mapping[str, Any] | None = None,
     freeze_runner: str | None = None,
 ) -> Evaluation:
@@ -335,6 +336,7 @@ def begin(
         outcomes: labels that come by themselves.
         deadline: how long a round waits.
         skipped: what becomes of items that everybody skipped.
+        judges: how judges are looked at in the report: `{"features": ["length(text)", "format"]}`, an audit.
         alerts: who is told of a breach.
         freeze_runner: who freezes a large pool.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
@@ -24,10 +25,13 @@ from assay.face.question import (
     Measures,
     Outcome,
     known_outcome,
+    listed,
     measures_as_written,
+    questions_in,
+    refuse_beside_questions,
     systems_of,
 )
-from assay.face.results import Estimates, estimate_of
+from assay.face.results import Estimate, Estimates, estimate_of
 from assay.tasks.replay.outcome_pool import READERS
 from assay.tasks.spec.goals import named_measure
 
@@ -57,8 +61,11 @@ def estimate(
         labelled: a frame (pandas, polars, pyarrow) with a row for each labelled item; or nothing, where the
             columns are given themselves, as arrays or Series.
         outcome: what a label is, as for `evaluate`; the classes that occur in the labels if left out. A kind
-            alone ("classes", "grades", "tags", "preference") leaves the names to the labels too.
-        measures: one or several, as for `evaluate`.
+            alone ("classes", "grades", "tags", "preference") leaves the names to the labels too. A list of
+            questions: each a name, what may be answered, a `prediction` column and a `measure`. The answers
+            to one are in `label:NAME`, or in a column of its name, its weights in `sample_weight:NAME` (of
+            `weight`), if there is such a column; rows without an answer are left out of it.
+        measures: one or several, as for `evaluate`; of a question: {"name": "mean", "question": NAME}.
         label: column of true labels.
         prediction: column of predictions; not needed where no measure looks at it.
         systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
@@ -82,6 +89,15 @@ def estimate(
         >>> round(found.value, 3)
         0.533
     """
+    if questions_in(outcome):
+        refuse_beside_questions({
+            "prediction": prediction != "prediction", "systems": systems,
+            "label": not isinstance(label, str), "weight": not isinstance(weight, str),
+        })
+        return _of_questions(labelled, questions_in(outcome), measures, {
+            "label": label, "weight": weight, "item_weight": item_weight, "pool_size": pool_size,
+            "confidence": confidence, "about": about,
+        })
     labelled, named = with_columns(labelled, {
         "label": label, "prediction": prediction, "systems": systems, "weight": weight,
         "item_weight": item_weight,
@@ -125,6 +141,81 @@ def estimate(
         for e in weighted_estimates(kind, [measure], sample, of, confidence, told)
     ]
     return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
+
+
+_OF_QUESTION = ("name", "question", "prediction", "measure")   # keys of one that are not what may be answered
+_NOT_LOOKED_AT = ("score", "threshold", "probability", "judge")
+
+
+def _of_questions(
+    labelled: Any, questions: Sequence[Mapping[str, Any]], measures: Measures | None, asked: Mapping[str, Any]
+) -> Estimates:
+    """The estimates of each question; asked: the other arguments."""
+    if labelled is None:
+        raise BadInput("labelled: give a frame with a column of answers to each question")
+    table, backend = table_of(labelled)
+    of_each = _measures_of_each(questions, measures)
+    found: list[Estimate] = []
+    for one in questions:
+        name = str(one.get("name"))
+        idle = next((key for key in _NOT_LOOKED_AT if one.get(key) is not None), None)
+        if idle is not None:
+            raise BadInput(f"outcome: question {name!r} has {idle!r}, and estimates look at labels and "
+                           "predictions alone; leave it out")
+        columns = {key: _of_question(table, asked[key], name) for key in ("label", "weight")}
+        if columns["label"] == asked["label"]:
+            columns["label"] = name
+        answered = table.filter(_answered(table, columns, asked["weight"]))
+        if not len(answered):
+            raise BadInput(f"column {columns['label']!r}: no row answers question {name!r}")
+        prediction = one.get("prediction") or _of_question(table, "prediction", name)
+        try:
+            told = estimate(
+                answered, outcome={key: value for key, value in one.items() if key not in _OF_QUESTION},
+                measures=of_each[name], prediction=prediction, **{**asked, **columns},
+            )
+        except BadInput as error:
+            raise BadInput(f"question {name!r}: {error}") from None
+        found += [replace(row, question=name) for row in told.estimates]
+    return Estimates(backend=backend, estimates=tuple(found))
+
+
+def _of_question(table: pa.Table, column: str, name: str) -> str:
+    """`sample_weight:tone`, where there is such a column; else the column for all questions."""
+    own = f"{column}:{name}"
+    return own if own in table.column_names else column
+
+
+def _answered(table: pa.Table, columns: Mapping[str, str], weight: str) -> pa.ChunkedArray:
+    """Rows with a weight of this question, or where all share one, with a label."""
+    at = columns["weight"] if columns["weight"] != weight else columns["label"]
+    return pc.is_valid(_there(table, at))
+
+
+def _there(table: pa.Table, column: str) -> pa.ChunkedArray:
+    if column not in table.column_names:
+        raise BadInput(f"the frame has no column {column!r}; it has {', '.join(table.column_names)}")
+    return table.column(column)
+
+
+def _measures_of_each(
+    questions: Sequence[Mapping[str, Any]], measures: Measures | None
+) -> dict[str, list[Any]]:
+    """Question -> its measures.  Raises BadInput for a question without, and a measure of none."""
+    found = {str(one.get("name")): listed(one["measure"]) if "measure" in one else [] for one in questions}
+    if len(found) < len(questions) or "None" in found:
+        raise BadInput("outcome: each question needs a name of its own")
+    for one in listed(measures) if measures is not None else ():
+        name = one.get("question") if isinstance(one, Mapping) else None
+        if name not in found:
+            raise BadInput(f"measures: {one!r} names no question; write {{'name': ..., 'question': ...}} "
+                           f"with one of {', '.join(found)}")
+        found[name].append({key: value for key, value in one.items() if key != "question"})
+    for name, own in found.items():
+        if not own:
+            raise BadInput(f"measures: question {name!r} has none; give it one: {{'name': ..., 'question': "
+                           f"{name!r}}}")
+    return found
 
 
 def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:

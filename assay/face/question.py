@@ -205,6 +205,23 @@ def labels_of(outcome: Any) -> Any:
     return {"classes": [str(name) for name in names]}
 
 
+def questions_in(outcome: Any) -> list[dict[str, Any]]:
+    """The questions, where `outcome` lists several; empty where it is one.
+
+    >>> questions_in([{"name": "tone", "grades": [1, 2]}])
+    [{'name': 'tone', 'grades': [1, 2]}]
+    """
+    found = labels_of(outcome) if isinstance(outcome, list | tuple) and outcome else None
+    return found if isinstance(found, list) else []
+
+
+def refuse_beside_questions(given: Mapping[str, Any]) -> None:
+    """Raises BadInput naming the first argument that each of several questions has for itself."""
+    for name, value in given.items():
+        if value:
+            raise BadInput(f"{name}: `outcome` lists several questions, and says this of each; leave it out")
+
+
 @dataclass(frozen=True, kw_only=True)
 class KnownOutcome:
     """What labels are, where there are labels: of `replay` and `estimate`."""
@@ -230,9 +247,6 @@ def known_outcome(outcome: Any) -> KnownOutcome:
     """What labels are; None and a kind alone leave the names to the labels. Raises BadInput."""
     if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
         return KnownOutcome(reader=outcome or "classes")
-    if isinstance(outcome, list | tuple) and isinstance(labels_of(outcome), list):
-        raise BadInput("outcome: these are several questions; replay them with `assay replay POOL "
-                       "--questions SPEC`, and estimate one question at a time")
     if isinstance(outcome, str):
         raise BadInput(f"outcome: {outcome!r} is neither a list of classes nor one of {', '.join(KINDS)}")
     try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,20 @@ from assay.face.question import (
     known_outcome,
     listed,
     measures_as_written,
+    questions_in,
+    refuse_beside_questions,
+    spec_of,
     systems_of,
 )
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
+from assay.tasks.replay.outcome_pool import (
+    OutcomeColumns,
+    measures_of_questions,
+    of_two_classes,
+    read_outcome_pool,
+    read_question_pool,
+)
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import ReplayRequest, asks_for_curves
 from assay.tasks.sources.reader import column_names, open_source
@@ -35,6 +45,7 @@ _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
     "weight", "rank",
 )
+_OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked about them
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
 
 
@@ -72,8 +83,9 @@ def replay(
         label: column of true labels.
         outcome: what a label is, as for `evaluate`; two classes as the labels have them (1 and 0, true and
             false, two names of which the positive one has the higher scores) if left out. A kind alone
-            ("classes", "grades", "tags", "number", "preference") leaves the names to the labels.
-        measures: one or several, as for `evaluate`.
+            ("classes", "grades", "tags", "number", "preference") leaves the names to the labels. A list of
+            questions, as for `evaluate`: the answers to each are in a column of its name.
+        measures: one or several, as for `evaluate`; of questions their own, if left out.
         prediction: column of predictions; `prediction` if there is such a column.
         score: column of scores; `score` if there is such a column.
         probability: column of probabilities, as for `evaluate`; `probability` if there is such a column.
@@ -115,6 +127,18 @@ def replay(
         "weight": weight, "rank": rank,
     }
     named = str(data) if isinstance(data, str | Path) else "the frame"
+    asked = ReplayRequest(
+        methods=tuple(listed(methods)), measures=(), budgets=tuple(budgets), repeats=repeats, seed=seed,
+        batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()), divergence=divergence,
+    )
+    if questions_in(outcome):
+        refuse_beside_questions({
+            **{name: one for name, one in given.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
+            "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
+        })
+        own = None if measures == "f1" else measures      # which is what is not said
+        said = {"outcome": outcome, "measures": own, "cluster": cluster, "weight": weight}
+        return _of_questions(data, said, replace(asked, systems=()), named, processes)
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems")})
@@ -126,16 +150,30 @@ def replay(
     if prediction is not None and systems is not None:
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
     written = measures_as_written(measures)
-    asked = ReplayRequest(
-        methods=tuple(listed(methods)), measures=tuple(written), budgets=tuple(budgets), repeats=repeats,
-        seed=seed, batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()),
-        divergence=divergence,
-    )
+    asked = replace(asked, measures=tuple(written))
     beside = cluster is not None or weight is not None
     found = pool.of_two_classes(as_any=asks_for_curves(written) or beside) if pool.two_classes \
         else pool.of_any_kind()
     with _naming_arguments():
         result = run_replay(found, asked, pool_name=named, processes=processes)
+    return Replay(result=result, backend=source.backend)
+
+
+def _of_questions(
+    data: Any, said: Mapping[str, Any], asked: ReplayRequest, named: str, processes: int | None
+) -> Replay:
+    """said: outcome, measures, cluster and weight."""
+    if data is None:
+        raise BadInput("data: give a frame or a path, with a column of answers to each question")
+    data, columns = with_columns(data, {name: said[name] for name in _OF_ALL_QUESTIONS})
+    source = as_source(data, None, keep=False)
+    spec = spec_of(source, {**said, **columns, "confidence": asked.confidence, "name": "replayed"})
+    check_frame_columns(source, {"outcome": tuple(one["name"] for one in questions_in(said["outcome"]))})
+    pool = read_question_pool(source.path, spec)
+    with _naming_arguments():
+        result = run_replay(
+            pool, replace(asked, measures=measures_of_questions(spec)), pool_name=named, processes=processes
+        )
     return Replay(result=result, backend=source.backend)
 
 

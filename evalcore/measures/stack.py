@@ -395,9 +395,10 @@ class StackOfQuestions(Stack):
 
 def stack_of_questions(
     kind: SeveralQuestions, measures: dict[str, tuple[OutcomeMeasure, ...]],
-    drive: tuple[str, ...] | None = None,
+    drive: tuple[str, ...] | None = None, weights: PoolWeights | None = None,
 ) -> StackOfQuestions:
-    """The measures by question; drive: the questions that the choice of items serves, all unless said.
+    """The measures by question; drive: the questions that the choice of items serves, all unless said;
+    weights: of the pool's items, where they have some.
 
     Raises BadInput for a question without a measure, and for one that is none.
     """
@@ -406,9 +407,10 @@ def stack_of_questions(
     for one in kind.each:
         if not measures.get(one.name):
             raise BadInput(f"question {one.name!r} has no measure; give it one")
-    stacks = tuple(Stack(kind=one.kind, measures=measures[one.name]) for one in kind.each)
+    stacks = tuple(Stack(kind=one.kind, measures=measures[one.name], weights=weights) for one in kind.each)
     return StackOfQuestions(
-        kind=kind, each=stacks, drives=tuple(drive is None or name in drive for name in kind.names),
+        kind=kind, each=stacks, weights=weights,
+        drives=tuple(drive is None or name in drive for name in kind.names),
         measures=tuple(
             replace(measure, question=one.name)
             for one, stack in zip(kind.each, stacks, strict=True) for measure in stack.measures

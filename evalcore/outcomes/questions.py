@@ -10,7 +10,7 @@ Numbers are kept to as many decimals as fit, at most MOST_DECIMALS: a number nee
 read, of which no question was answered, has code 0; people who skip an item skip all of it, which is no code.
 
 Items have the columns of all questions side by side: predictions, probabilities and judges of the first
-question, then those of the second ...  Clusters and covariates are of the item.
+question, then those of the second ...  Clusters, covariates and weights are of the item.
 """
 
 from collections.abc import Callable, Sequence
@@ -177,7 +177,7 @@ class SeveralQuestions(OutcomeKind):
             prediction=items.prediction[:, p : p + int(one.predicts)],
             probability=None if probability is None else probability[:, k : k + one.kind.width],
             judge=None if judge is None else judge[:, j : j + one.judges],
-            covariate=items.covariate, cluster=items.cluster,
+            covariate=items.covariate, cluster=items.cluster, weight=items.weight,
         )
 
     def check(self, items: Items) -> None:

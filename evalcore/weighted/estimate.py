@@ -174,14 +174,14 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     (measure,), phi = stack.measures, stack.kind.phi(sample.label)
     outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
     known = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
-    w, own = sample.weight * of.among, _own_weights(sample, of)
+    w, own = sample.weight * of.among, own_weights(sample, of)
     total, n = float(w.sum()), max(int(of.among.sum()), 1)
     whole = np.concatenate([outcome, known], axis=1)
     risk = (w * own) @ whole / (total or 1.0)
     value = measure.value(risk) if total else np.full(len(measure.parts), np.nan)
     slopes = _slopes(measure, risk, outcome.shape[1])
     z = np.where(of.among[:, None], own[:, None] * ((whole - risk) @ slopes.T), 0.0)
-    centred = z - _centres(sample, z)
+    centred = z - group_centres(sample, z)
     v = sample.factor / (total or 1.0) ** 2
     by_outcome = slopes[:, : outcome.shape[1]]
     one = outcome.shape[1] == 1
@@ -281,7 +281,7 @@ def _hidden(
     return found[0], found[1]
 
 
-def _own_weights(sample: WeightedSample, of: Labelled) -> Floats:
+def own_weights(sample: WeightedSample, of: Labelled) -> Floats:
     """(n,) what each item counts for, with a mean of 1 over the items that all labels stand for; 1 where all
     count alike."""
     if of.items.weight is None:
@@ -319,7 +319,7 @@ def _most(
     A label matters if another one in its place would change the number; of a number that is about the items
     of one class, if it is of that class.
     """
-    n, parts, own = len(sample), stack.kind.parts, _own_weights(sample, of)[:, None]
+    n, parts, own = len(sample), stack.kind.parts, own_weights(sample, of)[:, None]
     matters = np.broadcast_to(of.among[:, None], (n, len(slopes)))
     if parts:
         anything = np.full((n, len(parts)), 1 / len(parts))
@@ -347,7 +347,7 @@ def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
     return np.nan_to_num(np.stack(columns, axis=-1), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _centres(sample: WeightedSample, z: Floats) -> Floats:
+def group_centres(sample: WeightedSample, z: Floats) -> Floats:
     """(n, q) the mean pull of each item's group."""
     grouped = sample.group != NO_GROUP
     if not grouped.any():

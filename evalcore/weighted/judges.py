@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -14,7 +15,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats
-from assay.evalcore.weighted.estimate import Labelled, Linearised, linearised, weighted_estimates
+from assay.evalcore.weighted.estimate import NONE, Labelled, Linearised, linearised, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
 # How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
@@ -43,6 +44,12 @@ class JudgedPool:
     items: Items             # what is known of them
     size: int                # items of the pool
     positive: str | None     # the class that measures count, if there is one
+    unreached: int = 0       # items that could not be drawn, as the measures never look at them
+
+
+def counted_class(pool: JudgedPool) -> str | None:
+    """The class that measures count, of two classes that are read with a score beside clusters too."""
+    return pool.positive or pool.kind.counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,6 +147,11 @@ def judge_figures(
             continue   # not every kind of outcome has every figure
         measure = outcome_measure(name, kind, pool.size, options=options)
         (e,) = weighted_estimates(kind, [measure], sample, of, confidence)
+        if pool.unreached:
+            e = replace(e, value=None, lower=None, upper=None, interval=NONE, undefined_reason=(
+                f"{plural(pool.unreached, 'item')} that the measures of the evaluation never look at could "
+                "not be drawn"
+            ))
         found.append(_figure(figure, e, turned=turned))
     return tuple(found)
 

@@ -219,7 +219,7 @@ def _lines(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) ->
 
 def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) -> str:
     rows = [
-        f"| {_cell(one.row.what)} | {wording.value_or_reason(one.row)} | {wording.interval(one.row)} "
+        f"| {markdown_cell(one.row.what)} | {wording.value_or_reason(one.row)} | {wording.interval(one.row)} "
         f"| {one.limit} | {one.verdict} |"
         for one in checks
     ]
@@ -229,7 +229,8 @@ def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool)
         table = [f"| measure | value | {confidence} interval | limit | verdict |",
                  "| --- | --- | --- | --- | --- |", *rows, ""]
     return "\n".join([
-        f"**{_cell(standing.evaluation)}**: {_how_far(standing)}", "", *table, _cell(pool.text),
+        f"**{markdown_cell(standing.evaluation)}**: {_how_far(standing)}", "", *table,
+        markdown_cell(pool.text),
     ])
 
 
@@ -246,6 +247,6 @@ def _how_far(standing: Standing) -> str:
     return f"{labels} so far, not finished{first}"
 
 
-def _cell(text: str) -> str:
+def markdown_cell(text: str) -> str:
     """Text that cannot end a cell or begin a tag."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

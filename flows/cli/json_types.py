@@ -6,8 +6,11 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.weighted.judge_audit import AuditVerdict
+from assay.evalcore.weighted.judges import Judges
 from assay.tasks.alerts.outbox import Delivery, Settled
 from assay.tasks.ledger.monitors import Amendment, Mute
+from assay.tasks.report.data import JudgeChecks
 from assay.tasks.report.history.record import HistoryJson
 from assay.tasks.report.standing import StandingJson, StateName
 from assay.tasks.spec.alerts import Kind, Severity
@@ -72,6 +75,7 @@ class ExportJson(TypedDict):
     columns: list[str]               # none of scores
     revision: int                    # of the labels
     seed: int
+    replaced: bool                   # whether a file of this name was there
     pool: PoolJson
 
 
@@ -84,6 +88,17 @@ class EstimatedJson(TypedDict):
     revision: int                    # of the labels
     estimates: list[MeasureEstimate]
     notes: list[str]
+
+
+class JudgesJson(TypedDict):
+    """What labels say of an evaluation's judges."""
+
+    evaluation: str
+    labels: int
+    revision: int                    # of the labels
+    judges: NotRequired[Judges]      # how often they agree; only where it can be said
+    checks: JudgeChecks
+    verdict: AuditVerdict | None     # of all audits; null without one
 
 
 class SpecWrittenJson(TypedDict):

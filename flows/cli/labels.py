@@ -1,11 +1,13 @@
 """The commands about labels that were bought already: export, estimate."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 
 import click
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.population import About
 from assay.evalcore.printed import printed
 from assay.flows.cli.json_types import EstimatedJson, ExportJson
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option, working
@@ -69,8 +71,10 @@ def export(
             found = read_sample(opened)
             columns, revision = exported(opened, found, shown=shown), found.revision
     path = out or Path(f"assay-labels-{name}.{format}")
+    replaced = path.exists()
     write_files({path.name: FORMATS[format](columns)}, path.parent)
-    return _tell_of_export(opened, revision, len(columns["item_id"]), (path, format, list(columns)), as_json)
+    file = ExportedFile(path=path, format=format, columns=list(columns), replaced=replaced)
+    return _tell_of_export(opened, revision, len(columns["item_id"]), file, as_json)
 
 
 def _export_scores(
@@ -86,24 +90,34 @@ def _export_scores(
                            "--scores, and the file has the answers to each")
         found = read_sample(opened)
         written = scores_of_labels(opened, found, tool, target=target, run=run)
+    replaced = path.exists()
     write_scores(path, written)
-    return _tell_of_export(opened, found.revision, len(found.rows), (path, tool, []), as_json)
+    file = ExportedFile(path=path, format=tool, columns=[], replaced=replaced)
+    return _tell_of_export(opened, found.revision, len(found.rows), file, as_json)
 
 
-def _tell_of_export(
-    opened: Opened, revision: int, items: int, file: tuple[Path, str, list[str]], as_json: bool
-) -> int:
-    """file: where it is, its format and its columns."""
-    path, format, columns = file
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFile:
+    """A file that was written; replaced: whether there was one already."""
+
+    path: Path
+    format: str
+    columns: list[str]
+    replaced: bool
+
+
+def _tell_of_export(opened: Opened, revision: int, items: int, file: ExportedFile, as_json: bool) -> int:
     if as_json:
         told: ExportJson = {
-            "evaluation": opened.name, "out": str(path), "format": format, "items": items,
-            "columns": columns, "revision": revision, "seed": opened.spec.seed,
+            "evaluation": opened.name, "out": str(file.path), "format": file.format, "items": items,
+            "columns": file.columns, "revision": revision, "seed": opened.spec.seed,
+            "replaced": file.replaced,
             "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
         }
         print_json(told)
     else:
-        click.echo(f"wrote {file_link(path)}")
+        instead = ", in place of the file that was there" if file.replaced else ""
+        click.echo(f"wrote {file_link(file.path)}{instead}")
     return 0
 
 
@@ -116,13 +130,16 @@ def _tell_of_export(
 @click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
 @click.option("--system", default=None, metavar="COLUMN", help="Of the predictions in this column.")
 @click.option("--question", default=None, metavar="NAME", help="Which of several questions it is about.")
+@click.option("--about", type=click.Choice(["pool", "population"]), default=None,
+              help="What intervals are about: these items, or what they are a sample of "
+                   "[default: as the spec].")
 @click.option("--reuse", is_flag=True,
               help="By the method's own estimate and interval, every draw weighted by its chance.")
 @store_option
 @json_option
 def estimate_command(
     name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
-    question: str | None, reuse: bool, where: str | None, as_json: bool,
+    question: str | None, about: About | None, reuse: bool, where: str | None, as_json: bool,
 ) -> int:
     """Estimate a new measure, threshold, segment or system from the labels of an evaluation.
 
@@ -137,7 +154,7 @@ def estimate_command(
     """
     asked = NewQuestion(
         measures=[part.strip() for part in measures.split(",") if part.strip()],
-        threshold=threshold, segment=_segment(segment), system=system, question=question,
+        threshold=threshold, segment=_segment(segment), system=system, question=question, about=about,
     )
     opened = open_evaluation(store_named(where), name)
     found = read_sample(opened, question)

@@ -99,6 +99,10 @@ COMMANDS = {
         "labels", "estimate_command",
         "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",
     ),
+    "judges": CommandPlace(
+        "judges", "judges_command",
+        "How good an evaluation's judges are, what moves them away from people, and audits of them.",
+    ),
     "compare": CommandPlace(
         "look", "compare",
         "Systems side by side: every measure, the differences from the baseline, and which is better.",

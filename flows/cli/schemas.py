@@ -50,6 +50,7 @@ FORMS: dict[str, Form] = dict([
     _command("check", of.CheckedJson),
     _command("export", of.ExportJson),
     _command("estimate", of.EstimatedJson),
+    _command("judges", of.JudgesJson),
     _command("publish", of.PublishedJson),
     _command("compare", ComparedJson),
     _command("verify", Verification),

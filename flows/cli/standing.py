@@ -186,7 +186,7 @@ class ProgressDisplay:
     def round(self, known: RoundEstimate) -> None:
         """Print a line about the round that has closed."""
         e = known.estimates[0]
-        said = f"{e.what} {wording.in_short(e.value, e.lower, e.upper)}"
+        said = f"{e.what} {wording.row_in_short(e)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
         self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
 

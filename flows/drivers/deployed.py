@@ -91,7 +91,7 @@ def _driven(opened_store: Store, evaluation: str, wait_minutes: float) -> State:
     first = standing.known.estimates[0] if standing.known else None
     value = "no estimate yet"
     if first and first.value is not None:
-        value = f"{first.measure} {wording.in_short(first.value, first.lower, first.upper)}"
+        value = f"{first.measure} {wording.row_in_short(first)}"
     if standing.state != "finished":
         so_far = wording.plural(standing.labels, "label", "labels")
         return Completed(name="Waiting", message=f"{evaluation}: {value}; {so_far} so far")

@@ -85,6 +85,7 @@ def begin_evaluation(
         if opened.manifest.rows > PART_ROWS:
             forget(store, spec.name)      # it may have been killed before it cleared up
         return opened
+    _check_audit(store, spec)
     if desk is None:
         own_identity(Ledger(store, spec.name))
     where = desk if desk is not None else desk_of(store, spec)
@@ -123,6 +124,15 @@ def _begun_as(store: Store, spec: Spec) -> bool:
     except KeyMissing:
         return False
     return store.exists(layout.manifest(spec.name))
+
+
+@retried
+def _check_audit(store: Store, spec: Spec) -> None:
+    """Raises BadInput where judges are to be audited against an evaluation that there is not."""
+    audit = None if spec.judges is None else spec.judges.audit
+    if audit is not None and not store.exists(layout.manifest(audit.evaluation)):
+        raise BadInput(f"judges.audit.evaluation: no evaluation named {audit.evaluation!r} has begun in "
+                       f"{store.url}; name one whose labels calibrate the judges, or leave the audit out")
 
 
 @retried

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.monitoring.earlier_windows import Figures, judge_changes
+from assay.flows.judges import read_figures
 from assay.flows.monitor.run import read_known
 from assay.flows.monitor.versions import Version, open_monitor
 from assay.flows.record.opened import open_evaluation, utc_now
-from assay.flows.weighted import read_figures
 from assay.tasks import telemetry
 from assay.tasks.effects import retried
 from assay.tasks.ledger.monitors import (

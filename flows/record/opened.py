@@ -41,6 +41,7 @@ from assay.evalcore.evaluation.stopping import StoppingRule, confidence_after
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
+from assay.evalcore.methods.any_outcome.score_model import ScoreModel
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import method_for, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -389,11 +390,12 @@ class Opened:
 
     @property
     def interval_note(self) -> str:
-        """What is known of the method's intervals; with weights `recalibrated` has those of guesses."""
+        """What is known of the method's intervals; of `recalibrated`, of which of the two it is here."""
         method = self.method
-        if self.spec.pool.weight is not None and isinstance(method, RecalibratedSample):
-            return Guesses.interval_note
-        return method.interval_note
+        if not isinstance(method, RecalibratedSample):
+            return method.interval_note
+        along_a_score = getattr(self.cut.cells, "axis", None) is not None
+        return ScoreModel.interval_note if along_a_score else Guesses.interval_note
 
     @property
     def inherited(self) -> Mapping[tuple[str, str], int]:

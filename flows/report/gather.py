@@ -27,12 +27,13 @@ from assay.evalcore.weighted.sample import (
     along_the_score,
     wrong_predictions,
 )
+from assay.flows.judges import read_judge_checks, read_judges
 from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened, probability_kind
 from assay.flows.record.standing import read_history
 from assay.flows.revisions import revised_fold
-from assay.flows.weighted import PoolSample, read_judges, read_sample
+from assay.flows.weighted import PoolSample, read_sample
 from assay.tasks.effects import retried
 from assay.tasks.ledger.asked_round import PlannedRound, read_plan
 from assay.tasks.ledger.closed_round import (
@@ -253,6 +254,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         annotators=_annotators(opened, standing.rounds, standing.revision),
         judges=read_judges(opened, standing, weighted),
+        judge_checks=read_judge_checks(opened, weighted),
         systems=_systems(opened),
         audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),

@@ -18,6 +18,7 @@ SHOWN = "assay.shown."                                # and of what people see
 CLUSTER = "assay.cluster"                             # what an item comes together with others in
 WEIGHT = "assay.weight"                               # what an item counts for
 RANK = "assay.rank"                                   # where a document stands in its query
+FEATURE = "assay.feature."                            # and what may move a judge away from people
 PROBABILITIES = "assay.probabilities"                 # of all classes or tags, 32-bit floats in their order
 PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
 PREDICTED_NUMBERS = "assay.predicted-numbers"         # the same of numbers and tags, as 64-bit floats

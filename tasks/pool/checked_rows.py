@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
-from assay.tasks.ledger.manifest import CLUSTER, RANK, SHOWN, WEIGHT
+from assay.tasks.ledger.manifest import CLUSTER, FEATURE, RANK, SHOWN, WEIGHT
 from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.kind import Predictions
 from assay.tasks.sources.jsonl_rows import NO_NAMES
@@ -87,8 +87,9 @@ class RowChecker:
         self._clusters = [pool.cluster] if pool.cluster else []
         self._weights = [pool.weight] if pool.weight else []
         self._ranks = [pool.rank] if pool.rank else []
+        self._features = [] if spec.judges is None else list(spec.judges.columns)
         roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *self._weights,
-                 *self._ranks, *pool.display]
+                 *self._ranks, *self._features, *pool.display]
         self.columns: list[str] = list(dict.fromkeys(roles))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
@@ -107,6 +108,8 @@ class RowChecker:
                     for name in self._clusters]
         weights = [column_of(self._weight(batch, name, given), pa.float64()) for name in self._weights]
         weights += [column_of(self._rank(batch, name, given), pa.float64()) for name in self._ranks]
+        features = [self._short(batch, name, filled(self._text(batch, name, given)))
+                    for name in self._features]
         shown = [filled(self._text(batch, name, given)) for name in pool.display]
         self._fits_the_desk(batch, shown)
         first = len(self._predictions.fields)
@@ -123,6 +126,7 @@ class RowChecker:
             *typed[first:],
             *clusters,
             *weights,
+            *features,
             column_of(np.full(n, batch.file), pa.int32()),
             column_of(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
             *shown,
@@ -147,7 +151,7 @@ class RowChecker:
         return self._short(batch, name, text)
 
     def _short(self, batch: SourceBatch, name: str, text: pa.StringArray) -> pa.StringArray:
-        """Ids and segments are kept for all rows, so they must be short."""
+        """Ids, segments and features are kept for all rows, so they must be short."""
         if lengths_of(text).max(initial=0) > _LONGEST:      # bytes: there may be fewer characters
             long = numbers_of(pc.utf8_length(filled(text))) > _LONGEST
             self.refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
@@ -313,6 +317,7 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
         *([(WEIGHT, pa.float64())] if spec.pool.weight else []),
         *([(RANK, pa.float64())] if spec.pool.rank else []),
+        *((FEATURE + name, pa.string()) for name in (spec.judges.columns if spec.judges else ())),
         ("source_file", pa.int32()),
         ("source_row", pa.int64()),
     ])

@@ -35,7 +35,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from math import isnan, nan
 from typing import Any, BinaryIO
@@ -51,6 +51,7 @@ from assay.tasks.ledger.manifest import (
     BESIDE,
     BY_SYSTEM,
     CLUSTER,
+    FEATURE,
     JUDGES,
     OWN_COLUMNS,
     PREDICTED_NUMBERS,
@@ -212,6 +213,7 @@ class FrozenRow:
     cluster: str | None = None       # what it comes together with others in, where the pool says
     weight: float | None = None      # what it counts for, where the pool says
     rank: float | None = None        # where a document stands in its query, where the pool says
+    features: Mapping[str, str] = field(default_factory=dict)   # what may move a judge, where the spec says
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
@@ -304,6 +306,9 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         beside=_numbers(values.get(BESIDE), "<f8"),
         cluster=values.get(CLUSTER), weight=values.get(WEIGHT), rank=values.get(RANK),
+        features={
+            name.removeprefix(FEATURE): text for name, text in values.items() if name.startswith(FEATURE)
+        },
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )
 

@@ -26,7 +26,7 @@ from assay.evalcore.methods.registry import (
     refuse_weights,
 )
 from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.outcomes.items import OneShard, pool_weights
+from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
@@ -325,7 +325,7 @@ class _OfAnyOutcome(Simulation):
         for name in request.methods:
             self.find_method(name)
         if isinstance(pool.kind, SeveralQuestions):
-            self.measures = _stack_of_questions(pool.kind, request, len(pool.items))
+            self.measures = _stack_of_questions(pool.kind, request, pool.items)
             return
         if request.drive:
             raise BadArgument("drive", "names those of several questions that drive; all measures of one do")
@@ -388,8 +388,9 @@ class _OfAnyOutcome(Simulation):
                 yield difference(other, first)
 
 
-def _stack_of_questions(kind: SeveralQuestions, request: ReplayRequest, n_items: int) -> Stack:
+def _stack_of_questions(kind: SeveralQuestions, request: ReplayRequest, items: Items) -> Stack:
     """The measures, each written behind its question: coherence:mean."""
+    weights = pool_weights(OneShard(items))
     by_question: dict[str, tuple[OutcomeMeasure, ...]] = {}
     for written in request.measures:
         question, colon, measure = written.partition(":")
@@ -397,9 +398,11 @@ def _stack_of_questions(kind: SeveralQuestions, request: ReplayRequest, n_items:
             raise BadArgument("measures", f"{written!r} does not say which question it is of: "
                                           f"{kind.names[0]}:{written}")
         name, options = named_measure(measure)
-        made = outcome_measure(name, kind.question(question).kind, n_items, options=options)
+        made = outcome_measure(
+            name, kind.question(question).kind, len(items), options=options, weights=weights
+        )
         by_question[question] = (*by_question.get(question, ()), made)
-    return stack_of_questions(kind, by_question, request.drive or None)
+    return stack_of_questions(kind, by_question, request.drive or None, weights)
 
 
 def _no_value(what: str, undefined_when: str) -> BadInput:

@@ -391,6 +391,6 @@ def _forest_name(row: MeasureEstimate) -> str:
 def _forest_in_words(differences: Sequence[tuple[MeasureEstimate, Comparison]]) -> str:
     """The forest plot in words."""
     told = "; ".join(
-        f"{row.of} {wording.in_short(row.value, row.lower, row.upper)}" for row, _ in differences
+        f"{row.of} {wording.row_in_short(row)}" for row, _ in differences
     )
     return f"Differences of {wording.measure_name(differences[0][0].measure)}: {told}."

@@ -15,6 +15,8 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.weighted.judge_audit import JudgeAudit
+from assay.evalcore.weighted.judge_effects import JudgeEffects
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
 from assay.tasks.ledger.closed_round import RoundEstimate
@@ -67,6 +69,15 @@ class PoolSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeChecks:
+    """What moves the judges away from people, and whether an old calibration of them still holds."""
+
+    effects: JudgeEffects | None = None
+    audits: tuple[JudgeAudit, ...] = ()
+    notes: tuple[str, ...] = ()                  # what cannot be said, and why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportData(Standing):
     """An evaluation, finished or not, and what its report says besides. The first estimate is the headline
     and drove the sampling.
@@ -89,6 +100,7 @@ class ReportData(Standing):
     extend_command: str | None = None            # what buys as many labels as would decide
     systems: ComparedSystems | None = None       # where systems are compared
     judges: Judges | None = None                 # what the labels say of the pool's own guesses
+    judge_checks: JudgeChecks | None = None      # where the spec asks
     errors: WrongPredictions | None = None       # among the labelled items; None without predictions
     error_texts: Mapping[str, str] = field(default_factory=dict)   # item -> what people saw, of the errors
     score_axis: Sequence[ScoreBin] = ()          # where the labels of two classes went

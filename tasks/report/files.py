@@ -22,7 +22,7 @@ from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT, json_file, printed
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
-from assay.tasks.report.data import ReportData, rounds_and_reissue
+from assay.tasks.report.data import JudgeChecks, ReportData, rounds_and_reissue
 from assay.tasks.report.standing import EvaluationJson
 
 
@@ -99,6 +99,7 @@ class ReportJson(EvaluationJson):
     annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
     audit: NotRequired[AuditPrice]                 # only where a wide interval is announced
     judges: NotRequired[Judges]                    # only where the pool has judges
+    judge_checks: NotRequired[JudgeChecks]         # only where the spec asks
     errors: NotRequired[WrongPredictions]                # only where there are predictions
     score_axis: NotRequired[list[ScoreBin]]        # of two classes: where the labels went
     reliability: NotRequired[list[ReliabilityBin]]  # of classes with probabilities
@@ -114,6 +115,7 @@ def report_json(data: ReportData) -> bytes:
     ]
     beside = {
         "annotators": data.annotators, "audit": data.audit_price, "judges": data.judges,
+        "judge_checks": data.judge_checks,
         "errors": data.errors, "score_axis": data.score_axis, "reliability": data.reliability,
     }
     whole = {**data.contract(), "history": history} | {

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.evalcore.evaluation.stopping import MIN_LABELS
+from assay.evalcore.weighted.judge_audit import AuditedLine, JudgeAudit
+from assay.evalcore.weighted.judge_effects import FeatureEffect
 from assay.evalcore.weighted.judges import JudgeFigure, Judges
 from assay.evalcore.weighted.sample import LabelledItem, WrongPredictions
 from assay.tasks.report import wording
+from assay.tasks.report.data import JudgeChecks
 from assay.tasks.report.price import two_figures
 
 FIGURES = {
@@ -84,6 +87,120 @@ def _saved(judges: Judges) -> str:
         f"{saved} A judge that never errs could save at most "
         f"{wording.percent(round(judges.saved_at_most, 2))}, as no evaluation meets its target with fewer "
         f"than {MIN_LABELS} labels."
+    )
+
+
+# What moves judges away from people, and audits of their calibration.
+
+_OF_EFFECTS = {"shift": "judge minus label", "distance": "how far apart they are"}
+_VERDICTS = {
+    "pass": "pass: it still holds within the margin",
+    "fail": "fail: it is off by more than the margin",
+    "inconclusive": "inconclusive",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectLine:
+    """How one judge moves with one feature."""
+
+    judge: str
+    feature: str        # with its level, or its step
+    figure: str
+    value: str
+    interval: str
+    beyond_chance: bool
+    undefined: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """By how much a calibration is off, in one line of it."""
+
+    judge: str
+    part: str
+    value: str
+    interval: str
+    verdict: str
+    undefined: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeChecksSection:
+    """What the template needs."""
+
+    rows: tuple[EffectLine, ...]
+    lines: tuple[str, ...]
+    audited: tuple[AuditLine, ...]
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def judge_checks_in_words(checks: JudgeChecks) -> JudgeChecksSection:
+    """Both tables, and what they come to."""
+    effects = checks.effects
+    return JudgeChecksSection(
+        rows=() if effects is None else tuple(map(_effect_line, effects.effects)),
+        lines=() if effects is None else (_found_of(effects.effects), *_sentences(effects.notes)),
+        audited=tuple(_audit_line(audit, one) for audit in checks.audits for one in audit.lines),
+        verdicts=tuple(map(audit_of_judge_in_words, checks.audits)), notes=tuple(checks.notes),
+    )
+
+
+def _sentences(notes: tuple[str, ...]) -> list[str]:
+    return [f"{note[0].upper()}{note[1:]}." for note in notes]
+
+
+def _effect_line(one: FeatureEffect) -> EffectLine:
+    known = (one.value, one.lower, one.upper)
+    return EffectLine(
+        judge=one.judge, feature=feature_in_words(one), figure=_OF_EFFECTS[one.figure],
+        value=_signed(*known), undefined=one.undefined_reason, beyond_chance=one.beyond_chance,
+        interval="exact" if one.interval == "exact" else wording.ends_in_words(*known),
+    )
+
+
+def feature_in_words(one: FeatureEffect) -> str:
+    """`length(answer), by 412 more`, or `format: list, against all others`."""
+    if one.level is not None:
+        return f"{one.feature}: {one.level or '(empty)'}, against all others"
+    return one.feature if one.step is None else f"{one.feature}, by {one.step:.3g} more"
+
+
+def _signed(value: float | None, lower: float | None, upper: float | None) -> str:
+    text = wording.estimate_text(value, lower, upper)
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def _found_of(effects: tuple[FeatureEffect, ...]) -> str:
+    told = [one for one in effects if one.value is not None]
+    found = dict.fromkeys(
+        f"{one.judge} by {one.feature}" for one in told if one.beyond_chance
+    )
+    if not told:
+        return "The labels carry too little to say what moves a judge."
+    if not found:
+        return "No interval leaves out 0: these labels show nothing that moves a judge."
+    return f"Beyond chance: {'; '.join(found)}."
+
+
+def _audit_line(audit: JudgeAudit, one: AuditedLine) -> AuditLine:
+    known = (one.value, one.lower, one.upper)
+    return AuditLine(
+        judge=audit.judge, part="the value" if one.part is None else f"share of {one.part}",
+        value=_signed(*known), verdict=one.verdict, undefined=one.undefined_reason,
+        interval="exact" if one.interval == "exact" else wording.ends_in_words(*known),
+    )
+
+
+def audit_of_judge_in_words(audit: JudgeAudit) -> str:
+    """The verdict on a judge's calibration, and how many labels would decide."""
+    more = audit.more_labels
+    hint = f"; about {wording.plural(two_figures(more), 'more label')} would decide" if more else ""
+    return (
+        f"{audit.judge}, calibrated by {wording.plural(audit.calibration_labels, 'label')} of "
+        f"{audit.calibrated_by}, margin {audit.margin:g}, {wording.plural(audit.labels, 'new label')}: "
+        f"{_VERDICTS[audit.verdict]}{hint}."
     )
 
 

@@ -80,7 +80,7 @@ def _tags(data: ReportData) -> OutcomeSection | None:
 
 
 def _cell(row: MeasureEstimate | None) -> str:
-    return "–" if row is None else wording.in_short(row.value, row.lower, row.upper)
+    return "–" if row is None else wording.row_in_short(row)
 
 
 def _preferences(data: ReportData) -> OutcomeSection | None:
@@ -153,7 +153,7 @@ def _points_in_words(pairs: Sequence[tuple[float, float]]) -> str:
 def share_bars(rows: Sequence[MeasureEstimate]) -> Picture:
     """A bar for each outcome."""
     told = "; ".join(
-        f"{row.class_name}: {wording.in_short(row.value, row.lower, row.upper)}" for row in rows
+        f"{row.class_name}: {wording.row_in_short(row)}" for row in rows
     )
     return picture(partial(_draw_shares, rows), (6.4, 0.6 + 0.5 * len(rows)), f"Shares of the pool. {told}.")
 
@@ -210,7 +210,7 @@ def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
 
 
 def _number(row: MeasureEstimate) -> str:
-    return wording.in_short(row.value, row.lower, row.upper)
+    return wording.row_in_short(row)
 
 
 def _draw(share: Floats, classes: Sequence[str], few: bool, figure: Any) -> None:

@@ -20,7 +20,7 @@ from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData, rounds_and_reissue, whole_pool_rows
 from assay.tasks.report.estimate_figures import estimate_against_labels, joint_section, small_multiples
-from assay.tasks.report.guesses import errors_in_words, judges_in_words
+from assay.tasks.report.guesses import errors_in_words, judge_checks_in_words, judges_in_words
 from assay.tasks.report.outcomes import confusion_matrix, outcome_section, scales_alike
 from assay.tasks.report.price import audit_in_words
 from assay.tasks.report.rendering import render
@@ -358,6 +358,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
             for past in rounds_and_reissue(data)
         ],
         "judges": None if data.judges is None else judges_in_words(data.judges),
+        "judge_checks": None if data.judge_checks is None else judge_checks_in_words(data.judge_checks),
         "errors": None if data.errors is None else errors_in_words(
             data.errors, data.systems.baseline if data.systems else None, data.error_texts
         ),

@@ -62,7 +62,7 @@ def _curve(name: str, of: str, rows: Sequence[MeasureEstimate]) -> CurveSection:
 
 def _numbers(row: MeasureEstimate) -> tuple[str, str]:
     band = "–" if row.band is None else wording.ends_in_words(row.value, row.band.lower, row.band.upper)
-    return wording.in_short(row.value, row.lower, row.upper), band
+    return wording.row_in_short(row), band
 
 
 def _threshold(row: MeasureEstimate) -> str:

@@ -118,6 +118,13 @@ def in_short(value: float | None, lower: float | None, upper: float | None) -> s
     return estimate_text(value, lower, upper) + ends
 
 
+def row_in_short(row: MeasureEstimate) -> str:
+    """`0.891 [0.842, 0.932]`; `0.6667 exactly`, of which no end is rounded outwards."""
+    if row.value is not None and interval(row) == "exact":
+        return f"{estimate_text(row.value, row.lower, row.upper)} exactly"
+    return in_short(row.value, row.lower, row.upper)
+
+
 def value_and_interval(value: float | None, lower: float | None, upper: float | None) -> str:
     """`0.891 (0.842 to 0.932)`; `0.891` without an interval."""
     unknown = lower is None or upper is None

@@ -29,12 +29,26 @@ def census_half_width(rows: int, confidence: float, share: float) -> float:
 
 
 def _range_of(spec: Spec) -> float | None:
-    """The range of the first measure; None where it has none, and where no target is about the population."""
+    """The length of the range of the first measure; None where it has none, and where no target is about the
+    population."""
     if spec.about != "population" or spec.target.half_width is None:
         return None
-    kind, first = spec.labels.outcome, spec.measure[0]
-    low, high = (first.of_two_classes(spec.labels.one_class) if kind is None else first.of(kind, 1)).bounds
+    low, high = _bounds_of(spec)
     return (high - low) * (2 if spec.pool.compares else 1) if high - low < float("inf") else None
+
+
+def _bounds_of(spec: Spec) -> tuple[float, float]:
+    kind, first = spec.labels.outcome, spec.measure[0]
+    return (first.of_two_classes(spec.labels.one_class) if kind is None else first.of(kind, 1)).bounds
+
+
+def _told_as(spec: Spec, share: float) -> str:
+    """`a share of 0.9`; of a measure with another range `a mean of 4.6`, as of answers at its ends alone."""
+    low, high = _bounds_of(spec)
+    if (low, high) == (0.0, 1.0) or spec.pool.compares:
+        return f"a share of {share:g}"
+    name = spec.measure[0].name
+    return f"{'a mean' if name == 'mean' else name} of {low + share * (high - low):g}"
 
 
 def never_met_by_all(spec: Spec, rows: int) -> str | None:
@@ -63,14 +77,16 @@ def hardly_met_by_all(spec: Spec, rows: int) -> str | None:
     if spec.target.half_width >= worst:
         return None
     need = _rows(rows, usual, spec, 2)
+    near, middle = (_told_as(spec, share) for share in (_USUAL, _WORST))
+    ends = "" if near.startswith("a share") else ", if all answers are at the ends of its range"
     return (
         f"the target of ± {spec.target.half_width:g} about the population may not be met even when all "
-        f"{rows:,} items are labelled: a share of {_USUAL:g} is then known to ± {usual:.2g}, one of "
-        f"{_WORST:g} to ± {worst:.2g}. For {_USUAL:g} a pool of about {need:,} items would do"
+        f"{rows:,} items are labelled: {near} is then known to ± {usual:.2g}, {middle} to "
+        f"± {worst:.2g}{ends}. For the first a pool of about {need:,} items would do"
         if need > rows else
         f"the target of ± {spec.target.half_width:g} about the population may need labels of most of the "
-        f"{rows:,} items: with all of them a share of {_USUAL:g} is known to ± {usual:.2g}, one of "
-        f"{_WORST:g} to ± {worst:.2g}"
+        f"{rows:,} items: with all of them {near} is known to ± {usual:.2g}, {middle} to ± "
+        f"{worst:.2g}{ends}"
     )
 
 

@@ -22,6 +22,7 @@ from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
+from assay.tasks.spec.judges import JudgesLookedAt, contradictions_of_judges
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
 from assay.tasks.spec.labels.questions import QuestionList
@@ -46,6 +47,8 @@ class WholeSpec(SpecParts, Protocol):
     def drive(self) -> Sequence[str] | None: ...
     @property
     def outcomes(self) -> Outcomes | None: ...
+    @property
+    def judges(self) -> JudgesLookedAt | None: ...
 
 
 def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
@@ -74,7 +77,7 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
             able = " or ".join(methods_that("serves_several"))
             found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
                                    f"sampling; use {able}, or leave it out"))
-    found += [*_of_guarantee(spec), *_of_population(spec)]
+    found += [*_of_guarantee(spec), *_of_population(spec), *contradictions_of_judges(spec)]
     listed = [choice.name for choice in measures]
     found += [("drive", f"names {one!r}, which is not listed under `measure`; it lists {', '.join(listed)}")
               for one in drive or () if one not in listed and not isinstance(labels, QuestionList)]

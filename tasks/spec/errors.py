@@ -66,7 +66,8 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
             yield f"{where} must be text, not {_show(got)}; put it in quotes"
         case kind if kind in _EXPECTED:
             meaning = _description(details["loc"], root)
-            said = f"{where} {_EXPECTED[kind]}, not {_show(got)}"
+            empty = kind in ("string_too_short", "too_short")      # which says what it is
+            said = f"{where} {_EXPECTED[kind]}" + ("" if empty else f", not {_show(got)}")
             yield said + (f" ({meaning})" if meaning else "")
         case _:
             text = details["msg"].removeprefix("Input should be ").removeprefix("String should ")

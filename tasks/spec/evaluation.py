@@ -66,6 +66,7 @@ from assay.tasks.spec.goals import (
     WarmStart,
     asks_for_scores,
 )
+from assay.tasks.spec.judges import JudgesLookedAt
 from assay.tasks.spec.labels.classes import TwoClasses, class_against_the_rest
 from assay.tasks.spec.labels.kinds import Labels, WrittenLabels, task_of, two_classes_as
 from assay.tasks.spec.labels.questions import QuestionList, listed_questions
@@ -210,6 +211,9 @@ class Spec(Part):
     )
     skipped: Literal["ask-again", "set-aside"] | None = Field(
         default=None, description="what everybody skipped: asked once more (the default), or set aside"
+    )
+    judges: JudgesLookedAt | None = Field(
+        default=None, description="how judges are looked at: {features: [length(answer), format], audit: ...}"
     )
     seed: int = Field(default=0, ge=0, description="with the name, fixes every random choice")
     owner: Somebody | None = Field(default=None, description="who answers for it: a name or an address")

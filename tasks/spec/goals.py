@@ -128,7 +128,7 @@ class MeasureChoice(Part):
                                f"write it beside the question, or {{name: {self.name}, question: ...}}")
             one = kind.question(self.question)
             return replace(
-                outcome_measure(self.name, one.kind, pool_size, options=self.settings),
+                outcome_measure(self.name, one.kind, pool_size, options=self.settings, weights=weights),
                 question=self.question,
             )
         if self.question is not None:

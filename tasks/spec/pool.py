@@ -197,6 +197,10 @@ class Pool(Part):
     @model_validator(mode="before")
     @classmethod
     def _written_out(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "strata" in data:
+            raise wrong("names `strata`, which intervals about the population do not take account of: they "
+                        "read the pool as a simple sample, or as one of clusters (`cluster`). Of a pool that "
+                        "was drawn in strata by their shares they are wider than need be; leave it out")
         return written_out(data) if isinstance(data, dict) else data
 
     @field_validator("task", mode="before")
@@ -399,7 +403,7 @@ def _questions(pool: Pool) -> None:
     """Of several questions: what is said of an answer stands beside its question."""
     for key in (
         "prediction", "probability", "judge", "score", "threshold", "thresholds", "systems", "baseline",
-        "pairs", "spread", "features", "earlier", "weight", "rank",
+        "pairs", "spread", "features", "earlier", "rank",
     ):
         if getattr(pool, key) is None:
             continue

@@ -102,9 +102,6 @@ def _of_one_question(spec: SpecOfQuestions) -> Iterator[Problem]:
         yield "warm_start", "teaches a model of one question; leave it out"
     if spec.outcomes is not None:
         yield "outcomes", "are answers to one question, and a reading answers all; leave them out"
-    if spec.pool.weight is not None:
-        yield "pool.weight", ("is of one question: draws follow weight times the influence on its measures, "
-                              "and several have one sample; leave it out, or ask each question alone")
     if spec.pool.rank is not None:
         yield "pool.rank", "orders documents for one question about relevance; leave it out, or ask it alone"
     if spec.budget.audit:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from assay.evalcore.outcomes.questions import MOST_QUESTIONS
 from assay.evalcore.types import JsonObject
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
@@ -20,7 +21,33 @@ _WORDS = {
 
 def spec_schema(*, monitor: bool = False) -> JsonObject:
     """The JSON Schema of an evaluation's spec, or of a monitor's."""
-    return (MonitorSpec if monitor else Spec).model_json_schema(by_alias=True, schema_generator=_AnyForm)
+    made = (MonitorSpec if monitor else Spec).model_json_schema(by_alias=True, schema_generator=_AnyForm)
+    return made if monitor else _with_listed_questions(made)
+
+
+def _with_listed_questions(schema: dict[str, Any]) -> dict[str, Any]:
+    """`labels` may be a list of questions, what may be answered beside the name of each, and measures too."""
+    defined, said = schema["$defs"], schema["properties"]
+    entry = defined["QuestionEntry"]
+    own = {key: value for key, value in entry["properties"].items() if key != "answer"}
+    own |= {"measure": {**said["measure"], "description": "its measures; or under `measure` of the spec"}}
+    beside = [
+        {
+            "type": "object", "additionalProperties": False,
+            "properties": own | defined[form]["properties"],
+            "required": ["name", *defined[form].get("required", ())],
+        }
+        for form in _named(entry["properties"]["answer"])
+    ]
+    nested = {key: value for key, value in entry.items() if key not in ("title", "description")}
+    nested["properties"] = nested["properties"] | {"measure": own["measure"]}
+    defined["QuestionEntry"] = {"description": entry["description"], "anyOf": [*beside, nested]}
+    listed = {"type": "array", "items": {"$ref": "#/$defs/QuestionEntry"}, "minItems": 2,
+              "maxItems": MOST_QUESTIONS}
+    said["labels"]["anyOf"].append(listed)
+    asks = {"anyOf": [{"type": "array"}, {"type": "object", "required": ["questions"]}]}
+    schema["required"] = [key for key in schema["required"] if key != "measure"]
+    return schema | {"anyOf": [{"required": ["measure"]}, {"properties": {"labels": asks}}]}
 
 
 class _AnyForm(GenerateJsonSchema):

@@ -73,6 +73,8 @@ method: auto
 
 # outcomes: {source: chargebacks.csv, id: item_id, label: label}   # labels that came by themselves
 
+# judges: {features: [length(name_a)]}           # what may move a judge from people; and audit: {...}
+
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 # freeze_runner: processes:4     # who freezes a pool of millions of rows (docs/how-to/large-pools.md)
 

@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.weighted.judge_effects import Feature
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import SHOWN, FilesRead, Manifest
 from assay.tasks.ledger.record import Ledger, find_record
@@ -106,3 +108,36 @@ def _refuse_other_items(
                 f"{path} row {row.source_row + 1}: item {row.item_id!r} is not what it was when the pool was "
                 "frozen; restore the file"
             )
+
+
+# What may move a judge, as the core takes it.
+
+MOST_LEVELS = 20
+FEW_VALUES = 5           # different numbers, up to which each is a level
+
+
+def feature_of_texts(name: str, texts: Sequence[str]) -> Feature:
+    """A column as it was read: numbers, if all it holds are numbers and more than FEW_VALUES of them differ;
+    else levels.  What is empty is no number, and a level of its own.
+
+    Raises BadInput for a text with more than MOST_LEVELS levels.
+    """
+    given = [text for text in texts if text]
+    different = len(set(given))
+    numbers = [_number(text) for text in given]
+    if different > FEW_VALUES and None not in numbers:
+        return Feature(name=name, number=np.array([
+            float("nan") if not text else float(text) for text in texts
+        ]))
+    if different > MOST_LEVELS:
+        raise BadInput(f"feature {name!r} has {different} different values among the labelled items, and not "
+                       f"all are numbers; name a column of numbers, or of {MOST_LEVELS} values at most")
+    return Feature(name=name, level=texts)
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if np.isfinite(found) else None

@@ -256,3 +256,26 @@ def test_systems_that_are_compared_are_exported_and_none_is_the_judge(tmp_path, 
     code, _ = called(capsys, "report", "small", "--store", where, "--out", str(tmp_path / "report"))
     assert code == 0
     assert "judges" not in json.loads((tmp_path / "report" / "report.json").read_text())
+
+
+def test_intervals_are_about_what_is_asked_for(tmp_path, capsys):
+    where = small(tmp_path)
+    (as_it_is,) = asked(capsys, where, "--measure", "recall")
+    (of_pool,) = asked(capsys, where, "--measure", "recall", "--about", "pool")
+    (of_population,) = asked(capsys, where, "--measure", "recall", "--about", "population")
+    assert as_it_is == of_pool
+    assert (of_pool["about"], of_population["about"]) == ("pool", "population")
+    assert of_population["value"] == of_pool["value"]
+    assert of_population["lower"] < of_pool["lower"]
+    assert of_population["upper"] > of_pool["upper"]
+    code, found = called(capsys, "estimate", "small", "--store", where, "--measure", "recall", "--reuse",
+                         "--about", "pool")
+    assert (code, "leave --about out" in found["error"]["message"]) == (2, True)
+
+
+def test_an_export_says_that_it_replaced_a_file(tmp_path, capsys):
+    where, out = small(tmp_path), tmp_path / "exported.csv"
+    assert not exported(capsys, where, out)[0]["replaced"]
+    assert exported(capsys, where, out)[0]["replaced"]
+    assert run_command_line(["export", "small", "--store", where, "--out", str(out)]) == 0
+    assert "exported.csv, in place of the file that was there" in capsys.readouterr().out

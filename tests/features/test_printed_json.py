@@ -60,6 +60,7 @@ CALLS = {
         ["replay", "labelled.csv", "--method", "passive", "--budgets", "20", "--repeats", "2",
          "--outcome", "classes", "--measure", "accuracy", "--processes", "1"],
     ],
+    "judges": [["judges", "small", *STORE], ["judges", "small", "--features", "score", *STORE]],
     "import": [["import", "log.json", "--to", "imported.parquet"]],
     "init": [["init", "new.yaml"]],
     "alerts": [["alerts", *STORE], ["alerts", "--deliver", *STORE]],

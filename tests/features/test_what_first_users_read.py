@@ -8,11 +8,12 @@ import pytest
 from doubles.world import World
 
 from assay.flows.cli.main import run_command_line
+from assay.flows.judges import read_judges
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.flows.weighted import read_judges, read_sample
+from assay.flows.weighted import read_sample
 from assay.tasks.ledger import open_store
 from assay.tasks.report.page import report_html
 from assay.tasks.report.price import price_lines

@@ -4,15 +4,18 @@ Weights are lognormal with sigma 1, errors likelier among heavy items.  Of 200 r
 fewer than 177 cover once in 10,000 times; a mean is further than 4 standard errors from the truth as seldom.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import outcome_measure
-from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.questions import OneQuestion, SeveralQuestions
 from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import simulate, summarise
 
@@ -62,3 +65,28 @@ def test_estimates_are_of_the_weighted_pool(make, measure, method) -> None:   # 
     # of a ratio the bias is of the order of its variance: it is allowed that much besides
     error = np.sqrt(found.mse / RUNS)
     assert abs(found.bias) < 4 * error + found.mse / max(abs(truth), 0.2)
+
+
+@pytest.mark.parametrize("method", ["questions", "questions:even=true"])
+def test_several_questions_are_each_of_the_weighted_pool(method: str) -> None:
+    rng = np.random.default_rng(12)
+    weight = rng.lognormal(0, 1, N)
+    right, grade = _classes(rng, weight), _grades(rng, weight)
+    kind = SeveralQuestions((
+        OneQuestion(name="right", kind=right.kind, predicts=True),
+        OneQuestion(name="grade", kind=grade.kind, judges=1),
+    ))
+    pool = OutcomePool(kind=kind, codes=kind.packing.pack(np.stack([right.codes, grade.codes], axis=1)),
+                       items=replace(right.items, judge=grade.items.judge))
+    weights = pool_weights(OneShard(pool.items))
+    stack = stack_of_questions(kind, {
+        "right": tuple(outcome_measure(name, right.kind, N, weights=weights) for name in ("accuracy", "f1")),
+        "grade": (outcome_measure("mean", grade.kind, N, weights=weights),),
+    }, weights=weights)
+    truth = pool.truth(stack)
+    assert truth[2] == pytest.approx(np.average(grade.codes + 1, weights=weight))
+    traces = simulate(outcome_method(method), pool, stack, [LABELS], repeats=RUNS, batch_size=50)
+    for trace, true in zip(traces, truth.tolist(), strict=True):
+        (found,) = summarise(trace, true, [LABELS])
+        assert found.coverage * RUNS >= 177
+        assert abs(found.bias) < 4 * np.sqrt(found.mse / RUNS) + found.mse / max(abs(true), 0.2)

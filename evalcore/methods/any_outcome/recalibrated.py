@@ -162,14 +162,19 @@ class ByWeight:
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
         """Of the items of a shard."""
-        if stack.weights is None:
-            raise ValueError("the items have no weights")
-        weight = stack.weights.of(items)
-        twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
-        octave = np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES
+        octave = weight_octave(stack, items)
         found = self.found(stack, items)
         few = self.found.places.ranked <= FEW_GROUPS     # of more, each would have hardly a cell
         return replace(found, group=octave * FEW_GROUPS + found.group if few else octave)
+
+
+def weight_octave(stack: Stack, items: Items) -> Ints:
+    """(n,) how often the weight is halved or doubled from the mean, from 0."""
+    if stack.weights is None:
+        raise ValueError("the items have no weights")
+    weight = stack.weights.of(items)
+    twos = np.frexp(steady(np.where(weight > 0, weight, 1.0)))[1] - 1      # 2^twos is not above it
+    return np.clip(twos, -OCTAVES, OCTAVES - 1).astype(np.int64) + OCTAVES
 
 
 # `recalibrated`: the score model where one class against the rest is all that is asked, else `guesses`.

@@ -40,7 +40,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     cells_of_sums,
     profile,
 )
-from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses
+from assay.evalcore.methods.any_outcome.recalibrated import CELLS, Guesses, weight_octave
 from assay.evalcore.methods.any_outcome.state import (
     ItemWeights,
     OutcomeCells,
@@ -154,7 +154,9 @@ class _Together:
             square += seen.pull**2 if drives else 0.0
         pull = np.sqrt(square)
         return ItemProfile(
-            pull=pull, relevant=relevant, group=np.zeros(len(items), np.int64),
+            pull=pull, relevant=relevant,
+            group=np.zeros(len(items), np.int64) if self.even or stack.weights is None
+            else weight_octave(stack, items),
             score=np.zeros(len(items)) if self.even else pull,
         )
 
@@ -274,7 +276,7 @@ class SharedReading(Sampled):
     interval_note: ClassVar[str] = Guesses.interval_note
     capabilities: ClassVar[Capabilities] = replace(
         Sampled.capabilities, judges_systems=False, ok_by_interval="none", single_draws=False,
-        weighs_guesses=True,
+        weighs_guesses=True, no_weights="",
     )
 
     @property
@@ -338,6 +340,8 @@ class SharedReading(Sampled):
                 even = max(even, one.stack.kind.even_share)
         root, wanted = np.sqrt(square), state.cells.size * state.cells.relevant
         mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
+        if state.stack.weights is not None:
+            mean = mean * state.cells.each[0].mean_weight
         return np.asarray((1 - even) * root + even * mean)
 
     def heard(self, state: Any, answered: ClosedDraws) -> Any:

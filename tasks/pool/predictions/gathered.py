@@ -181,9 +181,9 @@ def stack_of_spec(
     if isinstance(kind, SeveralQuestions):
         by_question: dict[str, tuple[OutcomeMeasure, ...]] = {}
         for choice in spec.measure:
-            measure = choice.of(kind, pool_size)
+            measure = choice.of(kind, pool_size, weights=weights)
             by_question[str(measure.question)] = (*by_question.get(str(measure.question), ()), measure)
-        return stack_of_questions(kind, by_question, spec.drive)
+        return stack_of_questions(kind, by_question, spec.drive, weights)
     systems = range(len(spec.pool.compared) or 1)
     by_choice = [[choice.of(kind, pool_size, s, grids, weights) for s in systems] for choice in spec.measure]
     measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)

@@ -5,7 +5,7 @@ in a third: those of the first question, then those of the second (`evalcore.out
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -60,17 +60,19 @@ class QuestionsCut:
 
     cells: CellsOfQuestions
     grids: Mapping[int, Grid] = field(default_factory=dict)   # none: no measure is made of scores
-    weights: PoolWeights | None = None                        # none: a spec with both is refused
+    weights: PoolWeights | None = None
 
     def to_json(self) -> JsonObject:
         """As `OutcomeCut.to_json`, question by question."""
-        return {"questions": [OutcomeCut(cells=one).to_json() for one in self.cells.each]}
+        each = [OutcomeCut(cells=one).to_json() for one in self.cells.each]
+        return {"questions": each} | ({} if self.weights is None else {"weights": asdict(self.weights)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "QuestionsCut":
         """The inverse of `to_json`."""
         each = tuple(OutcomeCut.from_json(one).cells for one in data["questions"])
-        return QuestionsCut(cells=CellsOfQuestions(each=each))
+        weights = PoolWeights(**data["weights"]) if "weights" in data else None
+        return QuestionsCut(cells=CellsOfQuestions(each=each), weights=weights)
 
 
 class QuestionPredictions(Predictions):
@@ -120,7 +122,7 @@ class QuestionPredictions(Predictions):
         gather = partial(SystemsSoFar, self._spec, PREDICTED_NUMBERS, list(self.packed()))
         cut, rows = cut_gathered(self._spec, method, pool, gather)
         cells: Any = cut.cells
-        return QuestionsCut(cells=cells), rows
+        return QuestionsCut(cells=cells, weights=cut.weights), rows
 
     def cut_from_json(self, data: Mapping[str, Any]) -> QuestionsCut:
         return QuestionsCut.from_json(data)

@@ -26,6 +26,7 @@ from assay.tasks.report.history.words import (
     limits_in_words,
     news_in,
     no_data_in_words,
+    value_in_words,
     why_open,
     windows_in_words,
 )
@@ -236,7 +237,7 @@ def _in_short(row: HistoryRow) -> str:
     if row.overall is None:
         return wording.in_short(None, None, None)
     m = row.overall.measured
-    return wording.in_short(m.value, m.lower, m.upper)
+    return value_in_words(m) if m.exact else wording.in_short(m.value, m.lower, m.upper)
 
 
 def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> None:

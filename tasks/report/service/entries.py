@@ -13,6 +13,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
 from assay.tasks.report import wording
@@ -95,6 +96,7 @@ class HomeEntry:
     said: str                         # the state in words
     verdict: Verdict | None = None
     known: tuple[float | None, float | None, float | None] = (None, None, None)   # value, lower, upper
+    by_question: tuple[MeasureEstimate, ...] = ()   # of several questions the first measure of each
     exact: bool = False
     undefined: str = ""               # why there is no value
     confidence: float | None = None
@@ -203,6 +205,7 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
         question=standing.question, measure=first.measure if first else "", state=standing.state, said=said,
         verdict=standing.verdict if standing.state == "finished" else None,
         known=(first.value, first.lower, first.upper) if first else (None, None, None),
+        by_question=() if standing.known is None else _first_of_each_question(standing.known.estimates),
         exact=first is not None and first.interval == "exact",
         undefined=(first.undefined_reason or "") if first else "",
         confidence=first.confidence if first else None,
@@ -210,6 +213,15 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
         budget=standing.budget, changed=changed,
         printed=partial(_standing_json, store, standing, changed),
     )
+
+
+def _first_of_each_question(rows: Sequence[MeasureEstimate]) -> tuple[MeasureEstimate, ...]:
+    """None where one question is asked."""
+    found: dict[str, MeasureEstimate] = {}
+    for row in rows:
+        if row.question is not None and row.segment is None:
+            found.setdefault(row.question, row)
+    return tuple(found.values())
 
 
 def _standing_json(store: str, standing: Standing, changed: datetime | None) -> ServedStandingJson:

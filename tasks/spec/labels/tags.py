@@ -1,8 +1,8 @@
 """Labels that are sets of tags."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field, Strict
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from assay.evalcore.annotators.answers import BAR, NONE, TagAnswers
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -10,6 +10,13 @@ from assay.evalcore.outcomes.tags import MOST, Tags
 from assay.tasks.schema import wrong
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.classes import ClassName, look_different, several
+
+
+def _each_has_a_name(names: Any) -> Any:
+    if isinstance(names, list | tuple) and "" in names:
+        raise wrong("names a tag '', and a tag needs a name; leave it out: that an item has no tag can "
+                    f"always be answered, and is written {NONE}")
+    return names
 
 
 def _can_be_joined(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -31,7 +38,7 @@ class TagLabels(LabelsForm):
 
     tags: Annotated[
         tuple[ClassName, ...], Strict(False), several(1, MOST), AfterValidator(look_different),
-        AfterValidator(_can_be_joined),
+        AfterValidator(_can_be_joined), BeforeValidator(_each_has_a_name),
     ] = Field(description=f"the names of all tags, 1 to {MOST}")
 
     @property

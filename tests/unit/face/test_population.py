@@ -9,7 +9,8 @@ from assay.evalcore.errors import BadInput
 from assay.flows.verify.checking import as_first_written
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import open_store
-from assay.tasks.spec.census import census_half_width
+from assay.tasks.spec.census import census_half_width, hardly_met_by_all
+from assay.tasks.spec.evaluation import Spec
 
 N = 200
 rng = np.random.default_rng(4)
@@ -123,3 +124,25 @@ def test_records_from_before_lack_the_keys_and_nothing_else():
 def test_what_a_census_knows():
     assert census_half_width(200, 0.95, 0.5) == pytest.approx(0.0693, abs=1e-4)
     assert census_half_width(200, 0.95, 1.0) == pytest.approx(3.689 / 400, abs=1e-4)
+
+
+@pytest.mark.parametrize(("labels", "says"), [
+    ({"classes": ["a", "b", "c"]}, ["a share of 0.9 is then known to ± 0.059", "a share of 0.5 to ± 0.098"]),
+    ({"grades": [1, 2, 3, 4, 5]}, ["a mean of 4.6 is then known to ± 0.24", "a mean of 3 to ± 0.39",
+                                   "if all answers are at the ends of its range"]),
+])
+def test_what_a_census_tells_is_said_in_the_unit_of_the_measure(labels, says):
+    own = {"judge": "j"} if "grades" in labels else {"prediction": "p"}
+    spec = Spec.from_json({
+        "name": "n", "pool": {"source": "p.csv", "id": "id", "display": ["t"], **own}, "labels": labels,
+        "measure": "mean" if "grades" in labels else "accuracy", "about": "population",
+        "target": {"half_width": 0.05}, "budget": {"labels": 100}, "desk": {"kind": "caller"},
+    })
+    said = hardly_met_by_all(spec, 100)
+    for one in says:
+        assert one in said
+
+
+def test_strata_of_the_pool_are_refused_with_what_is_told_instead():
+    with pytest.raises(BadInput, match="wider than need be; leave it out"):
+        Spec.from_json({"name": "n", "pool": {"source": "p.csv", "id": "id", "strata": "region"}})

@@ -310,6 +310,12 @@ def test_figures_are_told_in_words():
     assert any(told in (held or "") for name, held in page().attributes if name == "alt")
 
 
+def test_an_exact_figure_is_one_figure():
+    row = replace(estimate("f1", 2 / 3, 0.1, 100), lower=2 / 3, upper=2 / 3, interval="exact")
+    assert w.row_in_short(row) == "0.6667 exactly"
+    assert w.row_in_short(replace(row, lower=0.6, upper=0.7, interval="model")) == "0.667 [0.600, 0.700]"
+
+
 @pytest.mark.parametrize(
     ("lower", "upper", "printed"),
     [

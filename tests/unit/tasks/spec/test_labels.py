@@ -84,6 +84,7 @@ def test_the_columns_of_probabilities():
     ({"labels": {"classes": ["a", "b"], "positive": "a"}}, "is not a known key"),
     ({"labels": {"grades": [3, 1, 2]}}, "$.labels must list the grades from the lowest to the highest"),
     ({"labels": {"tags": ["a", " b"]}}, "has no space around it"),
+    ({"labels": {"tags": ["a", ""]}}, "a tag needs a name; leave it out"),
     ({"labels": {"number": {"min": 1, "max": 0}}}, "$.labels.number has no number between min 1 and max 0"),
     ({"labels": {"prefer": ["A", "B", "C"]}}, "$.labels.prefer lists 3; give 2"),
     ({"pool_judge": ["a", "a"]}, "lists 'a' twice; keep one"),

@@ -1,5 +1,7 @@
 """The page of all keys, and the schema."""
 
+import jsonschema
+import pytest
 import yaml
 
 from assay.tasks.spec.reference import reference_page, spec_schema
@@ -16,3 +18,37 @@ def test_the_schema_knows_the_keys_of_the_commented_spec():
     assert set(yaml.safe_load(spec_template())) <= set(spec_schema()["properties"])
     assert "monitor" in spec_schema(monitor=True)["properties"]
     assert spec_schema()["additionalProperties"] is False
+
+
+QUESTIONS = [
+    {"name": "coherence", "grades": [1, 2, 3], "judge": "j", "measure": "mean"},
+    {"name": "faithful", "positive": "yes", "negative": "no", "prediction": "p",
+     "measure": ["accuracy", {"name": "f1"}]},
+]
+SPEC = {
+    "name": "n", "pool": {"source": "p.csv", "id": "id", "display": ["text"]}, "budget": {"labels": 50},
+    "desk": {"kind": "folder", "path": "desk"},
+}
+
+
+@pytest.mark.parametrize("said", [
+    {"labels": QUESTIONS},
+    {"labels": {"questions": QUESTIONS}},
+    {"labels": [{"name": "a", "tags": ["x", "y"]}, {"name": "b", "number": {"min": 0, "max": 1}}],
+     "measure": [{"name": "mean", "question": "b"}, {"name": "subset_accuracy", "question": "a"}]},
+    {"labels": {"grades": [1, 2]}, "measure": "mean"},
+])
+def test_labels_may_be_a_list_of_questions(said):
+    jsonschema.validate(SPEC | said, spec_schema())
+
+
+@pytest.mark.parametrize("said", [
+    {"labels": {"grades": [1, 2]}},
+    {"labels": QUESTIONS[:1]},
+    {"labels": [{**QUESTIONS[0], "colour": "red"}, QUESTIONS[1]]},
+    {"labels": [{"name": "nothing"}, QUESTIONS[1]]},
+    {"labels": [{"grades": [1, 2]}, QUESTIONS[1]]},
+])
+def test_what_no_list_of_questions_may_be_fits_no_schema(said):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(SPEC | said, spec_schema())

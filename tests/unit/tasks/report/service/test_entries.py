@@ -7,6 +7,7 @@ import pytest
 from doubles.history import row
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.ledger.life import Ownership
 from assay.tasks.report.service.entries import (
     HomeEntry,
@@ -122,3 +123,20 @@ def test_labels_are_summed_by_team_and_month_and_cost_only_where_they_have_a_pri
     assert labels_json(told)["bought"][-1] == {
         "store": "s", "kind": "monitor", "name": "c", "month": None, "labels": 1, "cost": None,
     }
+
+
+def test_each_of_several_questions_has_a_value_of_its_own():
+    def of(question, value):
+        return MeasureEstimate(
+            measure="mean", question=question, value=value, lower=value - 1, upper=value + 1, confidence=0.95,
+            interval="model", labels=90,
+        )
+
+    asks = line("asks", measure="mean", by_question=(of("tone", 3.0), of("facts", 4.0)))
+    found = [one for one in entry_samples(asks, DAY) if one.family.name == "assay.value"]
+    assert [(one.labels["question"], one.value) for one in found] == [("tone", 3.0), ("facts", 4.0)]
+    assert len([one for one in entry_samples(asks, DAY) if one.family.name == "assay.labels"]) == 1
+    assert all("question" not in one.labels for one in entry_samples(line("one"), DAY))
+    told = exposition([*entry_samples(line("one"), DAY), *entry_samples(asks, DAY)]).decode()
+    assert 'name="asks",owner="",question="facts"' in told
+    assert 'name="one",owner="",question=""' in told

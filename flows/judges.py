@@ -1,0 +1,216 @@
+"""What an evaluation's labels say of its judges: how often they agree with people, which features of items
+move them away, and whether what an earlier evaluation said of them still holds.  Nothing is written to the
+ledger.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from assay.evalcore.errors import AssayError, BadInput, plural
+from assay.evalcore.evaluation.questions import asks_several
+from assay.evalcore.measures.registry import of_scores
+from assay.evalcore.weighted.estimate import unreached
+from assay.evalcore.weighted.judge_audit import JudgeAudit, audit_of_judge, calibration_of
+from assay.evalcore.weighted.judge_effects import Feature, JudgeEffects, judge_effects
+from assay.evalcore.weighted.judges import (
+    Judge,
+    JudgedPool,
+    JudgeFigure,
+    Judges,
+    figures_of_judges,
+    judge_figures,
+)
+from assay.flows.record.opened import Opened, open_evaluation
+from assay.flows.weighted import PoolSample, measure_of, read_sample
+from assay.tasks.effects import retried
+from assay.tasks.pool.shown import shown_of
+from assay.tasks.report.data import JudgeChecks
+from assay.tasks.report.standing import Standing
+from assay.tasks.spec.judges import has_judges, measured_length
+from assay.tasks.weighted.columns import column_as_texts, feature_of_texts, files_written_since
+from assay.tasks.weighted.items import judges_of_pool
+
+
+def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) -> Judges | None:
+    """The judges by the labels of now; found: the labelled items, if they have weights.
+
+    None without a judge, a label or weights, and where systems are compared: no one of them is the judge.
+    Also None where the first measure is a curve, intervals are over clusters or items have weights: nobody
+    knows what a random sample would have needed.
+    """
+    pool, first = opened.spec.pool, opened.spec.measure[0]
+    if standing.known is None or found is None:
+        return None
+    if pool.compared or pool.cluster is not None or pool.weight is not None or of_scores(first.name):
+        return None
+    judges = judges_of_pool(opened.spec, found.rows, found.items, found.kind)
+    if not judges:
+        return None
+    leading = standing.known.estimates[0]
+    told = figures_of_judges(
+        _judged(opened, found), judges,
+        first=measure_of(opened, found.kind, first.name, first.settings),
+        variance=0.0 if leading.interval == "exact" else leading.variance,
+        random_labels=leading.price_tag.random_labels if leading.price_tag else None,
+        confidence=opened.confidence,
+    )
+    price = leading.price_tag
+    if told.random_labels is None or price is None or price.random_labels is not None:
+        return told
+    # what a random sample needs is said once: where the price cannot be said, nor can what was saved
+    return replace(
+        told, random_labels=None, saved=None, saved_at_most=None, reason=price.random_labels_reason
+    )
+
+
+def _judged(opened: Opened, found: PoolSample) -> JudgedPool:
+    return JudgedPool(
+        kind=found.kind, sample=found.sample, items=found.items, size=opened.manifest.rows,
+        positive=opened.spec.labels.positive_name,
+        unreached=unreached(opened.cut.cells.size, found.sample),
+    )
+
+
+def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
+    """The figures of each judge, by the labels of now; none where systems are compared, or items come in
+    clusters or have weights. Raises BadInput where the labelled items have no weights."""
+    spec = opened.spec
+    if spec.pool.compares or spec.pool.cluster is not None or spec.pool.weight is not None:
+        return {}
+    found = read_sample(opened)
+    return {
+        judge.name: judge_figures(_judged(opened, found), judge, spec.target.confidence, offset=True)
+        for judge in judges_of_pool(spec, found.rows, found.items, found.kind)
+    }
+
+
+# Which features move them, and whether an old calibration holds.
+
+def read_judge_checks(opened: Opened, found: PoolSample | None) -> JudgeChecks | None:
+    """What the spec asks of its judges, by the labels of now; what cannot be said is a note.  None where it
+    asks nothing, and before the first label."""
+    asked = opened.spec.judges
+    if asked is None:
+        return None
+    if found is None:
+        return JudgeChecks(notes=("Nothing is said of the judges: the labelled items have no weights.",))
+    checks = JudgeChecks()
+    if asked.features is not None:
+        try:
+            checks = replace(checks, effects=effects_of_features(opened, found, asked.features))
+        except AssayError as error:
+            checks = replace(checks, notes=(f"What moves the judges is not known: {error}.",))
+    if asked.audit is not None:
+        try:
+            audits = audits_of_judges(opened, found, asked.audit.evaluation, asked.audit.margin)
+            checks = replace(checks, audits=audits)
+        except AssayError as error:
+            note = f"The calibration by {asked.audit.evaluation} is not audited: {error}."
+            checks = replace(checks, notes=(*checks.notes, note))
+    return checks
+
+
+def effects_of_features(opened: Opened, found: PoolSample, features: Sequence[str]) -> JudgeEffects:
+    """How each judge's distance from people moves with each feature: a column of the pool, or length(column).
+
+    Raises BadInput where there is no judge, for a column that is not there or that says nothing, and for a
+    source that is no longer what was frozen.
+    """
+    judges = _judges(opened, found)
+    seen, reread = [], False
+    for name in features:
+        feature, again = _feature(opened, found, name)
+        seen.append(feature)
+        reread = reread or again
+    told = judge_effects(_judged(opened, found), judges, seen, opened.confidence)
+    notes = [
+        f"{path} was written since the pool was frozen; a feature that was read from it now may have changed"
+        for path in (files_written_since(opened.ledger, opened.manifest, found.rows) if reread else ())
+    ]
+    items = unreached(opened.cut.cells.size, found.sample)
+    if items:
+        notes.append(f"{plural(items, 'item')} that the measures never look at could not be drawn: this is "
+                     "of the others")
+    return replace(told, notes=(*told.notes, *notes))
+
+
+def _feature(opened: Opened, found: PoolSample, name: str) -> tuple[Feature, bool]:
+    """And whether the source was read again for it."""
+    column, pool = measured_length(name), opened.spec.pool
+    if column is not None:
+        if column not in pool.display:
+            raise BadInput(f"{name}: people are not shown a column {column!r}; they see "
+                           f"{', '.join(pool.display) or 'nothing'}")
+        texts = _shown(opened, found)
+        return feature_of_texts(name, [str(len(one[column])) for one in texts]), False
+    if all(name in row.features for row in found.rows):
+        return feature_of_texts(name, [row.features[name] for row in found.rows]), False
+    if name in opened.manifest.segment_names:
+        return feature_of_texts(name, [row.segments[name] for row in found.rows]), False
+    texts_again = column_as_texts(opened.spec, opened.ledger, opened.manifest, found.rows, name)
+    return feature_of_texts(name, texts_again), True
+
+
+@retried
+def _shown(opened: Opened, found: PoolSample) -> list[dict[str, str]]:
+    return shown_of(opened.ledger.store, opened.manifest, opened.spec.pool.display, found.rows)
+
+
+def audits_of_judges(
+    opened: Opened, found: PoolSample, earlier: str, margin: float, judge: str | None = None
+) -> tuple[JudgeAudit, ...]:
+    """The audit of each judge that both evaluations have, or of one; earlier: whose labels calibrate it.
+
+    Raises BadInput where none is in both, and for labels that are too few or of another kind.
+    """
+    if earlier == opened.name:
+        raise BadInput(f"{earlier!r} is this evaluation itself: labels cannot audit what they have made; "
+                       "name an earlier evaluation")
+    before = open_evaluation(opened.ledger.store, earlier)
+    if asks_several(before.question):
+        raise BadInput(f"evaluation {earlier!r} asks several questions, and a calibration is of one")
+    old = read_sample(before)
+    then = {one.name: one for one in _judges(before, old)}
+    now = {one.name: one for one in _judges(opened, found)}
+    both = [name for name in now if name in then and judge in (None, name)]
+    if not both:
+        lost = "no judge in common" if judge is None else f"no judge {judge!r} in common"
+        raise BadInput(f"{opened.name} and {earlier} have {lost}: {_named(now)} here, {_named(then)} there")
+    items = unreached(opened.cut.cells.size, found.sample)
+    if items:
+        raise BadInput(f"{plural(items, 'item')} of {opened.name} could not be drawn, as its measures never "
+                       "look at them, and a calibration is audited over all items")
+    return tuple(
+        audit_of_judge(
+            calibration_of(_judged(before, old), then[name]), _judged(opened, found), now[name],
+            margin=margin, confidence=opened.confidence, calibrated_by=earlier,
+        )
+        for name in both
+    )
+
+
+def _named(judges: Mapping[str, Judge]) -> str:
+    return ", ".join(judges) or "none"
+
+
+def _judges(opened: Opened, found: PoolSample) -> list[Judge]:
+    """The judges that are looked at: not the results of earlier systems, which are evidence.
+
+    Raises BadInput where there are none, and where labels say nothing of single items.
+    """
+    spec = opened.spec
+    if not has_judges(spec.pool):
+        raise BadInput(f"the pool of {opened.name!r} has no judge; name one under pool.judge, or "
+                       "pool.probability")
+    if opened.method.name.startswith("whole-clusters"):
+        raise BadInput(f"{opened.name!r} draws whole clusters, whose items are not drawn one by one, "
+                       "and judges are looked at where they are")
+    # of compared systems the probabilities are each system's own
+    items = replace(found.items, probability=None) if spec.pool.compares else found.items
+    earlier = set(spec.pool.earlier or ())
+    judges = [
+        one for one in judges_of_pool(spec, found.rows, items, found.kind) if one.name not in earlier
+    ]
+    if not judges:
+        raise BadInput(f"no judge of {opened.name!r} says anything of the labelled items")
+    return judges
