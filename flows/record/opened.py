@@ -391,9 +391,12 @@ class Opened:
 
     @property
     def interval_note(self) -> str:
-        """What is known of the method's intervals; with weights `recalibrated` has those of guesses."""
+        """What is known of the method's intervals; with weights, contenders or a race `recalibrated` has those of
+        guesses."""
         method = self.method
-        if self.spec.pool.weight is not None and isinstance(method, RecalibratedSample):
+        pool, target = self.spec.pool, self.spec.target
+        by_guesses = pool.weight or pool.contenders or target.best_of is not None
+        if by_guesses and isinstance(method, RecalibratedSample):
             return Guesses.interval_note
         return method.interval_note
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.evalcore.evaluation.best import BestSystem, RankedSystem
+from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.tasks.report import wording
 
 _MOST_NAMED = 6
@@ -50,25 +51,33 @@ class BestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestSection:
-    """The part of the page about the best system."""
+    """The part of the page about the best system, or systems whose rows the pool has side by side."""
 
+    title: str
     said: str
     measure: str
     confidence: str
-    looks: int
+    caption: str         # what the search for the best comes to; empty where nobody asked for it
     lines: Sequence[BestLine]
     strengths: bool
 
 
 def best_section(
-    best: BestSystem | None, strengths: Mapping[str, float], *, finished: bool
+    best: BestSystem | None, rows: Sequence[MeasureEstimate], strengths: Mapping[str, float], *,
+    finished: bool,
 ) -> BestSection | None:
-    """None where nobody asked; strengths: of Bradley and Terry, where systems are compared two by two."""
+    """None where nobody asked, and rows are of no systems; strengths: of Bradley and Terry, where systems
+    are compared two by two."""
     if best is None:
-        return None
+        return _side_by_side(rows, strengths)
     return BestSection(
-        said=best_in_words(best, finished=finished), measure=wording.measure_name(best.measure),
-        confidence=wording.percent(best.confidence), looks=best.looks, strengths=bool(strengths),
+        title="Best system", said=best_in_words(best, finished=finished),
+        measure=wording.measure_name(best.measure), confidence=wording.percent(best.confidence),
+        strengths=bool(strengths), caption=(
+            f"A wrong one is named with a chance of at most {wording.percent(1 - best.confidence)}, over all "
+            f"{wording.plural(best.looks, 'look')} that count. A system that is out is worse than another, and "
+            "gets no more labels."
+        ),
         lines=[
             BestLine(
                 system=one.system, value=wording.estimate_text(one.value, one.lower, one.upper),
@@ -77,5 +86,29 @@ def best_section(
                 strength="" if one.system not in strengths else f"{strengths[one.system]:+.2f}",
             )
             for one in best.systems
+        ],
+    )
+
+
+def _side_by_side(rows: Sequence[MeasureEstimate], strengths: Mapping[str, float]) -> BestSection | None:
+    """The first measure of systems whose rows the pool has."""
+    apart = [row for row in rows if row.band is not None and row.curve is None and row.system is not None]
+    first = [row for row in apart if row.measure == apart[0].measure]
+    if not first:
+        return None
+    ordered = sorted(first, key=lambda row: -(row.value or 0.0))
+    measure = wording.measure_name(first[0].measure)
+    return BestSection(
+        title="Systems side by side", said=f"{measure} of each system's rows.", measure=measure,
+        confidence=wording.percent(first[0].confidence), caption="", strengths=bool(strengths),
+        lines=[
+            BestLine(
+                system=str(row.system), value=wording.value_or_reason(row), standing="",
+                together=wording.ends_in_words(
+                    row.value, row.band.lower if row.band else None, row.band.upper if row.band else None
+                ),
+                strength=f"{strengths[row.system]:+.2f}" if row.system in strengths else "",
+            )
+            for row in ordered
         ],
     )

@@ -341,7 +341,9 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "first": table_line(data, first, *scale_of_bars([first], data.outcome), reference=_zero(first)),
         "wide": price.wide_in_words(first, data.positive),
         "figure": estimate_against_labels(data, first),
-        "best": best_section(data.best, data.strengths, finished=data.state == "finished"),
+        "best": best_section(
+            data.best, whole_pool_rows(data), data.strengths, finished=data.state == "finished"
+        ),
         "comparison": comparison_section(data),
         "joint": joint_section(data.joint) if data.joint else None,
         "multiples": small_multiples(data, drawn) if drawn else None,

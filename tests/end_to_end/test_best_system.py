@@ -133,6 +133,7 @@ def test_an_arena_has_win_rates_and_strengths(assay):
     assert (code, ended["best"]["winner"]) == (0, "alpha")
     rate = next(e for e in ended["estimates"] if e["system"] == "alpha" and e["versus"] is None)
     assert rate["lower"] <= 0.75 <= rate["upper"]
+    assert rate["band"]["lower"] < rate["lower"] < rate["upper"] < rate["band"]["upper"]
     assert assay("report", "best")[0] == 0
     assert "Bradley-Terry" in Path("assay-report-best/report.html").read_text()
 
