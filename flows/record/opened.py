@@ -391,8 +391,8 @@ class Opened:
 
     @property
     def interval_note(self) -> str:
-        """What is known of the method's intervals; with weights, contenders or a race `recalibrated` has those of
-        guesses."""
+        """What is known of the method's intervals; with weights, contenders or a race `recalibrated` has
+        those of guesses."""
         method = self.method
         pool, target = self.spec.pool, self.spec.target
         by_guesses = pool.weight or pool.contenders or target.best_of is not None

@@ -75,8 +75,8 @@ def best_section(
         measure=wording.measure_name(best.measure), confidence=wording.percent(best.confidence),
         strengths=bool(strengths), caption=(
             f"A wrong one is named with a chance of at most {wording.percent(1 - best.confidence)}, over all "
-            f"{wording.plural(best.looks, 'look')} that count. A system that is out is worse than another, and "
-            "gets no more labels."
+            f"{wording.plural(best.looks, 'look')} that count. A system that is out is worse than another, "
+            "and gets no more labels."
         ),
         lines=[
             BestLine(
@@ -107,7 +107,7 @@ def _side_by_side(rows: Sequence[MeasureEstimate], strengths: Mapping[str, float
                 together=wording.ends_in_words(
                     row.value, row.band.lower if row.band else None, row.band.upper if row.band else None
                 ),
-                strength=f"{strengths[row.system]:+.2f}" if row.system in strengths else "",
+                strength=f"{strengths[str(row.system)]:+.2f}" if row.system in strengths else "",
             )
             for row in ordered
         ],
