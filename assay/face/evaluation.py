@@ -246,6 +246,7 @@ def begin(
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     pairs: str | None = None,
+    contenders: Mapping[str, Any] | None = None,
     thresholds: Sequence[float] | None = None,
     features: Sequence[str] | None = None,
     id: Column | None = None,
@@ -308,13 +309,16 @@ def begin(
             `{name: {"score": column, "threshold": 0.5}}`.
         baseline: the system that others are compared with; the first unless said.
         pairs: `"all"`: every two systems are compared.
+        contenders: rows that are one system's answer, or compare two:
+            `{"columns": ["model"], "names": ["a", "b", "c"]}`.
         thresholds: of the score, a system each.
         features: columns of numbers, for methods that cut by features.
         id: column that names the items.
         show: columns that are shown to whoever answers; no other leaves the frame.
         show_as: how one is shown: `{"picture": "image"}`.
         segments: columns that split the pool; measures are estimated in each part too.
-        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`; 0.05, or none
+        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`, or until the best
+            of several systems is known: `{"best_of": 0.01}`, none other being better by more; 0.05, or none
             where the budget is too small for any.
         confidence: of the intervals.
         budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller

@@ -201,7 +201,8 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, tempfile.TemporaryDirect
 
 # Columns that are given themselves.
 
-_LISTS = ("judge", "earlier", "covariates", "show", "segments")    # a list there is one of columns
+# a list there is one of columns
+_LISTS = ("judge", "earlier", "covariates", "show", "segments", "contenders")
 
 
 def with_columns(data: Any, asked: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -45,8 +45,8 @@ OF_POOL = {       # argument -> key under `pool`
     "prediction": "prediction", "score": "score", "probability": "probability", "threshold": "threshold",
     "thresholds": "thresholds", "judge": "judge", "earlier": "earlier", "covariates": "covariates",
     "spread": "spread", "cluster": "cluster", "weight": "weight", "rank": "rank", "systems": "systems",
-    "baseline": "baseline", "pairs": "pairs", "features": "features", "show": "display",
-    "show_as": "show_as", "segments": "segments", "id": "id",
+    "baseline": "baseline", "pairs": "pairs", "contenders": "contenders", "features": "features",
+    "show": "display", "show_as": "show_as", "segments": "segments", "id": "id",
 }
 COLUMNS = (
     "prediction", "score", "probability", "judge", "earlier", "covariates", "spread", "cluster", "weight",

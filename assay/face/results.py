@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from assay.evalcore.evaluation.best import BestSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.printed import printed
 from assay.face.frames import frame_of
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import price, sentences, wording
+from assay.tasks.report.best import best_in_words
 from assay.tasks.report.standing import Standing, StandingJson
 
 if TYPE_CHECKING:
@@ -196,12 +198,13 @@ class Result(Estimates):
 
     evaluation: str
     state: str                       #: waiting, open or finished
-    stopped_by: str | None           #: half_width, variance, budget or pool; None while it is not finished
+    stopped_by: str | None           #: half_width, variance, best_of, budget or pool; None while it goes on
     verdict: str | None              #: ok, breach or inconclusive; None without a limit
     labels: int                      #: bought so far
     rounds: int                      #: closed
     method: str
     json: StandingJson               #: all of it, as `--json` prints it
+    best: BestSystem | None = None   #: the best of several systems, where that is the target
     store: Store = field(repr=False, compare=False)   #: where its record is
 
     @property
@@ -290,7 +293,10 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,
         estimates=tuple(map(estimate_of, rows)), json=standing.to_json(), backend=backend, store=store,
+        best=standing.best,
         notes=(
+            *([] if standing.best is None else
+              [best_in_words(standing.best, finished=standing.state == "finished")]),
             *price.open_lines(rows, standing.positive or "positive"),
             *sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved),
         ),

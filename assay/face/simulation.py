@@ -43,7 +43,7 @@ from assay.tasks.sources.reader import column_names, open_source
 
 _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
-    "weight", "rank",
+    "weight", "rank", "contenders",
 )
 _OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked about them
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
@@ -66,6 +66,8 @@ def replay(
     weight: Column | None = None,
     rank: Column | None = None,
     systems: Mapping[str, Any] | None = None,
+    contenders: Column | Sequence[Column] | None = None,
+    best_of: float | None = None,
     methods: str | Sequence[str] = "auto",
     budgets: Sequence[int] = (50, 100, 200),
     repeats: int = 200,
@@ -98,6 +100,10 @@ def replay(
         rank: column of 1, 2, 3 and so on: where a document stands in its query, which `cluster` names.
         systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
             baseline.
+        contenders: column of the systems whose answers the rows are, or the two columns of those that a row
+            compares.
+        best_of: also tell when the best of the systems is known, none other being better by more than this; a
+            look at each number of labels.
         methods: the methods to compare.
         budgets: numbers of labels at which they are looked at.
         repeats: evaluations that are simulated of each.
@@ -124,24 +130,27 @@ def replay(
     given = {
         "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
         "covariates": covariates, "spread": spread, "systems": systems, "cluster": cluster,
-        "weight": weight, "rank": rank,
+        "weight": weight, "rank": rank, "contenders": contenders,
     }
     named = str(data) if isinstance(data, str | Path) else "the frame"
     asked = ReplayRequest(
         methods=tuple(listed(methods)), measures=(), budgets=tuple(budgets), repeats=repeats, seed=seed,
         batch_size=batch_size, confidence=confidence, systems=tuple(systems or ()), divergence=divergence,
+        best_of=best_of,
     )
     if questions_in(outcome):
         refuse_beside_questions({
             **{name: one for name, one in given.items() if name not in ("label", *_OF_ALL_QUESTIONS)},
             "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
+            "best_of": best_of is not None,
         })
         own = None if measures == "f1" else measures      # which is what is not said
         said = {"outcome": outcome, "measures": own, "cluster": cluster, "weight": weight}
         return _of_questions(data, said, replace(asked, systems=()), named, processes)
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
-    check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems")})
+    check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
+                                                                  "contenders")})
     pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
     pool.set_predictions(threshold)
     if score is not None and not pool.two_classes:
@@ -215,7 +224,7 @@ class _Labelled:
     @property
     def two_classes(self) -> bool:
         """Whether one system predicts a positive and a negative class, and says how sure it is."""
-        two = self._left_out or self._what.positive is not None
+        two = (self._left_out or self._what.positive is not None) and self._given["contenders"] is None
         return two and not self._systems and not {"score", "probability"}.isdisjoint(self._columns)
 
     def set_predictions(self, threshold: float | None) -> None:
@@ -275,6 +284,8 @@ class _Labelled:
         if "cluster" in self._columns and self._given["cluster"] is not None:
             columns["cluster"] = self._columns["cluster"]
         columns |= {role: self._columns[role] for role in ("weight", "rank") if role in self._columns}
+        rows = listed(self._given["contenders"] or ())
+        columns |= {f"contender {at}": self._named_column("contenders", n) for at, n in enumerate(rows)}
         asked = OutcomeColumns(
             outcome=self._what.reader, probability=probability, kind=self._what.kind,
             predictions=tuple(name for name in columns if name.startswith("prediction ")),
@@ -284,6 +295,7 @@ class _Labelled:
             cluster="cluster" if "cluster" in columns else None,
             weight="weight" if "weight" in columns else None,
             rank="rank" if "rank" in columns else None,
+            contenders=tuple(name for name in columns if name.startswith("contender ")),
         )
         found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))
         return found

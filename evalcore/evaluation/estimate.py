@@ -63,7 +63,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """An interval that holds together with those of all other points of its curve."""
+    """An interval that holds together with those of all other points of its curve, or of all systems."""
 
     lower: float
     upper: float
@@ -132,8 +132,8 @@ class MeasureEstimate:
     diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict, metadata=HIDDEN)   # of the method
     price_tag: PriceTag | None = field(default=None, metadata=HIDDEN)   # of an estimate of the whole pool
     curve: str | None = field(default=None, metadata=IF_ANY)   # the curve that it is a point of
-    band: Band | None = field(default=None, metadata=IF_ANY)   # of a point of a curve: ends that hold along
-                                                               # all of it
+    band: Band | None = field(default=None, metadata=IF_ANY)   # of a point of a curve, or of one of several
+                                                               # contenders: ends that hold for all of them
     undecided: Undecided | None = field(default=None, metadata=IF_ANY)   # only where people could not decide
                                                                          # some items
     nonresponse: ResponseRate | None = field(default=None, metadata=IF_ANY)   # only where rounds closed early

@@ -62,7 +62,25 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
         row = replace(row, price_tag=price(q, row, arrays))
         row = replace(row, also=None if others is None else _also(question, state, asked, others[q]))
         rows.append(_on_curve(row, asked, arrays))
-    return rows
+    return _together(question, found, rows)
+
+
+def _together(
+    question: Question, found: Sequence[EstimateArrays], rows: list[MeasureEstimate]
+) -> list[MeasureEstimate]:
+    """The rows; values of systems whose rows the pool has get intervals that hold together (Bonferroni)."""
+    stack = question.measures
+    contenders = getattr(stack, "contenders", 0)
+    ends = found[0].ends if contenders else None
+    if ends is None:
+        return rows
+    level: Floats = np.full((1, len(rows)), 1 - (1 - question.confidence) / contenders)
+    lower, upper = (end[0].tolist() for end in ends(level))
+    return [
+        replace(row, band=Band(lower=lower[q], upper=upper[q]))
+        if row.versus is None and row.lower is not None and row.interval != "exact" else row
+        for q, row in enumerate(rows)
+    ]
 
 
 def _is_settled(arrays: EstimateArrays) -> bool:

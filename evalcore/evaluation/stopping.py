@@ -27,13 +27,13 @@ MUCH_WIDER = 2.0   # than the normal interval of the variance asked for
 _TIMES = {2: "two", 3: "three"}[LOOKS_IN_A_ROW]
 RULE = f"a target is met at {_TIMES} looks in a row, with {MIN_LABELS} labels or more at each"
 
-StopReason = Literal["half_width", "variance", "budget", "pool"]
+StopReason = Literal["half_width", "variance", "best_of", "budget", "pool"]
 Verdict = Literal["ok", "breach", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppingRule:
-    """One of half_width and variance, or neither; a budget always.
+    """One of half_width, variance and best_of, or none; a budget always.
 
     Raises BadInput for both targets at once, or for one that is not positive.
     """
@@ -41,6 +41,7 @@ class StoppingRule:
     budget: int
     half_width: float | None = None
     variance: float | None = None
+    best_of: float | None = None    # the margin within which one of several systems has to be the best
 
     def __post_init__(self) -> None:
         if self.half_width is not None and self.variance is not None:
@@ -78,17 +79,21 @@ class Look:
     estimate: MeasureEstimate
     both_outcomes: bool  # a positive and a negative item were labelled
     exhausted: bool      # nothing is left whose label could change a measure
+    named: bool = False  # the best of several systems is known, with an error that is spread over all looks
 
 
 def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
     """Why to stop after these looks, or None to go on.
 
     A pool that is labelled out stops before anything else is asked about; then a target that is met counts
-    before a budget that is spent.  A difference of two systems that is exact meets any target at once.
+    before a budget that is spent.  A difference of two systems that is exact meets any target at once, and
+    so does a best system: the chance to name a wrong one is spread over all looks.
     """
     if not looks:
         return None
     last = looks[-1]
+    if rule.best_of is not None and last.named:
+        return "best_of"
     if last.exhausted:
         return "pool"
     recent = looks[-LOOKS_IN_A_ROW:]

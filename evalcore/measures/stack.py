@@ -12,14 +12,24 @@ from functools import cached_property
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.best_of import Race
 from assay.evalcore.measures.by_class import CountsOfClass
+from assay.evalcore.measures.contenders import ByContender, OfContender, present_in
 from assay.evalcore.measures.measure import Loss, OutcomeMeasure
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
 from assay.evalcore.outcomes.classes import OneClass
-from assay.evalcore.outcomes.items import ItemPool, Items, Places, PoolWeights
+from assay.evalcore.outcomes.items import (
+    RACING_GROUPS,
+    ByJoint,
+    ItemPool,
+    Items,
+    Places,
+    PoolWeights,
+    joint_predictions,
+)
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.reproducible import is_nothing
-from assay.evalcore.types import Array, Bools, Floats
+from assay.evalcore.types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -30,6 +40,9 @@ class Stack:
     drive    which measures the sampling serves: all of them unless said
     target   (M,) the error of each measure that counts as 1; its `scale` unless said
     weights  of the pool, where its items do not all count alike: measures are of the weighted pool
+    race     where the best of several systems is asked for
+    contenders  systems whose rows the pool has; 0 where a row is of none, or of all
+    common   the losses, where they are those of more measures than these
 
     With weights every loss is w ℓ, and the mean of w is the last of what is known: R is divided by it, so a
     pool without its undecided items, and one of other clusters, have their own.
@@ -40,6 +53,9 @@ class Stack:
     drive: tuple[bool, ...] = ()
     target: tuple[float, ...] = ()
     weights: PoolWeights | None = None
+    race: Race | None = None
+    contenders: int = 0
+    common: tuple[Loss, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.measures:
@@ -63,7 +79,7 @@ class Stack:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The different losses, in the order of the measures."""
-        return tuple(dict.fromkeys(loss for m in self.measures for loss in m.losses))
+        return self.common or tuple(dict.fromkeys(loss for m in self.measures for loss in m.losses))
 
     @cached_property
     def size(self) -> int:
@@ -123,7 +139,23 @@ class Stack:
 
     def places(self, pool: ItemPool) -> Places:
         """How items are grouped for a cut (`OutcomeKind.places`)."""
+        if self.contenders:
+            return ByContender()
+        if self.race is not None and self.kind.one_of_parts and pool.none.systems > 1:
+            return ByJoint(joint_predictions(pool, RACING_GROUPS))
         return self.kind.places(pool) if self.one_class is None else self.one_class.places(pool)
+
+    def said_with_contenders(self, said: Floats, items: Items, cell: Ints) -> Floats:
+        """`OutcomeCells.said` (C, S, w), and behind it (C, 1 or S, K) which systems the rows of a cell are
+        of; as it is where rows are of no system."""
+        if not self.contenders:
+            return said
+        there: Floats = np.zeros((len(said), self.contenders))
+        for where, piece in items.chunks():
+            np.maximum.at(there, cell[where], present_in(piece, self.contenders).astype(np.float64))
+        said = said if said.shape[1] else np.zeros((len(said), 1, said.shape[2]))
+        beside = np.broadcast_to(there[:, None], (*said.shape[:2], self.contenders))
+        return np.concatenate([said, beside], axis=2)
 
     def even(self, n: int) -> Floats:
         """φ (n, P) of n items of which nothing is known."""
@@ -247,6 +279,9 @@ class Stack:
         of several systems are bounded together, since the outcome is the same for all.
         """
         total, after = np.zeros(len(said)), self.size
+        there: Floats | None = None
+        if self.contenders:
+            there, said = said[:, 0, -self.contenders :], said[..., : -self.contenders]
         by_class: list[Floats] = []
         for loss, at, length in zip(self.losses, self._starts, known[: len(self.losses)], strict=True):
             slope, told = slopes[at : at + loss.size], slopes[after : after + length]
@@ -254,7 +289,10 @@ class Stack:
             if not (slope.any() or told.any()):
                 continue
             each = loss.most_by_class(said, slope, told) if together else None
-            if each is None:
+            if each is None and there is not None and isinstance(loss, OfContender):
+                own = there[:, loss.number] > 0
+                total += np.where(own, np.maximum(loss.most(said, slope, told), 0.0), 0.0)
+            elif each is None:
                 total += loss.most(said, slope, told)
             else:
                 by_class.append(each)

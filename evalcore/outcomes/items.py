@@ -19,6 +19,7 @@ SILENT = -2e300   # the code of a judge that says nothing of an item: no outcome
 
 _OPTIONAL = (
     "probability", "judge", "score", "cluster", "by_system", "covariate", "deviation", "weight", "rank",
+    "contender",
 )
 
 
@@ -37,6 +38,8 @@ class Items:
     cluster      (n, 1) the number of the cluster that the item belongs to: whole, and below 2^53
     weight       (n, 1) what the item counts for: finite and not negative, in any unit (`PoolWeights`)
     rank         (n, 1) where a document stands among those of its query: 1, 2, 3 ...
+    contender    (n, 1) the system whose answer the item is, or the two that it compares
+                 (`evalcore.measures.contenders`)
     """
 
     prediction: Floats
@@ -49,6 +52,7 @@ class Items:
     deviation: Floats | None = None
     weight: Floats | None = None
     rank: Floats | None = None
+    contender: Floats | None = None
 
     def __post_init__(self) -> None:
         for name in _OPTIONAL:
@@ -243,6 +247,7 @@ def _weigh(items: Items) -> tuple[float, float]:
 # numbered by the mean spread of their items, so neighbours matter about as much.
 
 MOST_GROUPS = 30
+RACING_GROUPS = 120   # where the best of several systems is asked for: which of them differ is what counts
 TOLD = 1 << 16     # joint predictions of a shard that it tells at once
 COUNTED = 1 << 22  # joint predictions of all shards that are counted at once
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)   # odd, so that multiplying loses nothing: 2^64/golden ratio
@@ -267,20 +272,22 @@ class Joint:
         return np.where(self.marks[order][place] == found, order[place], len(order))
 
 
-def joint_predictions(pool: ItemPool) -> Joint:
+def joint_predictions(pool: ItemPool, most: int = MOST_GROUPS) -> Joint:
     """The frequent ones of a pool; of two as frequent, the one with the lower mark comes first."""
     told = list(pool.over(_Count(0, 1, TOLD if pool.n_shards > 1 else len(pool))))
     if all(one.counts is not None for one in told):
-        return Joint(_most_frequent([(one.marks, one.counts) for one in told if one.counts is not None]))
+        return Joint(
+            _most_frequent([(one.marks, one.counts) for one in told if one.counts is not None], most)
+        )
     # more of them than anybody should hold: those with marks in one range after the other
     ranges = -(-sum(one.different for one in told) // COUNTED)
     best: list[tuple[Ints, Ints]] = []
     for number in range(ranges):
         here = list(pool.over(_Count(number, ranges, len(pool))))
         marks, counts = _added([(one.marks, one.counts) for one in here if one.counts is not None])
-        first = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
+        first = np.argsort(-counts, kind="stable")[:most]
         best.append((marks[first], counts[first]))
-    return Joint(_most_frequent(best))
+    return Joint(_most_frequent(best, most))
 
 
 def by_mean(sizes: Ints, totals: Floats) -> Ints:
@@ -322,9 +329,9 @@ def _added(told: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     return marks, counts
 
 
-def _most_frequent(told: list[tuple[Ints, Ints]]) -> Ints:
+def _most_frequent(told: list[tuple[Ints, Ints]], most: int) -> Ints:
     marks, counts = _added(told)
-    return np.asarray(marks[np.argsort(-counts, kind="stable")[:MOST_GROUPS]])
+    return np.asarray(marks[np.argsort(-counts, kind="stable")[:most]])
 
 
 def _marks_of(prediction: Floats) -> Ints:

@@ -37,6 +37,7 @@ class OutcomePool:
     kind: OutcomeKind
     items: Items
     codes: Floats    # (N,)
+    contenders: tuple[str, ...] = ()   # where rows are of one system each, or compare two: their names
 
     def truth(self, stack: Stack) -> Floats:
         """(Q,) the numbers asked for; NaN where one is undefined on this pool."""

@@ -2,7 +2,7 @@
 many labels it needs to a half-width, beside an oracle."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures import two_classes
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.racing import race_look
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
@@ -45,6 +46,7 @@ class Trace:
     wide_lower: Floats | None = None   # the wide interval, of methods that report one
     wide_upper: Floats | None = None
     divergence: Floats | None = None   # of the proposal from the best one, where asked; NaN without a q
+    winner: Ints | None = None   # (R, budgets) of the first number: the system named the best, -1 for none
 
 
 def traces_of(
@@ -155,15 +157,43 @@ def run_block(
     looks: list[list[EstimateArrays]] = []
     counts: list[Ints] = []
     distances: list[Floats] = []
+    winners: list[Ints] = []
     for budget in plan.budgets:
         missing = budget - (counts[-1] if counts else np.zeros(repeats, np.int64))
         state = _label(method, state, missing, plan.batch_size, people, rng)
         counts.append(state.bought)
         found = method.numbers(state, confidence, stream(seed, purpose, block, f"at {budget}"))
         looks.append([*found, *ready.further(method, state, confidence)])
+        winners += _named_best(method, state)
         distance = ready.distance(method, state, plan.batch_size) if plan.divergences else None
         distances += [] if distance is None else [distance]
-    return traces_of(looks, np.stack(counts, axis=1), np.stack(distances, axis=1) if distances else None)
+    first, *others = traces_of(
+        looks, np.stack(counts, axis=1), np.stack(distances, axis=1) if distances else None
+    )
+    return [replace(first, winner=np.stack(winners, axis=1) if winners else None), *others]
+
+
+def simulate_rounds(
+    method: Method, ready: Prepared, looks: Sequence[int], *, repeats: int, batch_size: int, seed: int = 1
+) -> Iterator[tuple[int, Any]]:
+    """Each look, and the state of all repeats at it: for studies of what is decided there."""
+    rng = stream(seed, f"replay/{method.name}", 0, "draws")
+    people = ready.respondents(method, repeats, rng, stream(seed, f"replay/{method.name}", 0, "answers"))
+    state = ready.begin(method, repeats)
+    for look in looks:
+        state = _label(method, state, look - state.bought, batch_size, people, rng)
+        yield look, state
+
+
+def _named_best(method: Method, state: Any) -> list[Ints]:
+    """The system (R,) that is named the best at a look; nothing where that is not asked for."""
+    race = getattr(getattr(state, "stack", None), "race", None)
+    if race is None:
+        return []
+    if method.holds_at_every_look:
+        state = replace(state, stack=replace(state.stack, race=replace(race, looks=1)))
+    ranking = race_look(method, state)   # type: ignore[arg-type]
+    return [ranking.winner]
 
 
 def _label(

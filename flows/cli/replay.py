@@ -83,6 +83,11 @@ _FLAGS = {
               help="With --outcome and --cluster: where a document stands in its query, for dcg.")
 @click.option("--weight", default=None, metavar="COLUMN",
               help="A column of numbers: what each item counts for; measures are then of the weighted pool.")
+@click.option("--contenders", default="", metavar="COLUMN[,COLUMN]",
+              help="With --outcome: whose answer a row is, or whose two answers it compares.")
+@click.option("--best-of", type=click.FloatRange(min=0), default=None, metavar="MARGIN",
+              help="With --outcome and several systems: when the best is known, within a margin; a look at "
+                   "each budget.")
 @json_option
 def replay_command(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
@@ -90,7 +95,8 @@ def replay_command(
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
     item_id: str, prediction: str | None, label: str, score: str | None, probability: str | None, judges: str,
     covariates: str, spread: str | None, named_systems: tuple[str, ...], cluster: str | None,
-    questions: Path | None, rank: str | None, weight: str | None, as_json: bool,
+    questions: Path | None, rank: str | None, weight: str | None, contenders: str,
+    best_of: float | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
@@ -114,7 +120,7 @@ def replay_command(
     }
     of_others = {
         "--judge": judges, "--covariates": covariates, "--spread": spread, "--system": named_systems,
-        "--rank": rank,
+        "--rank": rank, "--contenders": contenders, "--best-of": best_of is not None,
     }
     if questions is not None:
         _refuse_beside_questions()
@@ -140,7 +146,7 @@ def replay_command(
         positive=positive, features=_listed(features), further=_listed(systems),
         judges=_listed(judges), covariates=_listed(covariates), spread=spread,
         systems=dict(_named(text) for text in named_systems), cluster=cluster,
-        weight=weight, rank=rank,
+        weight=weight, rank=rank, contenders=_listed(contenders),
     )
     spec = None if questions is None else load_spec(questions)
     named = _listed(measures) if spec is None else list(measures_of_questions(spec))
@@ -157,6 +163,7 @@ def replay_command(
         half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
         audit=audit,
         divergence=divergence,
+        best_of=best_of,
         drive=() if spec is None else spec.drive or (),
     )
     with _naming_flags():
@@ -190,6 +197,7 @@ class _Columns:
     cluster: str | None
     weight: str | None
     rank: str | None
+    contenders: Sequence[str] = ()
 
 
 def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Sequence[str]) -> Any:
@@ -207,7 +215,7 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
             predictions=tuple(columns.systems.values()) or predicted,
             probability=called.get("probability"), judges=tuple(columns.judges), cluster=columns.cluster,
             covariates=tuple(columns.covariates), spread=columns.spread, weight=columns.weight,
-            rank=columns.rank,
+            rank=columns.rank, contenders=tuple(columns.contenders),
         ))
     renamed = {role: column for role, column in called.items() if column != role}
     found = read_labelled_pool(
@@ -232,6 +240,8 @@ _IDLE = {   # what an option is for, where it would change nothing
                     "a score",
     "--spread": "says how uncertain a predicted number is, of labels that --outcome number names",
     "--rank": "orders documents in queries, of labels that --outcome grades names",
+    "--contenders": "names whose rows they are, of labels that --outcome names",
+    "--best-of": "names the best of several systems, of labels that --outcome names",
     "--system": "names systems for --outcome; further ones of two classes are --systems, with the method "
                 "recycle",
 }

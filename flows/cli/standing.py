@@ -14,6 +14,7 @@ from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.report import comparison, price, sentences, wording
+from assay.tasks.report.best import best_in_words, ranked_line
 from assay.tasks.report.data import ComparedSystems, ReportData
 from assay.tasks.report.price import outlook_lines, price_lines
 from assay.tasks.report.standing import Standing
@@ -23,6 +24,7 @@ _MOST_LISTED = 40   # numbers of one measure
 _REASONS = {
     "half_width": "the target half-width was met",
     "variance": "the target variance was met",
+    "best_of": "the best system is known",
     "budget": "the budget is spent",
     "pool": "every label that matters is known",
 }
@@ -51,6 +53,12 @@ def print_standing(
     """
     click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
     rows = standing.estimates
+    if standing.best is not None:
+        said = best_in_words(standing.best, finished=standing.state == "finished")
+        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
+        for one in standing.best.systems:
+            click.echo(f"    {ranked_line(one)}")
+        rows = [row for row in rows if row.measure != standing.best.measure or row.segment is not None]
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(several)
         for row in of_measure if len(of_measure) <= _MOST_LISTED else ():
@@ -71,7 +79,7 @@ def print_standing(
         click.echo(f"  owner: {whose}")
     for line in sentences.extended(standing.extensions, standing.confidence_asked):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
-    for line in price_lines(rows, standing.positive) if note else []:
+    for line in price_lines(standing.estimates, standing.positive) if note else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in outlook_lines(standing.forecast) if standing.forecast else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))

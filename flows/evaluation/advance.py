@@ -72,6 +72,7 @@ from assay.tasks.operating_system import one_thread
 from assay.tasks.pool.frozen import (
     beside_of,
     clusters_of,
+    contenders_of,
     judges_of,
     predictions_by_system,
     predictions_of,
@@ -449,6 +450,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         clusters=clusters_of(rows),
         weights=weights_of(rows),
         ranks=ranks_of(rows),
+        contenders=contenders_of(rows),
         # an item that is asked again has no label that its draw goes by
         known=[None if ask else known.get(one) for one, ask in zip(addresses, draws.ask, strict=True)],
         segments=[row.segments for row in rows],

@@ -217,6 +217,11 @@ def _wanted(
     name, rows = opened.name, opened.manifest.rows
     if ending.stopped_by == "pool":
         raise CannotExtend(f"evaluation {name!r} cannot be extended: every label that matters is known")
+    if opened.spec.target.best_of is not None:
+        raise CannotExtend(
+            f"evaluation {name!r} cannot be extended: it names the best system with an error that is spread "
+            "over the looks of its budget. Begin another with a larger budget; it stops when one is known"
+        )
     asked = read_fold(opened.ledger, opened.statistics).asked
     if labels <= asked:
         raise CannotExtend(

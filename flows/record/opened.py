@@ -16,6 +16,7 @@ from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers,
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed import GUARANTEED
+from assay.evalcore.evaluation.best import best_system
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.estimates import estimates, reported_region, system_estimates
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
@@ -161,6 +162,7 @@ class Statistics:
             also_leading=leading_places(question),
             outcomes_seen=outcomes_of_questions_seen(question, state) if several
             else outcomes_seen(question, state),
+            best=best_system(question, state),
         )
 
     def _of_pool(self, state: State, as_if: AsIf) -> tuple[MeasureEstimate, ...]:
@@ -279,7 +281,7 @@ def _statistics_of(
         stack = stack_of_spec(spec, manifest.rows, cut.grids, cut.weights)
         return Statistics(Question(
             measures=stack,
-            systems=tuple(spec.pool.compared),
+            systems=spec.pool.system_names,
             evidence=None if inherited is None else
             outcome_method(manifest.partition.method).pseudo_labels(
                 stack.kind, cut.cells, *as_items(inherited)
@@ -394,7 +396,9 @@ class Opened:
         method = self.method
         if not isinstance(method, RecalibratedSample):
             return method.interval_note
-        along_a_score = getattr(self.cut.cells, "axis", None) is not None
+        pool, target = self.spec.pool, self.spec.target
+        by_guesses = pool.weight or pool.contenders or target.best_of is not None
+        along_a_score = getattr(self.cut.cells, "axis", None) is not None and not by_guesses
         return ScoreModel.interval_note if along_a_score else Guesses.interval_note
 
     @property
@@ -520,6 +524,7 @@ def _rule(spec: Spec, extensions: Sequence[Extension]) -> StoppingRule:
         budget=extensions[-1].labels if extensions else spec.budget.labels,
         half_width=None if goes_beyond else spec.target.half_width,
         variance=None if goes_beyond else spec.target.variance,
+        best_of=spec.target.best_of,
     )
 
 

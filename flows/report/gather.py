@@ -12,6 +12,7 @@ from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.questions import asks_several
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
+from assay.evalcore.measures.contenders import bradley_terry
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.judges import (
@@ -256,6 +257,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         judges=read_judges(opened, standing, weighted),
         judge_checks=read_judge_checks(opened, weighted),
         systems=_systems(opened),
+        strengths=_strengths(opened, weighted),
         audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))
@@ -293,14 +295,24 @@ def _pool(manifest: Manifest) -> PoolSummary:
 
 
 def _systems(opened: Opened) -> ComparedSystems | None:
-    names = list(opened.spec.pool.compared)
+    names = list(opened.spec.pool.system_names)
     if not names:
         return None
     kind = opened.spec.labels.outcome
     return ComparedSystems(
         baseline=names[0], others=names[1:], differing=opened.manifest.differing or {},
-        positive=None if kind is None else kind.counted, all_pairs=opened.spec.pool.pairs is not None,
+        positive=None if kind is None else kind.counted,
+        all_pairs=opened.spec.pool.pairs is not None or opened.spec.target.best_of is not None,
     )
+
+
+def _strengths(opened: Opened, found: PoolSample | None) -> dict[str, float]:
+    """The log strengths of Bradley and Terry; none where no rows compare two systems."""
+    rows = opened.spec.pool.contenders
+    if rows is None or len(rows.columns) < 2 or found is None:
+        return {}
+    strength = bradley_terry(found.items, found.kind, found.sample.label, found.sample.weight)
+    return dict(zip(rows.names, strength, strict=False))
 
 
 def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:

@@ -39,7 +39,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.manifest import RANK, WEIGHT
+from assay.tasks.ledger.manifest import CONTENDER, RANK, WEIGHT
 from assay.tasks.ledger.record import Ledger, find_bytes, get_record
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class PlannedRound:
     clusters: Sequence[str] | None = None        # (T,) where items come in clusters
     weights: Floats | None = None                # (T,) what each counts for, where items have weights
     ranks: Floats | None = None                  # (T,) where documents stand in their queries
+    contenders: Floats | None = None             # (T,) codes of whose answers they are
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -94,6 +95,7 @@ class PlannedRound:
             by_system=self.by_system,
             weight=None if self.weights is None else self.weights[:, None],
             rank=None if self.ranks is None else self.ranks[:, None],
+            contender=None if self.contenders is None else self.contenders[:, None],
         )
 
     def to_people(self) -> list[int]:
@@ -143,7 +145,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "score": [None] * len(plan.cell) if planned.scores is None else planned.scores.tolist(),
         "cluster": [None] * len(plan.cell) if planned.clusters is None else list(planned.clusters),
     }
-    beside = {WEIGHT: planned.weights, RANK: planned.ranks}
+    beside = {WEIGHT: planned.weights, RANK: planned.ranks, CONTENDER: planned.contenders}
     given = {name: values.tolist() for name, values in beside.items() if values is not None}
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
@@ -174,7 +176,7 @@ def read_design(ledger: Ledger, number: int) -> Any:
     return _decode_design(ledger.get(key), key)
 
 
-_IF_ANY = (WEIGHT, RANK)   # columns that a plan has where the pool has them
+_IF_ANY = (WEIGHT, RANK, CONTENDER)   # columns that a plan has where the pool has them
 
 
 @cache
@@ -264,6 +266,7 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         clusters=None if None in columns["cluster"] else columns["cluster"],
         weights=np.array(columns[WEIGHT], np.float64) if WEIGHT in columns else None,
         ranks=np.array(columns[RANK], np.float64) if RANK in columns else None,
+        contenders=np.array(columns[CONTENDER], np.float64) if CONTENDER in columns else None,
     )
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.design.round import ClosedDraws
 from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.best import BestSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate, withheld
 from assay.evalcore.evaluation.state import LabelledRound, Segments
 from assay.evalcore.evaluation.stopping import Look
@@ -292,6 +293,7 @@ class RoundEstimate:
     leading: int = 1                     # how many of the estimates are of the first measure
     also_leading: tuple[int, ...] = ()   # of several questions: places of those that a target is of
     outcomes_seen: bool | None = None    # where classes stand equal: those that the first measure needs
+    best: BestSystem | None = None       # where the best of several systems is asked for
 
     @property
     def rows(self) -> tuple[MeasureEstimate, ...]:
@@ -310,6 +312,7 @@ class RoundEstimate:
             both_outcomes=bool(self.outcomes_seen) if self.positives is None
             else 0 < self.positives < self.labels,
             exhausted=self.exhausted,
+            named=self.best is not None and self.best.winner is not None,
         )
 
 

@@ -16,15 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import Array, Bools, Floats
+from assay.evalcore.measures.contenders import code_of
+from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
-from assay.tasks.ledger.manifest import CLUSTER, FEATURE, RANK, SHOWN, WEIGHT
+from assay.tasks.ledger.manifest import CLUSTER, CONTENDER, FEATURE, RANK, SHOWN, WEIGHT
 from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.kind import Predictions
 from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind, without_value
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.pool import Contenders
 
 # One kind of values in each column, over all files: numbers here and texts there would be two readings.
 
@@ -89,7 +91,8 @@ class RowChecker:
         self._ranks = [pool.rank] if pool.rank else []
         self._features = [] if spec.judges is None else list(spec.judges.columns)
         roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *self._weights,
-                 *self._ranks, *self._features, *pool.display]
+                 *self._ranks, *(pool.contenders.columns if pool.contenders else ()), *self._features,
+                 *pool.display]
         self.columns: list[str] = list(dict.fromkeys(roles))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
@@ -108,6 +111,8 @@ class RowChecker:
                     for name in self._clusters]
         weights = [column_of(self._weight(batch, name, given), pa.float64()) for name in self._weights]
         weights += [column_of(self._rank(batch, name, given), pa.float64()) for name in self._ranks]
+        if pool.contenders:
+            weights += [column_of(self._contenders(batch, pool.contenders, given), pa.float64())]
         features = [self._short(batch, name, filled(self._text(batch, name, given)))
                     for name in self._features]
         shown = [filled(self._text(batch, name, given)) for name in pool.display]
@@ -214,6 +219,25 @@ class RowChecker:
                     "a rank is 1 for the first document of a query, then 2, 3 and so on; correct these rows")
         return found
 
+    def _contenders(
+        self, batch: SourceBatch, contenders: Contenders, given: dict[str, pa.Array]
+    ) -> Floats:
+        """(n,) codes of the systems that rows are of. Raises BadInput."""
+        sides: list[Ints] = []
+        for name in contenders.columns:
+            text = self._named(batch, name, given[name], "name no system", "say whose answer it is")
+            number = pc.index_in(text, value_set=pa.array(contenders.names))
+            unknown = np.asarray(number.is_null())
+            some = ", ".join(map(repr, contenders.names[:5])) + (", ..." if len(contenders.names) > 5 else "")
+            self.refuse(batch, name, text, unknown, f"are none of the contenders ({some})",
+                        "name it under pool.contenders, or drop these rows")
+            sides.append(np.asarray(number.to_numpy(zero_copy_only=False), np.int64))
+        if len(sides) > 1:
+            name = contenders.columns[1]
+            self.refuse(batch, name, given[name], np.asarray(sides[0] == sides[1]),
+                        "compare a system with itself", "drop these rows")
+        return code_of(*sides)
+
     def codes(
         self, batch: SourceBatch, name: str, given: dict[str, pa.Array], spelled: Predictions | None = None
     ) -> Array:
@@ -317,6 +341,7 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
         *([(WEIGHT, pa.float64())] if spec.pool.weight else []),
         *([(RANK, pa.float64())] if spec.pool.rank else []),
+        *([(CONTENDER, pa.float64())] if spec.pool.contenders else []),
         *((FEATURE + name, pa.string()) for name in (spec.judges.columns if spec.judges else ())),
         ("source_file", pa.int32()),
         ("source_row", pa.int64()),

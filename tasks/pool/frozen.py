@@ -51,6 +51,7 @@ from assay.tasks.ledger.manifest import (
     BESIDE,
     BY_SYSTEM,
     CLUSTER,
+    CONTENDER,
     FEATURE,
     JUDGES,
     OWN_COLUMNS,
@@ -213,6 +214,7 @@ class FrozenRow:
     cluster: str | None = None       # what it comes together with others in, where the pool says
     weight: float | None = None      # what it counts for, where the pool says
     rank: float | None = None        # where a document stands in its query, where the pool says
+    contender: float | None = None   # the code of whose answer it is, or whose two it compares
     features: Mapping[str, str] = field(default_factory=dict)   # what may move a judge, where the spec says
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
@@ -270,11 +272,12 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
     if of_positive:
         positive = np.array([row.probability for row in rows], np.float64)
         supplied = np.stack([1 - positive, positive], axis=1)
-    predicted, weight, rank = predictions_of(rows), weights_of(rows), ranks_of(rows)
+    predicted, weight, rank, of = predictions_of(rows), weights_of(rows), ranks_of(rows), contenders_of(rows)
     return Items(
         prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
         probability=supplied, judge=judges_of(rows), covariate=beside_of(rows),
         weight=None if weight is None else weight[:, None], rank=None if rank is None else rank[:, None],
+        contender=None if of is None else of[:, None],
     )
 
 
@@ -296,6 +299,12 @@ def ranks_of(rows: Sequence[FrozenRow]) -> Floats | None:
     return np.array(given, np.float64) if given else None
 
 
+def contenders_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n,) codes of whose answer each item is (`evalcore.measures.contenders`); None where it is of none."""
+    given = [row.contender for row in rows if row.contender is not None]
+    return np.array(given, np.float64) if given else None
+
+
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
     """A row as it was read from a part."""
     return FrozenRow(
@@ -306,6 +315,7 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         beside=_numbers(values.get(BESIDE), "<f8"),
         cluster=values.get(CLUSTER), weight=values.get(WEIGHT), rank=values.get(RANK),
+        contender=values.get(CONTENDER),
         features={
             name.removeprefix(FEATURE): text for name, text in values.items() if name.startswith(FEATURE)
         },

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.measures.contenders import code_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import SILENT, Items
@@ -43,6 +44,7 @@ from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.goals import written_measure
 from assay.tasks.spec.labels.classes import MOST_CLASSES, TIE
 from assay.tasks.spec.labels.questions import QuestionList
+from assay.tasks.spec.pool import MOST_COMPARED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,7 @@ class OutcomeColumns:
     cluster: str | None = None          # what items come together in
     weight: str | None = None           # what each item counts for
     rank: str | None = None             # where a document stands in its query
+    contenders: tuple[str, ...] = ()    # whose answer a row is; two columns where it compares two
     kind: OutcomeKind | None = None     # where the names are known; else those that occur
 
 
@@ -89,6 +92,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         raise BadArgument("spread", "says how uncertain a predicted number is, and the labels are no numbers")
     single_columns = (columns.spread, columns.cluster, columns.weight, columns.rank)
     beside = [name for name in (*columns.covariates, *single_columns) if name is not None]
+    beside += columns.contenders
     spoken = [columns.label, *predicted, *columns.judges]
     found = _read(path, present, [*spoken, *probabilities, *beside])
     gaps = {} if columns.outcome == "tags" else {name: _gaps(found[name]) for name in columns.judges}
@@ -118,6 +122,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         np.where(gaps[c], SILENT, codes.get(c, 0.0)) if c in gaps else codes[c] for c in columns.judges
     ], axis=1) if columns.judges else None
     cluster = None if columns.cluster is None else _clusters(path, columns.cluster, found[columns.cluster])
+    names, contender = _contenders(path, columns, found)
     covariates = [numbers(path, c, found[c]) for c in columns.covariates]
     items = Items(
         prediction=prediction, probability=table, judge=judge, cluster=cluster,
@@ -125,8 +130,31 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         deviation=None if columns.spread is None else _spread(path, columns.spread, found[columns.spread]),
         weight=None if columns.weight is None else _weights(path, columns.weight, found[columns.weight]),
         rank=None if columns.rank is None else _ranks(path, columns.rank, found[columns.rank], cluster),
+        contender=contender,
     )
-    return OutcomePool(kind=kind, items=items, codes=codes[columns.label])
+    return OutcomePool(kind=kind, items=items, codes=codes[columns.label], contenders=names)
+
+
+def _contenders(
+    path: str, columns: OutcomeColumns, found: Mapping[str, pa.Array]
+) -> tuple[tuple[str, ...], Floats | None]:
+    """The systems that rows are of, in the order of their names, and the code (N, 1) of each row's."""
+    if not columns.contenders:
+        return (), None
+    wanted = 2 if columns.outcome == "preference" else 1
+    if len(columns.contenders) != wanted:
+        raise BadArgument("contenders", f"takes {wanted} column{'s' * (wanted - 1)} with outcome "
+                                        f"{columns.outcome}: the system of each answer of a row")
+    sides = [words(path, name, found[name]) for name in columns.contenders]
+    names = sorted({one for side in sides for one in np.unique(side).tolist()})
+    if not 2 <= len(names) <= MOST_COMPARED:
+        raise BadInput(f"{path}: {', '.join(columns.contenders)} name {len(names)} systems; from 2 to "
+                       f"{MOST_COMPARED} can be compared")
+    numbered = [np.searchsorted(names, side) for side in sides]
+    if wanted == 2 and (numbered[0] == numbered[1]).any():
+        row = int(np.argmax(numbered[0] == numbered[1]))
+        raise BadInput(f"{path}: row {row + 1} compares {names[int(numbered[0][row])]!r} with itself")
+    return tuple(names), code_of(*numbered)[:, None]
 
 
 def of_two_classes(

@@ -25,11 +25,28 @@ def replay_as_text(result: ReplayResult) -> str:
     largest = result.methods[0].budgets[-1].labels
     audit = f", {result.audit:,} of {largest:,} labels spread evenly" if result.audit else ""
     lines = [f"{result.pool}: {plural(result.n, 'item')}, {repeats} of each method{audit}"]
-    for entry in result.methods:
+    lines += ["", *_best_of(result)] if result.best else []
+    for entry in result.methods if not result.best else ():
         lines += ["", *_by_budget(entry, result)]
+    if result.best:
+        return "\n".join(lines)
     for what in result.truth:
         lines += ["", *_by_half_width(what, result)]
     return "\n".join([*lines, "", _NOTE, *_marked(result)])
+
+
+def _best_of(result: ReplayResult) -> Iterator[str]:
+    """When each method named the best system."""
+    first = max(len(one.method) for one in result.best)
+    margin = result.best[0].margin
+    yield f"The best system{f' within {margin:g}' if margin else ''}, a look at each budget"
+    yield f"  {'':<{first}}  named   wrong  labels: mean  median   named most"
+    for one in result.best:
+        most = max(one.winners, key=lambda name: one.winners[name]) if one.winners else "none"
+        yield (
+            f"  {one.method:<{first}}  {one.named[-1]:>5.3f}   {one.wrong:>5.3f}  {one.labels_mean:>12,.0f} "
+            f"{one.labels_median:>7,.0f}   {most}"
+        )
 
 
 def _by_budget(entry: MethodResult, result: ReplayResult) -> Iterator[str]:

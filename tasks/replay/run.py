@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from assay.evalcore.replay.run import (
 )
 from assay.tasks.operating_system import available_processors, interrupts_held, one_thread
 from assay.tasks.replay.simulated import (
+    BestReplay,
     MethodResult,
     OracleResult,
     ReplayRequest,
@@ -172,6 +174,9 @@ def run_replay(
         if progress:
             progress(done, total)
     oracles = simulation.oracles()
+    best = () if request.best_of is None else tuple(
+        _best(simulation, name, [by_index[i] for i in sorted(by_index)]) for name, by_index in runs.items()
+    )
     entries = tuple(
         entry
         for name, by_index in runs.items()
@@ -187,6 +192,29 @@ def run_replay(
         audit=request.audit,
         methods=entries,
         oracle=tuple(oracles.values()),
+        best=best,
+    )
+
+
+def _best(simulation: Any, name: str, parts: Sequence[BlockRun]) -> BestReplay:
+    """When a method named the best system; parts: its blocks in order."""
+    winner = np.concatenate([np.asarray(part.traces[0].winner) for part in parts])     # (R, budgets)
+    request = simulation.request
+    there = winner >= 0
+    ever, first = there.any(axis=1), there.argmax(axis=1)
+    budgets = np.array(request.budgets)
+    labels = np.where(ever, budgets[first], budgets[-1])
+    chosen = winner[ever, first[ever]]
+    wrong = simulation.winner_is_wrong(chosen)
+    return BestReplay(
+        method=simulation.named(name), margin=request.best_of,
+        named=tuple((np.cumsum(there, axis=1) > 0).mean(axis=0).tolist()),
+        wrong=float(wrong.sum() / len(winner)), labels_mean=float(labels.mean()),
+        labels_median=float(np.median(labels)),
+        winners={
+            system: float((chosen == s).sum() / len(winner))
+            for s, system in enumerate(simulation.systems) if (chosen == s).any()
+        },
     )
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.evalcore.measures.measure import OutcomeMeasure, Setting, difference
+from assay.evalcore.measures.best_of import Race, pairs_of
+from assay.evalcore.measures.contenders import of_contender
+from assay.evalcore.measures.measure import OutcomeMeasure, Setting, difference, leading, side_by_side
 from assay.evalcore.measures.registry import measure, needs_grid, of_scores, outcome_measure
 from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.measures.two_classes import Measure
@@ -32,7 +34,8 @@ from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.printed import HIDDEN, IF_ANY, key_as, printed
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool, prepared_cells
 from assay.evalcore.replay.run import CELLS_OF, BudgetSummary, LabelsTo, Oracle, oracles
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats, Ints
+from assay.tasks.spec.best import BY_CONTENDER
 from assay.tasks.spec.goals import named_measure
 
 # What a replay is asked and what it says: the request, and how each method did on each measure.
@@ -61,6 +64,7 @@ class ReplayRequest:
     half_widths: tuple[float, ...] = (0.10, 0.05)   # to which labels are told, as shares of a measure's range
     drive: tuple[str, ...] = ()          # of several questions, those that the choice of items serves
     divergence: bool = False             # tell how far the proposals are from the best one
+    best_of: float | None = None         # the margin within which the best of several systems is to be named
 
     def check(self) -> None:
         """Raises BadArgument for what makes no sense on any pool.
@@ -77,6 +81,8 @@ class ReplayRequest:
                 raise BadArgument(argument, "name at least one")
             if len(set(given)) < len(given):
                 raise BadArgument(argument, "the same one is named twice")
+        if self.best_of is not None and not 0 <= self.best_of < inf:
+            raise BadArgument("best_of", f"is a margin of 0 or more, got {self.best_of:g}")
         if not all(0 < h < inf for h in self.half_widths):
             raise BadArgument("half_widths", f"must be positive numbers, got {list(self.half_widths)}")
 
@@ -150,6 +156,19 @@ class OracleResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BestReplay:
+    """How one method did at naming the best of several systems, with a look at each budget."""
+
+    method: str
+    margin: float
+    named: tuple[float, ...]             # share of repeats with a winner by each budget
+    wrong: float                         # share whose winner another one beats by more than the margin
+    labels_mean: float                   # at the look that named one; the largest budget where none did
+    labels_median: float
+    winners: dict[str, float]            # system -> share of repeats that named it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
     """A whole replay."""
 
@@ -162,6 +181,7 @@ class ReplayResult:
     methods: tuple[MethodResult, ...]
     oracle: tuple[OracleResult, ...]     # by system and measure; empty where annotators differ
     audit: int = field(default=0, metadata=IF_ANY)   # labels of the largest budget that were spread evenly
+    best: tuple[BestReplay, ...] = field(default=(), metadata=IF_ANY)   # where the best system is asked for
 
     @property
     def of_systems(self) -> bool:
@@ -230,6 +250,8 @@ def simulation_of(pool: LabelledPool | OutcomePool, request: ReplayRequest) -> S
 class _OfTwoClasses(Simulation):
     def __init__(self, pool: LabelledPool, request: ReplayRequest) -> None:
         self._pool, self.request, self.n_items = pool, request, len(pool.label)
+        if request.best_of is not None:
+            raise BadArgument("best_of", "is of systems with labels of any outcome: say what a label is")
         chosen = [method(name) for name in request.methods]
         self.measures: list[Measure] = [measure_of_two_classes(written) for written in request.measures]
         _refuse_idle(pool, request, chosen, self.measures)
@@ -324,6 +346,10 @@ class _OfAnyOutcome(Simulation):
         self._pool, self.request, self.n_items = pool, request, len(pool.items)
         for name in request.methods:
             self.find_method(name)
+            several = bool(pool.contenders) or request.best_of is not None
+            if several and name.partition(":")[0] not in BY_CONTENDER:
+                raise BadArgument("methods", f"{name!r} does not tell systems apart so; use one of "
+                                             f"{', '.join(BY_CONTENDER)}")
         if isinstance(pool.kind, SeveralQuestions):
             self.measures = _stack_of_questions(pool.kind, request, pool.items)
             return
@@ -333,7 +359,7 @@ class _OfAnyOutcome(Simulation):
         if self._weights is not None:
             for name in request.methods:
                 refuse_weights(name, pool.kind)
-        self.measures = Stack(kind=pool.kind, measures=tuple(self._measures()), weights=self._weights)
+        self.measures = self._stack()
         for name in filter(of_two_classes_alone, request.methods):
             try:
                 pool.of_class(one_of_several(pool.kind, self.measures.measures).part)
@@ -360,7 +386,8 @@ class _OfAnyOutcome(Simulation):
         )
 
     def _name(self, system: int | None) -> str | None:
-        return self.request.systems[system] if system is not None and self.request.systems else None
+        names = self._pool.contenders or self.request.systems
+        return names[system] if system is not None and names else None
 
     def find_method(self, name: str) -> Method:
         several = isinstance(self._pool.kind, SeveralQuestions)
@@ -368,6 +395,40 @@ class _OfAnyOutcome(Simulation):
 
     def named(self, name: str) -> str:
         return self.find_method(name).written
+
+    def _stack(self) -> Stack:
+        """Where the best of several systems is asked for, the differences of every two of them drive."""
+        pool, measures, margin = self._pool, tuple(self._measures()), self.request.best_of
+        contenders = len(pool.contenders)
+        if margin is None:
+            return Stack(kind=pool.kind, measures=measures, weights=self._weights, contenders=contenders)
+        systems = [m for m in measures if m.versus is None and m.name == measures[0].name]
+        if len(systems) < 2:
+            raise BadArgument("best_of", "needs several systems: name each with its column of predictions, "
+                                         "or the column of the systems whose rows they are")
+        every = side_by_side([systems], all_pairs=True)
+        try:
+            pairs_of(every)
+        except BadInput as error:
+            raise BadArgument("best_of", str(error)) from None
+        others = tuple(m for m in measures if m.name != measures[0].name)
+        race = Race(margin=margin, confidence=self.request.confidence, looks=len(self.request.budgets))
+        return Stack(
+            kind=pool.kind, measures=(*every, *others), weights=self._weights, race=race,
+            drive=(*leading(every), *[False] * len(others)), contenders=contenders,
+        )
+
+    def winner_is_wrong(self, winner: Ints) -> Bools:
+        """(R,) whether another system is better by more than the margin than the one named."""
+        stack: Stack = self.measures
+        pairs, truth = pairs_of(stack.measures), self._pool.truth(stack)
+        value = pairs.sign * truth[pairs.values]
+        return np.asarray(value[winner] < value.max() - (self.request.best_of or 0.0) - 1e-12)
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """Their names."""
+        return self._pool.contenders or self.request.systems
 
     def _measures(self) -> Iterator[OutcomeMeasure]:
         kind, items = self._pool.kind, self._pool.items
@@ -381,11 +442,24 @@ class _OfAnyOutcome(Simulation):
 
         for name, options in named:
             first = measure_of(name, options, 0)
+            if self._pool.contenders:
+                yield from of_contenders(first, len(self._pool.contenders))
+                continue
             yield first
             for s in range(1, items.systems if first.system is not None else 1):
                 other = measure_of(name, options, s)
                 yield other
                 yield difference(other, first)
+
+
+def of_contenders(measure: OutcomeMeasure, systems: int) -> Iterator[OutcomeMeasure]:
+    """The measure of each system's rows, and the difference of each from the first."""
+    first = of_contender(measure, 0)
+    yield first
+    for s in range(1, systems):
+        other = of_contender(measure, s)
+        yield other
+        yield difference(other, first)
 
 
 def _stack_of_questions(kind: SeveralQuestions, request: ReplayRequest, items: Items) -> Stack:

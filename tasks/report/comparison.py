@@ -270,7 +270,7 @@ def agreeing(systems: ComparedSystems, items: int) -> list[str]:
         f"{name} and {systems.baseline} predict the same for "
         f"{wording.percent(round(1 - systems.differing[name] / items, 4))} of the pool; they differ on "
         f"{wording.plural(systems.differing[name], 'item')}."
-        for name in systems.others
+        for name in systems.others if name in systems.differing
     ]
 
 

@@ -99,6 +99,7 @@ class ReportData(Standing):
     annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.annotators
     extend_command: str | None = None            # what buys as many labels as would decide
     systems: ComparedSystems | None = None       # where systems are compared
+    strengths: Mapping[str, float] = field(default_factory=dict)   # system -> log strength, of comparisons
     judges: Judges | None = None                 # what the labels say of the pool's own guesses
     judge_checks: JudgeChecks | None = None      # where the spec asks
     errors: WrongPredictions | None = None       # among the labelled items; None without predictions

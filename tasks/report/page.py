@@ -17,6 +17,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.printed import printed
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
+from assay.tasks.report.best import best_section
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData, rounds_and_reissue, whole_pool_rows
 from assay.tasks.report.estimate_figures import estimate_against_labels, joint_section, small_multiples
@@ -340,6 +341,9 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "first": table_line(data, first, *scale_of_bars([first], data.outcome), reference=_zero(first)),
         "wide": price.wide_in_words(first, data.positive),
         "figure": estimate_against_labels(data, first),
+        "best": best_section(
+            data.best, whole_pool_rows(data), data.strengths, finished=data.state == "finished"
+        ),
         "comparison": comparison_section(data),
         "joint": joint_section(data.joint) if data.joint else None,
         "multiples": small_multiples(data, drawn) if drawn else None,

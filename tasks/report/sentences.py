@@ -7,6 +7,7 @@ from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
 from assay.tasks.report import comparison, price, wording
+from assay.tasks.report.best import best_in_words
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import ExtensionRow, Moved
 
@@ -55,6 +56,9 @@ def target(data: ReportData) -> str | None:
         return f"half-width of at most {wording.plain_number(data.target_half_width)}"
     if data.target_variance is not None:
         return f"variance of at most {wording.plain_number(data.target_variance)}"
+    if data.best is not None:
+        within = f", within {wording.plain_number(data.best.margin)}" if data.best.margin else ""
+        return f"the best system{within}"
     return None
 
 
@@ -76,6 +80,10 @@ def stopped(data: ReportData) -> str:
     match data.stopped_by:
         case "half_width" | "variance":
             return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
+        case "best_of":
+            return "The best system was known."
+        case "budget" if data.best is not None:
+            return f"The budget of {wording.plural(data.budget, 'label')} was spent without a winner."
         case "budget":
             spent = f"The budget of {wording.plural(data.budget, 'label', 'labels')} was spent"
             unmet = None if any(one.beyond_target for one in data.extensions) else target(data)
@@ -116,6 +124,9 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
 def verdict_and_ground(data: ReportData) -> tuple[str, str] | None:
     """The verdict in a word, and what it rests on; None without limit or comparison."""
     allowed, first = demanded(data), data.estimates[0]
+    if allowed is None and data.best is not None:
+        named = data.best.winner or "No winner"
+        return named, best_in_words(data.best, finished=data.state == "finished")
     if allowed is None:
         return comparison.verdict_of_all(data)
     name = named_row(first)
@@ -151,6 +162,10 @@ def headline(data: ReportData) -> str:
     """The finding in one sentence: verdict, value, interval, what it rests on. Where systems are compared,
     a sentence for each that is not the baseline."""
     row = data.estimates[0]
+    if data.best is not None:
+        based = f"From {wording.plural(data.labels, 'label')} on a pool of " \
+                f"{wording.grouped_digits(data.pool.n)} items."
+        return f"{best_in_words(data.best, finished=data.state == 'finished')} {based}"
     if row.comparison is not None:
         return comparison.finding(data)
     name, allowed = named_row(row), demanded(data)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.best import BestSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.labels_needed import Outlook
@@ -94,7 +95,7 @@ class EvaluationJson(OwnershipJson):
     evaluation: str                  # its name
     state: StateName                 # waiting: for people; open: something is due
     waiting_for: WaitingFor | None
-    stopped_by: str | None           # half_width, variance, budget or pool; null until it stops
+    stopped_by: str | None           # half_width, variance, best_of, budget or pool; null until it stops
     verdict: Verdict | None          # on the first measure; null without a limit
     labels: int                      # labelled items
     rounds: int                      # closed
@@ -102,6 +103,7 @@ class EvaluationJson(OwnershipJson):
     estimates: list[MeasureEstimate]    # the first measure first; segments after the whole pool
     labels_known_before: NotRequired[int]      # of the labels: not bought; only where there are any
     outcomes: NotRequired[OutcomesJson]        # only with a source of outcomes
+    best: NotRequired[BestSystem]              # only where the best of several systems is asked for
     joint_region: NotRequired[JointRegion]     # only where the method gives several measures one
     revised: NotRequired[RevisedJson]          # only after a revision
     extensions: NotRequired[list[ExtensionRow]]   # only after an extension
@@ -148,7 +150,7 @@ class Standing:
 
     @property
     def stopped_by(self) -> str | None:
-        """Why it stopped: half_width, variance, budget or pool; None before."""
+        """Why it stopped: half_width, variance, best_of, budget or pool; None before."""
         return self.ending.stopped_by if self.ending else None
 
     @property
@@ -160,6 +162,11 @@ class Standing:
     def joint(self) -> JointRegion | None:
         """The joint region of several measures, where there is one."""
         return self.known.joint if self.known else None
+
+    @property
+    def best(self) -> BestSystem | None:
+        """What is known of the best of several systems, where that is asked for."""
+        return self.known.best if self.known else None
 
     def contract(self) -> EvaluationJson:
         """What the JSON of every evaluation has. What is unusual is there only where there is any."""
@@ -180,6 +187,8 @@ class Standing:
             told["labels_known_before"] = self.known_before
         if self.outcomes is not None:
             told["outcomes"] = {"known": self.outcomes}
+        if self.best is not None:
+            told["best"] = printed(self.best)
         if self.joint is not None:
             told["joint_region"] = printed(self.joint)
         if self.revision:
@@ -200,4 +209,6 @@ class Standing:
         """0 done, 3 breach, 4 inconclusive, 5 not finished."""
         if self.state != "finished":
             return 5
+        if self.verdict is None and self.best is not None and self.best.winner is None:
+            return 4
         return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]

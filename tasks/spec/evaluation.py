@@ -44,6 +44,7 @@ from assay.tasks.ledger.life import Ownership
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.settings import RUNNERS, FreezeRunner
 from assay.tasks.spec.alerts import Alerts
+from assay.tasks.spec.best import contradictions_of_best
 from assay.tasks.spec.consistency import (
     contradictions,
     contradictions_of_outcomes,
@@ -260,6 +261,7 @@ class Spec(Part):
     @model_validator(mode="after")
     def _fits_together(self) -> "Spec":
         problems = contradictions(self)
+        problems += [*contradictions_of_best(self)]
         problems += unreachable(self.target, self.labels)
         problems += out_of_range(self.limit, self.pool, self.labels, self.measure)
         problems += contradictions_of_outcomes(self.outcomes, self.labels, of_monitor=self.of_monitor)
@@ -307,7 +309,7 @@ class Spec(Part):
         kind, one = self.labels.outcome, self.labels.one_class
         name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
         name = name if one is None else f"{name}({one})"
-        baseline, *others = self.pool.compared or (None,)
+        baseline, *others = self.pool.system_names or (None,)
         return f"{name} of {others[0]} minus {baseline}" if len(others) == 1 else name
 
     @property

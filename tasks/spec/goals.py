@@ -249,7 +249,7 @@ def written_measure(name: str, settings: Mapping[str, Setting]) -> str:
 # Precision within a budget, the limit, the method, labels that are there without asking.
 
 class Target(Part):
-    """How sure is sure enough: half_width or variance. Without either the budget alone stops it."""
+    """How sure is sure enough: half_width, variance or best_of. Without any the budget alone stops it."""
 
     half_width: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, description="half the interval's width, in its unit"
@@ -257,18 +257,27 @@ class Target(Part):
     variance: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, description="variance of the estimate"
     )
-    confidence: float = Field(default=0.95, gt=0, lt=1, description="confidence of the interval")
+    best_of: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False,
+        description="of several systems: until one is known to be the best, none other being better by more "
+                    "than this; 0: strictly",
+    )
+    confidence: float = Field(
+        default=0.95, gt=0, lt=1, description="confidence of the interval, or that no wrong system is named"
+    )
 
     @model_validator(mode="after")
     def _at_most_one(self) -> "Target":
         if self.half_width is not None and self.variance is not None:
             raise wrong("has `half_width` and `variance`; keep one")
+        if self.best_of is not None and (self.half_width is not None or self.variance is not None):
+            raise wrong("has `best_of` beside another target; keep one")
         return self
 
     @property
     def given(self) -> bool:
         """Whether the spec has a target."""
-        return self.half_width is not None or self.variance is not None
+        return any(x is not None for x in (self.half_width, self.variance, self.best_of))
 
 
 def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject:

@@ -122,6 +122,26 @@ def _numbers_in(values: Any) -> list[float]:
     return [float(t) for t in listed]
 
 
+class Contenders(Part):
+    """Whose answer each row is, or whose two answers it compares."""
+
+    columns: Annotated[tuple[Column, ...], Strict(False)] = Field(
+        min_length=1, max_length=2,
+        description="the column that names the system of a row; of comparisons the two, as in `prefer`",
+    )
+    names: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Strict(False)] = Field(
+        min_length=2, max_length=MOST_COMPARED, description="the systems; the first is the baseline",
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "Contenders":
+        for listed, what in ((self.columns, "columns"), (self.names, "names")):
+            for one in listed:
+                if listed.count(one) > 1:
+                    raise wrong(f"`{what}` lists {one!r} twice; keep one")
+        return self
+
+
 # The `pool` part of a spec.
 
 PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
@@ -190,6 +210,10 @@ class Pool(Part):
     pairs: Literal["all"] | None = Field(
         default=None, description="all: every two systems are compared, not only each with the baseline"
     )
+    contenders: Contenders | None = Field(
+        default=None,
+        description="rows that are one system's answer, or compare two: {columns: [model], names: [a, b, c]}",
+    )
     thresholds: Annotated[tuple[Finite, ...], Strict(False)] | None = Field(
         default=None, description="thresholds of `score` or `probability` to compare, a system each"
     )
@@ -218,6 +242,9 @@ class Pool(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Pool":
+        if self.contenders is not None and self.task in ("binary", "one class", "scored", "questions"):
+            raise wrong("`contenders` needs labels that compare systems by rows: {classes: [...]}, "
+                        "{grades: [0, 1]} or {prefer: [...]}, in one question")
         if self.compares:
             _compared(self)
         else:
@@ -248,6 +275,11 @@ class Pool(Part):
         if not self.compares or self.systems is None or self.baseline is None:
             return {}
         return {self.baseline: self.systems[self.baseline]} | self.systems
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """The systems that the same labels compare, or whose rows the pool has; the baseline first."""
+        return tuple(self.compared) if self.contenders is None else self.contenders.names
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -321,7 +353,7 @@ def _two_classes(pool: Pool) -> None:
 def _beside_its_own(pool: Pool) -> None:
     """Of systems that are judged besides the pool's own prediction."""
     for key in ("baseline", "thresholds", "pairs"):
-        if getattr(pool, key) is None:
+        if getattr(pool, key) is None or (key == "pairs" and pool.contenders is not None):
             continue
         raise wrong(f"`{key}` is of systems that are compared, and this pool has a prediction of its own; "
                     "name all systems under `systems`, or leave it out")

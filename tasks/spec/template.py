@@ -32,6 +32,7 @@ pool:
   # covariates: [length]         # columns of numbers that errors may follow, with the same
   # spread: deviation            # with numbers: how uncertain each prediction is
   # cluster: prompt              # what items come together in; intervals are then over clusters
+  # contenders: {columns: [model], names: [a, b, c]}   # rows that are one system's answer, or compare two
   # rank: rank                   # where a document stands in its query, the cluster: for dcg
   # earlier: [model_v1]         # results of earlier systems on the same items, as judges
   # weight: calls                # what each item counts for; measures are then of the weighted pool
@@ -50,6 +51,7 @@ measure: f1
 # drive: [f1]
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,
+#                                                  or {best_of: 0.01}: the best system is known
 budget: {labels: 500}                            # and never ask for more items than this;
 #                                                  audit: 50 spreads so many of them evenly
 batch_size: 25                                   # items asked in a round

@@ -64,9 +64,12 @@ class Sampled(OutcomeMethod):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Where the allocation of all labels so far is furthest behind."""
-        left, wanted = state.left, state.wanted
-        share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
-        behind = np.maximum(self.allocation(state, state.n + int(size.max())) - state.by_cell, 0.0)
+        left, wanted, labels = state.left, state.wanted, state.n + int(size.max())
+        own = self.share(state)
+        share = np.where(wanted > 0, np.maximum(own, 1e-12), 0.0)
+        # what a race comes to is asked once
+        meant = _allocated(state, own, labels) if state.stack.race else self.allocation(state, labels)
+        behind = np.maximum(meant - state.by_cell, 0.0)
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
                               per_item.max(axis=1, keepdims=True), wanted, size)
@@ -76,9 +79,12 @@ class Sampled(OutcomeMethod):
 
     def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) how many of so many labels are meant for each cell."""
-        items = (state.cells.size - state.excluded) * state.cells.relevant
-        share = np.where(items > 0, np.maximum(self.share(state), 1e-12), 0.0)
-        return items * waterfill(share, items, np.full(len(items), labels))
+        return _allocated(state, self.share(state), labels)
+
+    def planned(self, state: SampleState) -> Floats:
+        """(R, C) labels so far as they were meant for each cell; in a race, as they are: what is meant
+        changes as systems fall out."""
+        return state.by_cell.astype(np.float64) if state.stack.race else self.allocation(state, state.n)
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic along the cells, or one at a time."""
@@ -98,7 +104,7 @@ class Sampled(OutcomeMethod):
 
     def weights(self, state: SampleState) -> ItemWeights:
         """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
-        reading = fit_difference_estimator(state, self.allocation(state, state.n), False, self.least)
+        reading = fit_difference_estimator(state, self.planned(state), False, self.least)
         group = reading.group[0]
         n = np.bincount(group, minlength=reading.open.shape[1])
         opened = reading.open[0]
@@ -118,7 +124,7 @@ class Sampled(OutcomeMethod):
         """By the guesses as the labels weigh them, whether the estimate uses them or not."""
         weights = state.cells.first[:, None]
         if state.n:
-            allocation = self.allocation(state, state.n)
+            allocation = self.planned(state)
             weights = fit_difference_estimator(state, allocation, True, self.least).weights[0]
         return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
@@ -135,7 +141,7 @@ class Sampled(OutcomeMethod):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        reading = fit_difference_estimator(state, self.allocation(state, state.n), self.modelled, self.least)
+        reading = fit_difference_estimator(state, self.planned(state), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))
@@ -157,6 +163,13 @@ class Sampled(OutcomeMethod):
             found, largest=np.where(unbounded, interval.largest_share(reading, pull), np.nan),
             unseen=hidden.largest_share(confidence),
         )
+
+
+def _allocated(state: SampleState, share: Floats, labels: int) -> Floats:
+    """(R, C) so many labels by a share of each item."""
+    items = (state.cells.size - state.excluded) * state.cells.relevant
+    share = np.where(items > 0, np.maximum(share, 1e-12), 0.0)
+    return items * waterfill(share, items, np.full(len(items), labels))
 
 
 # The difference of two systems once every item on which they can differ is labelled.
@@ -265,8 +278,11 @@ class StratifiedSample(PassiveSample):
     strata: ClassVar[int] = STRATA
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Strata of the confidence; of the judges' mean for numbers."""
+        """Strata of the confidence; of the judges' mean for numbers; the rows of each system, if they are of
+        one each."""
         found = profile(pool)
+        if pool.stack.contenders:
+            return cut(pool, found, _Rows(found), 1).cells
         confidence = _Confidence(found)
         edges = csf_edges(pool.ordered(confidence), self.strata)
         return cut(pool, found, _Strata(found, confidence, edges), 1).cells
@@ -324,6 +340,16 @@ class Together:
         """Of the items of a shard."""
         found = self.found(stack, items)
         return replace(found, group=np.zeros(len(items), np.int64), score=np.zeros(len(items)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A group for the rows of each system, or of each two that are compared."""
+
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
+        return replace(self.found(stack, items), score=np.zeros(len(items)))
 
 
 @dataclass(frozen=True, slots=True)

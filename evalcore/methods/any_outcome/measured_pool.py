@@ -388,4 +388,4 @@ def _said(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
         for s in range(items.systems):
             most = np.maximum.reduceat(support(piece.prediction[order, s]), starts, axis=0)
             said[ordered[starts], s] = np.maximum(said[ordered[starts], s], most)
-    return said
+    return stack.said_with_contenders(said, items, cell)

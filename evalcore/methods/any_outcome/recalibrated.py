@@ -12,6 +12,7 @@ import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.best_of import LEAST_LABELS
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.cut import cut
@@ -21,6 +22,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     MeasuredPool,
     profile,
 )
+from assay.evalcore.methods.any_outcome.racing import racing_root, views
 from assay.evalcore.methods.any_outcome.reading import Reading, fit_difference_estimator, off_centre, sums
 from assay.evalcore.methods.any_outcome.score_cells import along_a_score, evidence_along, place_on_score
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel, ScoreState
@@ -106,6 +108,8 @@ def _freed(reading: Reading) -> Floats:
 
 CELLS = 60
 OCTAVES = 4      # of weights on either side of the mean: beyond them all are alike
+RACING_EVEN = 0.1   # of a race's labels: spread evenly over the items on which those still in can differ
+_NOTHING = 1e-9   # of the largest root of a spread: nobody who is still in differs there
 FEW_GROUPS = 4   # of predicted classes that are kept apart within an octave
 
 
@@ -136,13 +140,26 @@ class Guesses(Sampled):
 
     def share(self, state: SampleState) -> Floats:
         """Root of the spread of an item's pull, and a part even."""
-        root = np.sqrt(self.pull_spread(state) @ state.stack.weight)
+        racing = state.stack.race is not None and state.n >= LEAST_LABELS
+        root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
         wanted = state.cells.size * state.cells.relevant
-        even = state.stack.kind.even_share
+        even = RACING_EVEN if racing else state.stack.kind.even_share
         mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
         if state.stack.weights is not None:
             mean = mean * state.cells.mean_weight
+        if racing:
+            mean = mean * (root > _NOTHING * root.max(axis=-1, keepdims=True))
         return np.broadcast_to((1 - even) * root + even * mean, state.by_cell.shape)
+
+    def _racing(self, state: SampleState) -> Floats:
+        """(R, C) the root of what tells the leader from each system that is still in."""
+        found: Floats = np.zeros(state.by_cell.shape)
+        for view in views(self, state):
+            spread, left = self.pull_spread(view.state), view.state.wanted + view.state.by_cell
+            spread = np.broadcast_to(spread, (len(view.rows), *spread.shape[-2:]))
+            items = np.asarray(left * state.cells.relevant, np.float64)
+            found[view.rows] = racing_root(spread, items, view.gap)
+        return found
 
     def pull_spread(self, state: SampleState) -> Floats:
         """As the labels so far say, of numbers and grades; else as guessed beforehand."""
@@ -209,9 +226,11 @@ class RecalibratedSample(Sampled):
         Raises BadInput for settings of the score model where it is the other.
         """
         weighted = pool.stack.weights is not None
-        if not weighted and along_a_score(pool.stack, pool.none):
+        # the models along a score know of one system, or take all for one
+        several = pool.stack.race is not None or pool.stack.contenders > 0
+        if not (weighted or several) and along_a_score(pool.stack, pool.none):
             return self._scored.cells(pool)
-        if not weighted and classes_named(pool.stack, pool.none):
+        if not (weighted or several) and classes_named(pool.stack, pool.none):
             return self._several.cells(pool)
         usual = RecalibratedSample()
         set_ = [x for x in ("anytime", "guard", "spread") if getattr(self, x) != getattr(usual, x)]

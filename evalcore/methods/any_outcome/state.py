@@ -246,6 +246,11 @@ class SampleState(LabelledSample):
     def relevant(self) -> Bools:
         return self.cells.relevant
 
+    def of_repeats(self, rows: Ints) -> Self:
+        """These repeats alone."""
+        names = ("item", "cell", "labelled", "excluded", "excluded_guess", "excluded_known")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
     def outcome_of(self, codes: Floats) -> Ints:
         """By which of the K outcomes that are told apart labels with these codes (R, b) count."""
         return np.zeros(codes.shape, np.int64)

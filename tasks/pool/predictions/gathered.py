@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.best_of import Race, look_rounds
+from assay.evalcore.measures.contenders import of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, leading, side_by_side
 from assay.evalcore.measures.registry import needs_grid
 from assay.evalcore.measures.stack import Stack, stack_of_questions
@@ -28,7 +30,15 @@ from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.manifest import BESIDE, CLUSTER, JUDGES, PROBABILITIES, RANK, WEIGHT
+from assay.tasks.ledger.manifest import (
+    BESIDE,
+    CLUSTER,
+    CONTENDER,
+    JUDGES,
+    PROBABILITIES,
+    RANK,
+    WEIGHT,
+)
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.frozen import FrozenShard, packed_bytes
 from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
@@ -134,7 +144,7 @@ class GatheredNumbers:
     """Weights and ranks of items, of whichever there are."""
 
     def __init__(self, spec: Spec) -> None:
-        given = {WEIGHT: spec.pool.weight, RANK: spec.pool.rank}
+        given = {WEIGHT: spec.pool.weight, RANK: spec.pool.rank, CONTENDER: spec.pool.contenders}
         self._found: dict[str, list[Array]] = {name: [] for name, column in given.items() if column}
 
     @property
@@ -184,16 +194,35 @@ def stack_of_spec(
             measure = choice.of(kind, pool_size, weights=weights)
             by_question[str(measure.question)] = (*by_question.get(str(measure.question), ()), measure)
         return stack_of_questions(kind, by_question, spec.drive, weights)
-    systems = range(len(spec.pool.compared) or 1)
-    by_choice = [[choice.of(kind, pool_size, s, grids, weights) for s in systems] for choice in spec.measure]
-    measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)
+    systems, rows = range(len(spec.pool.system_names) or 1), spec.pool.contenders
+    by_choice = [
+        [choice.of(kind, pool_size, s, grids, weights) for s in systems] if rows is None else
+        [of_contender(choice.of(kind, pool_size, 0, grids, weights), s) for s in systems]
+        for choice in spec.measure
+    ]
+    race = race_of(spec)
+    measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None or race is not None)
     if spec.drive is not None:
         names = {found[0].name for found, choice in zip(by_choice, spec.measure, strict=True)
                  if choice.name in spec.drive}
         drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
     else:
         drive = leading(measures) if len(systems) > 1 else ()    # as the method has it
-    return Stack(kind=kind, measures=measures, drive=drive, weights=weights)
+    return Stack(
+        kind=kind, measures=measures, drive=drive, weights=weights, race=race,
+        contenders=0 if rows is None else len(rows.names),
+    )
+
+
+def race_of(spec: Spec) -> Race | None:
+    """What is asked of the best of several systems, and the rounds that are looks."""
+    target = spec.target
+    if target.best_of is None:
+        return None
+    if spec.chosen_method.holds_at_every_look:
+        return Race(margin=target.best_of, confidence=target.confidence, looks=1)
+    rounds = look_rounds(spec.batch_size, spec.budget.labels)
+    return Race(margin=target.best_of, confidence=target.confidence, looks=len(rounds), rounds=rounds)
 
 
 def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
@@ -326,7 +355,18 @@ def cut_gathered(
         grids, weights = grids_of(spec, items), _weights_of(spec, items)
         measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids, weights))
         cells = outcome_method(method).cells(measured)
+        check_contenders(spec, cells)
         return OutcomeCut(cells=cells, grids=grids, weights=weights), measured.rows()
+
+
+def check_contenders(spec: Spec, cells: OutcomeCells) -> None:
+    """Raises BadInput where the pool has no row of a system that is named."""
+    rows = spec.pool.contenders
+    there = [] if rows is None else cells.said[:, 0, -len(rows.names) :].max(axis=0).tolist()
+    for name, found in zip(() if rows is None else rows.names, there, strict=True):
+        if not found:
+            raise BadInput(f"{spec.pool.source}: no row is of the contender {name!r}; leave it out of "
+                           "pool.contenders, or add its rows")
 
 
 def check_ranks(spec: Spec, pool: PoolToCut) -> None:

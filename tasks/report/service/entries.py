@@ -24,7 +24,7 @@ from assay.tasks.report.standing import Standing, StandingJson
 
 EntryKind = Literal["evaluation", "monitor"]
 STOPPED = {
-    "half_width": "target met", "variance": "target met", "budget": "budget spent",
+    "half_width": "target met", "variance": "target met", "best_of": "best known", "budget": "budget spent",
     "pool": "every label known",
 }
 

@@ -123,9 +123,9 @@ def _of_limit(
 ) -> Iterator[Problem]:
     if limit is None:
         return
-    if len(pool.compared) > 2:
+    if len(pool.system_names) > 2:
         yield "limit", (
-            f"applies to one number, and {len(pool.compared)} systems have {len(pool.compared) - 1} "
+            f"applies to one number, and {len(pool.system_names)} systems have {len(pool.system_names) - 1} "
             "differences; leave it out, or compare two: `assay compare` has a verdict on each"
         )
         return

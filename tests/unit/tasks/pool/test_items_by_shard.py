@@ -55,6 +55,9 @@ POOLS = {   # what is said of the pool -> of the spec
     }}, {"tags": NAMES}, "micro_f1"),
     "curves": ({"prediction": "yes", "score": "number", "probability": "sure"},
                {"positive": "yes", "negative": "no"}, ["roc_auc", "average_precision"]),
+    "rows of systems": ({"prediction": None, "judge": "judge", "contenders": {
+        "columns": ["second"], "names": NAMES,
+    }}, {"grades": [0, 1, 2]}, "mean"),
     "clusters": ({"probability": {"prefix": "p_"}, "cluster": "prompt"}, {"classes": NAMES}, "accuracy"),
 }
 CASES = [

@@ -1,0 +1,72 @@
+"""The best of several systems, as a live evaluation says it after a round (`evalcore.measures.best_of`)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.measures.best_of import pairs_of
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.racing import race_look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedSystem:
+    """One of the systems: its value, and whether another is known to be better."""
+
+    system: str
+    value: float | None
+    lower: float | None     # of the interval that holds together with those of the other systems
+    upper: float | None
+    out: bool               # another is known to be better: it gets no more labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestSystem:
+    """What is known of the best of several systems after a round."""
+
+    measure: str
+    winner: str | None      # None while none is named
+    better_than_all: bool   # the one that is named; else another may be better, by the margin at most
+    margin: float
+    confidence: float       # that no wrong one is ever named
+    looks: int              # over which its chance of error is spread
+    systems: tuple[RankedSystem, ...]   # the highest value first
+
+    @property
+    def contenders(self) -> list[str]:
+        """Those that are still in."""
+        return [one.system for one in self.systems if not one.out]
+
+
+def best_system(question: Question, state: State) -> BestSystem | None:
+    """None where nobody asked for it, and before any label."""
+    stack = question.measures
+    if not isinstance(stack, Stack) or stack.race is None or not state.labels:
+        return None
+    race, pairs = stack.race, pairs_of(stack.measures)
+    ranking = race_look(question.method, state.inner)
+    found = question.method.estimate(state.inner, race.confidence)
+    counts = not race.rounds or state.round in race.rounds or state.exhausted
+    winner = int(ranking.winner[0]) if counts else -1
+    k = len(pairs.values)
+    level = np.full(found.value.shape, race.confidence)
+    level[:, pairs.values] = 1 - (1 - race.confidence) / k
+    lower, upper = (found.lower, found.upper) if found.ends is None else found.ends(level)
+    rows = [
+        RankedSystem(
+            system=question.systems[s], value=_number(found.value[0, q]), lower=_number(lower[0, q]),
+            upper=_number(upper[0, q]), out=bool(ranking.out[0, s]),
+        )
+        for s, q in enumerate(pairs.values.tolist())
+    ]
+    order = np.argsort(-np.nan_to_num(ranking.value[0], nan=-np.inf), kind="stable")
+    return BestSystem(
+        measure=stack.measures[0].name, winner=None if winner < 0 else question.systems[winner],
+        better_than_all=winner >= 0 and bool(ranking.strict[0]), margin=race.margin,
+        confidence=race.confidence, looks=race.looks, systems=tuple(rows[i] for i in order),
+    )
+
+
+def _number(x: float) -> float | None:
+    return float(x) if np.isfinite(x) else None

@@ -1,0 +1,139 @@
+"""Labels that race: where the best of several systems is asked for, they go to what tells the leader from
+those that are still in (`evalcore.measures.best_of`).
+
+Of K systems there are K (K - 1)/2 differences, and only those of the leader decide.  So a look first finds
+the leader, by the values, and then reads the state by its K - 1 differences alone.  Repeats with one leader
+are read together.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.evalcore.measures.best_of import Ranking, SystemPairs, gaps, pairs_of, rank_systems
+from assay.evalcore.measures.measure import difference
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
+from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState
+from assay.evalcore.reproducible import steady
+from assay.evalcore.types import Floats, Ints
+
+_STEPS = 40   # towards the weights
+_NO_SPREAD = 1e-20   # of an item that can change nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """The state of some repeats that have one leader, read by its differences."""
+
+    rows: Ints            # the repeats
+    state: SampleState
+    ranking: Ranking
+    gap: Floats           # (r, K - 1) `gaps` of the differences
+
+
+def views(method: OutcomeMethod, state: SampleState) -> Iterator[View]:
+    """Every repeat, in one view; of a state with labels."""
+    stack, race = state.stack, state.stack.race
+    if race is None:
+        raise ValueError("nobody asked for the best of several systems")
+    pairs = pairs_of(stack.measures)
+    values = method.estimate(_read_by(state, tuple(pairs.values.tolist())), race.confidence).value
+    worth = np.where(np.isfinite(values), steady(values * pairs.sign), -np.inf)
+    leader = worth.argmax(axis=1)
+    for one in np.unique(leader).tolist():
+        rows = np.flatnonzero(leader == one)
+        view, own = _of_leader(state.of_repeats(rows), pairs, one)
+        seen = method.estimate(view, race.confidence)
+        ranking = rank_systems(race, own, _Looked(seen), state.n, values[rows])
+        gap = gaps(own, ranking, np.full(len(rows), one), state.n)
+        yield View(rows=rows, state=view, ranking=ranking, gap=gap)
+
+
+def race_look(method: OutcomeMethod, state: SampleState) -> Ranking:
+    """What is known of all systems, in every repeat."""
+    found = [(view.rows, view.ranking) for view in views(method, state)]
+    order = np.argsort(np.concatenate([rows for rows, _ in found]), kind="stable")
+    value, least, spread = (
+        np.concatenate([getattr(one, name) for _, one in found])[order]
+        for name in ("value", "least", "spread")
+    )
+    return Ranking(value=value, least=least, spread=spread, margin=found[0][1].margin)
+
+
+def racing_root(spread: Floats, items: Floats, gap: Floats) -> Floats:
+    """(r, C) the share of one item of each cell: the one under which the largest variance, against its gap,
+    is least; spread (r, C, P) of the differences, items (r, C), gap (r, P).
+
+    Of weights of the variances it is the root of the weighted spread; weights are raised where a variance is
+    large against its gap, until all are alike.
+    """
+    open_ = np.where(np.isfinite(gap).any(axis=1, keepdims=True), gap, 1.0)   # nobody is left: all alike
+    weight = 1 / open_**2
+    for _ in range(_STEPS):
+        weight = weight / weight.max(axis=1, keepdims=True)
+        root = np.sqrt(np.einsum("rcp,rp->rc", spread, weight))
+        each = np.where(root > 0, items / np.where(root > 0, root, 1.0), 0.0)
+        variance = np.einsum("rcp,rc->rp", spread, each) / open_
+        most = variance.max(axis=1, keepdims=True)
+        weight = weight * np.where(most > 0, variance / np.where(most > 0, most, 1.0), 1.0)
+    return np.asarray(np.sqrt(np.einsum("rcp,rp->rc", spread, weight)))
+
+
+def _read_by(state: SampleState, numbers: tuple[int, ...]) -> SampleState:
+    """The state with these numbers alone, each of a measure of one number."""
+    stack = state.stack
+    return _with_stack(state, _stack_of(stack, [stack.measures[stack.parts[q][0]] for q in numbers]), numbers)
+
+
+def _of_leader(state: SampleState, pairs: SystemPairs, leader: int) -> tuple[SampleState, SystemPairs]:
+    """The state read by the leader minus each other, and what these differences are."""
+    stack = state.stack
+    value = {s: stack.measures[stack.parts[q][0]] for s, q in enumerate(pairs.values.tolist())}
+    others = [s for s in value if s != leader]
+    at = {frozenset(ends): q for *ends, q in zip(
+        pairs.one.tolist(), pairs.other.tolist(), pairs.number.tolist(), strict=True)}
+    numbers = tuple(at[frozenset((leader, other))] for other in others)
+    reduced = _stack_of(stack, [difference(value[leader], value[other]) for other in others])
+    own = SystemPairs(
+        number=np.arange(len(others)), one=np.full(len(others), leader), other=np.array(others),
+        values=pairs.values, sign=pairs.sign,
+    )
+    return _with_stack(state, reduced, numbers), own
+
+
+def _stack_of(stack: Stack, measures: list) -> Stack:  # type: ignore[type-arg]
+    """These measures, on the losses of all in their order."""
+    return replace(stack, measures=tuple(measures), drive=(), target=(), common=stack.losses)
+
+
+def _with_stack(state: SampleState, stack: Stack, numbers: tuple[int, ...]) -> SampleState:
+    """Read by these numbers: what can change none of them is as it is predicted."""
+    spread = state.cells.spread[:, list(numbers)]
+    relevant = state.cells.relevant & (spread > _NO_SPREAD).any(axis=1)
+    return replace(state, stack=stack, cells=replace(state.cells, spread=spread, relevant=relevant))
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """Estimates (R, Q) as a race looks at them."""
+
+    found: OutcomeEstimates
+
+    @property
+    def value(self) -> Floats:
+        return self.found.value
+
+    @property
+    def variance(self) -> Floats:
+        return self.found.variance
+
+    def bounds(self, confidence: Floats) -> tuple[Floats, Floats]:
+        """Both ends (R, Q); the value where all that matters to it is labelled."""
+        if self.found.ends is None:
+            return np.full(self.value.shape, -np.inf), np.full(self.value.shape, np.inf)
+        lower, upper = self.found.ends(confidence)
+        closed = self.found.exact[:, None]
+        closed = closed if self.found.settled is None else closed | self.found.settled
+        return np.where(closed, self.value, lower), np.where(closed, self.value, upper)

@@ -1,0 +1,114 @@
+"""The best of several systems, in words and as a part of the page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.evalcore.evaluation.best import BestSystem, RankedSystem
+from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.tasks.report import wording
+
+_MOST_NAMED = 6
+
+
+def best_in_words(best: BestSystem, *, finished: bool) -> str:
+    """Which system is the best, or that none is known to be, and how sure that is."""
+    measure, margin = wording.measure_name(best.measure), wording.plain_number(best.margin)
+    sure = f"with {wording.percent(best.confidence)} confidence over all looks"
+    if best.winner is not None and best.better_than_all:
+        return f"{best.winner} is the best of {len(best.systems)} systems by {measure}, {sure}."
+    if best.winner is not None:
+        return (
+            f"{best.winner} is the best of {len(best.systems)} systems by {measure} within {margin}: no "
+            f"other is better by more, {sure}."
+        )
+    still = best.contenders
+    named = ", ".join(still[:_MOST_NAMED]) + (f" and {len(still) - _MOST_NAMED} more"
+                                              if len(still) > _MOST_NAMED else "")
+    within = f" within {margin}" if best.margin else ""
+    if len(still) == 1:      # ahead of all, and not known at a look that counts
+        return f"No winner{within} {'is' if finished else 'is yet'} known: {named} is ahead."
+    ended = "is known" if finished else "is known yet"
+    return (f"No winner{within} {ended}: {len(still)} of {len(best.systems)} systems may be the best by "
+            f"{measure} ({named}).")
+
+
+def ranked_line(one: RankedSystem) -> str:
+    """A system, its value, the interval that holds together with those of all, and whether it is out."""
+    value = wording.value_and_interval(one.value, one.lower, one.upper)
+    return f"{one.system}: {value}{', out: another is better' if one.out else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestLine:
+    """One system in the table."""
+
+    system: str
+    value: str
+    together: str
+    standing: str
+    strength: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestSection:
+    """The part of the page about the best system, or systems whose rows the pool has side by side."""
+
+    title: str
+    said: str
+    measure: str
+    confidence: str
+    caption: str         # what the search for the best comes to; empty where nobody asked for it
+    lines: Sequence[BestLine]
+    strengths: bool
+
+
+def best_section(
+    best: BestSystem | None, rows: Sequence[MeasureEstimate], strengths: Mapping[str, float], *,
+    finished: bool,
+) -> BestSection | None:
+    """None where nobody asked, and rows are of no systems; strengths: of Bradley and Terry, where systems
+    are compared two by two."""
+    if best is None:
+        return _side_by_side(rows, strengths)
+    return BestSection(
+        title="Best system", said=best_in_words(best, finished=finished),
+        measure=wording.measure_name(best.measure), confidence=wording.percent(best.confidence),
+        strengths=bool(strengths), caption=(
+            f"A wrong one is named with a chance of at most {wording.percent(1 - best.confidence)}, over all "
+            f"{wording.plural(best.looks, 'look')} that count. A system that is out is worse than another, "
+            "and gets no more labels."
+        ),
+        lines=[
+            BestLine(
+                system=one.system, value=wording.estimate_text(one.value, one.lower, one.upper),
+                together=wording.ends_in_words(one.value, one.lower, one.upper),
+                standing="named" if one.system == best.winner else "out" if one.out else "in",
+                strength="" if one.system not in strengths else f"{strengths[one.system]:+.2f}",
+            )
+            for one in best.systems
+        ],
+    )
+
+
+def _side_by_side(rows: Sequence[MeasureEstimate], strengths: Mapping[str, float]) -> BestSection | None:
+    """The first measure of systems whose rows the pool has."""
+    apart = [row for row in rows if row.band is not None and row.curve is None and row.system is not None]
+    first = [row for row in apart if row.measure == apart[0].measure]
+    if not first:
+        return None
+    ordered = sorted(first, key=lambda row: -(row.value or 0.0))
+    measure = wording.measure_name(first[0].measure)
+    return BestSection(
+        title="Systems side by side", said=f"{measure} of each system's rows.", measure=measure,
+        confidence=wording.percent(first[0].confidence), caption="", strengths=bool(strengths),
+        lines=[
+            BestLine(
+                system=str(row.system), value=wording.value_or_reason(row), standing="",
+                together=wording.ends_in_words(
+                    row.value, row.band.lower if row.band else None, row.band.upper if row.band else None
+                ),
+                strength=f"{strengths[str(row.system)]:+.2f}" if row.system in strengths else "",
+            )
+            for row in ordered
+        ],
+    )
