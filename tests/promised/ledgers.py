@@ -98,6 +98,14 @@ def specs() -> dict[str, dict[str, Any]]:
         outcomes.spec_of("preference", DATA / "preference"),
         outcomes.spec_of("grades", DATA / "grades"),
         {**of_models, **SMALL, "measure": ["f1", "precision"]},
+        {**of_models, **SMALL, "name": "best", "measure": ["accuracy"], "target": {"best_of": 0.05}},
+        outcomes.spec_of(
+            "number", DATA / "number", name="contenders", measure=["mae"], target={"best_of": 1.0},
+            pool_contenders={"columns": ["model"], "names": ["a", "b", "c"]},
+        ),
+        outcomes.spec_of(
+            "grades", DATA / "grades", name="judged", judges={"features": ["length(text)"]},
+        ),
         _several("several", DATA / "number"),
     ]
     return {one["name"]: one for one in found}
@@ -142,14 +150,15 @@ def write_data() -> None:
 
 
 def _add_columns(folder: Path) -> None:
-    """Clusters of four, a weight, and answers to two questions."""
+    """Clusters of four, a weight, a model, and answers to two questions."""
     with (folder / "pool.csv").open(newline="") as opened:
         rows = list(csv.DictReader(opened))
     with (folder / "pool.csv").open("w", newline="") as opened:
-        writer = csv.DictWriter(opened, [*rows[0], "four", "counts", "large"])
+        writer = csv.DictWriter(opened, [*rows[0], "four", "counts", "large", "model"])
         writer.writeheader()
         writer.writerows(
-            {**row, "four": n // 4, "counts": 1 + n % 3, "large": _large(row["predicted"])}
+            {**row, "four": n // 4, "counts": 1 + n % 3, "large": _large(row["predicted"]),
+             "model": "abc"[n % 3]}
             for n, row in enumerate(rows)
         )
     with (folder / "labels.csv").open(newline="") as opened:

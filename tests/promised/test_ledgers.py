@@ -9,7 +9,7 @@ from promised import ledgers
 
 from assay.flows.cli.main import COMMANDS, run_command_line
 from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.finish import extend
+from assay.flows.evaluation.finish import CannotExtend, extend
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
@@ -55,6 +55,10 @@ def test_a_finished_evaluation_is_read_verified_reported_and_extended(store, nam
     assert told["labels"] == standing.labels > 0
     assert all(one["value"] is not None for one in told["estimates"] if one["segment"] is None)
     if standing.stopped_by != "budget":
+        return
+    if opened.spec.target.best_of is not None:
+        with pytest.raises(CannotExtend):
+            extend(store, name, standing.budget + 10)
         return
     extend(store, name, standing.budget + 10)
     if name == "revised":     # at a folder desk
