@@ -91,7 +91,8 @@ class HomeEntry:
     name: str
     ownership: Ownership = NOBODYS
     question: str = ""                # what people are asked
-    measure: str = ""                 # as its registry calls it
+    measure: str = ""                 # as its registry calls it, or `f1 of new minus old`
+    part: str = ""                    # the class and the question that the measure is of
     state: str                        # waiting, open, finished, damaged; of a monitor its newest window's
     said: str                         # the state in words
     verdict: Verdict | None = None
@@ -127,7 +128,8 @@ class HomeEntry:
     @property
     def title(self) -> str:
         """Of its first measure."""
-        return wording.measure_name(self.measure) if self.measure else ""
+        name = wording.measure_name(self.measure) if self.measure else ""
+        return f"{name} of {self.part}" if name and self.part else name
 
     @property
     def must_be(self) -> str:
@@ -192,8 +194,12 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
     """The line of an evaluation."""
     first = standing.known.estimates[0] if standing.known else None
     waiting = standing.waiting_for
+    stopped = STOPPED[standing.stopped_by] if standing.stopped_by else ""
+    if standing.best is not None and standing.best.winner is not None:
+        margin = "" if standing.best.better_than_all else f" within {wording.plain_number(standing.best.margin)}"
+        stopped = f"{standing.best.winner} is the best{margin}"
     said = {
-        "finished": f"finished: {STOPPED[standing.stopped_by]}" if standing.stopped_by else "finished",
+        "finished": f"finished: {stopped}" if stopped else "finished",
         "waiting": "waiting for people" + (
             f": {wording.plural(waiting.items, 'item')} in round {waiting.round}" if waiting else ""
         ),
@@ -202,7 +208,8 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
     limits = standing.limit_min, standing.limit_max
     return HomeEntry(
         store=store, kind="evaluation", name=standing.evaluation, ownership=standing.ownership,
-        question=standing.question, measure=first.measure if first else "", state=standing.state, said=said,
+        question=standing.question, measure=measure_of(first) if first else "", part=_part(first),
+        state=standing.state, said=said,
         verdict=standing.verdict if standing.state == "finished" else None,
         known=(first.value, first.lower, first.upper) if first else (None, None, None),
         by_question=() if standing.known is None else _first_of_each_question(standing.known.estimates),
@@ -213,6 +220,15 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
         budget=standing.budget, changed=changed,
         printed=partial(_standing_json, store, standing, changed),
     )
+
+
+def measure_of(row: MeasureEstimate) -> str:
+    """`f1`; `f1 of new minus old` for a difference, as monitors call it."""
+    return f"{row.measure} of {row.system} minus {row.versus}" if row.versus else row.measure
+
+
+def _part(row: MeasureEstimate | None) -> str:
+    return ", ".join(filter(None, (row.class_name, row.question))) if row else ""
 
 
 def _first_of_each_question(rows: Sequence[MeasureEstimate]) -> tuple[MeasureEstimate, ...]:

@@ -2,18 +2,20 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from doubles.history import row
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.tasks.ledger.life import Ownership
+from assay.tasks.ledger.life import NOBODYS, Ownership
 from assay.tasks.report.service.entries import (
     HomeEntry,
     ListQuery,
     MonitorSums,
     damaged_entry,
+    evaluation_entry,
     home_json,
     monitor_entry,
 )
@@ -76,6 +78,36 @@ def test_a_line_without_an_estimate_has_no_interval_and_says_why():
     bare = line("x", known=(None, None, None), undefined="no positive was found")
     assert (bare.bar, bare.ends, bare.estimate) == (None, "", "undefined: no positive was found")
     assert line("x", exact=True).ends == "exact"
+
+
+def finished(stopped_by="budget", best=None, **of):
+    row = MeasureEstimate(**{
+        "measure": "accuracy", "value": -0.2, "lower": -0.3, "upper": -0.1, "confidence": 0.95,
+        "interval": "model", "labels": 90,
+    } | of)
+    return evaluation_entry("team", SimpleNamespace(
+        known=SimpleNamespace(estimates=[row]), best=best, waiting_for=None, stopped_by=stopped_by,
+        state="finished", limit_min=None, limit_max=None, evaluation="x", ownership=NOBODYS, question="",
+        verdict=None, labels=90, known_before=0, budget=100,
+    ), DAY)
+
+
+def test_a_difference_is_called_one_and_drawn_on_a_scale_that_holds_it():
+    one = finished(system="new", versus="old")
+    assert one.title == "Accuracy of new minus old"
+    assert (one.bar.scale_from.replace("−", "-"), one.bar.scale_to) == ("-1", "1")
+    assert {sample.labels["measure"] for sample in entry_samples(one, DAY)} == {"accuracy of new minus old"}
+    assert one.said == "finished: budget spent"
+
+
+def test_a_line_says_which_class_its_measure_is_of_and_which_system_is_the_best():
+    assert finished(measure="rate", class_name="spam").title == "Rate of spam"
+    best = SimpleNamespace(winner="new", better_than_all=True, margin=0.1)
+    assert finished("best_of", best).said == "finished: new is the best"
+    best.better_than_all = False
+    assert finished("best_of", best).said == "finished: new is the best within 0.1"
+    best.winner = None
+    assert finished("budget", best).said == "finished: budget spent"
 
 
 def test_a_monitor_says_its_newest_window_and_the_newest_that_was_judged():
