@@ -30,7 +30,13 @@ from assay.tasks.doctor.judge import (
     ties_finding,
 )
 from assay.tasks.doctor.named_by_spec import look_at_desk, look_at_store, of_systems, with_differing
-from assay.tasks.doctor.numbers import ClassNames, UsableRows, class_names, usable_rows
+from assay.tasks.doctor.numbers import (
+    ClassNames,
+    UsableRows,
+    class_names,
+    refuse_unknown_positive,
+    usable_rows,
+)
 from assay.tasks.doctor.portion import Portion, portion_of
 from assay.tasks.doctor.roles import Roles, Told, guess_roles
 from assay.tasks.doctor.scan import Scan, scan
@@ -321,7 +327,7 @@ def examine_file(
     given: str, told: Told, watch: ExaminationWatch = SILENT, *, sampling: bool = False, forecast: bool = True
 ) -> Examination:
     """Examine a file, folder or glob, and suggest a spec; sampling: read a sample of a large one; forecast:
-    what labels would cost, which takes seconds. Raises BadInput for a column that is not there."""
+    what labels would cost, which takes seconds. Raises BadInput for a column or a class that is not there."""
     try:
         source = open_source(given)
         written = [ok("source", said) for said in source.dialects()]
@@ -338,6 +344,7 @@ def examine_file(
         found = scan(portion, roles, watch.rows)
     except BadInput as error:
         return _broken(given, str(error))
+    refuse_unknown_positive(found, roles)
     examined, classes = _pool_of(found, roles)
     if classes is not None and classes.question is not None:
         roles = replace(roles, questions=(*roles.questions, classes.question))

@@ -165,7 +165,9 @@ def _print(found: "Examination", written: Path | None) -> None:
     for finding in found.findings:
         remedy = f" → {finding.remedy}" if finding.remedy else ""
         text = f"{finding.about}: {finding.says}{remedy}"
-        click.echo(fill(text, 110, initial_indent=_SIGNS[finding.level], subsequent_indent=" " * 10))
+        for number, line in enumerate(text.splitlines()):
+            sign = " " * 10 if number else _SIGNS[finding.level]
+            click.echo(fill(line.strip(), 110, initial_indent=sign, subsequent_indent=" " * 10))
     for one in found.summary.measures if found.summary else ():
         if one.note:
             click.echo(f"  measure   {one.measure}: {one.note}")

@@ -32,7 +32,8 @@ def init(file: Path, monitor: bool, as_json: bool) -> int:
         told: SpecWrittenJson = {"spec": str(file)}
         print_json(told)
     else:
-        click.echo(f"wrote {file}; edit it, then: assay {'monitor' if monitor else 'run'} {file}")
+        then = f"monitor {file} --once, or without --once on a Prefect server" if monitor else f"run {file}"
+        click.echo(f"wrote {file}; edit it, then: assay {then}")
     return 0
 
 

@@ -168,6 +168,7 @@ class ProgressDisplay:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._status = self._console.status("starting")
         self._budget = budget
+        self.rounds = 0     # that closed while it was shown
 
     @contextmanager
     def running(self) -> Iterator["ProgressDisplay"]:
@@ -193,6 +194,7 @@ class ProgressDisplay:
 
     def round(self, known: RoundEstimate) -> None:
         """Print a line about the round that has closed."""
+        self.rounds += 1
         e = known.estimates[0]
         said = f"{e.what} {wording.row_in_short(e)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)

@@ -63,8 +63,12 @@ class Tick:
 
     def summary(self) -> str:
         """What the run did, in one line."""
+        asked = [one for one in self.opened if one.evaluation is not None]
+        follow_ups = sum(one.why == "follow-up" for one in asked)
+        opened = len(asked) - follow_ups
         said = [
-            f"{plural(len(self.opened), 'evaluation')} opened" if self.opened else "",
+            f"{plural(opened, 'evaluation')} opened" if opened else "",
+            plural(follow_ups, "follow-up") if follow_ups else "",
             plural(len(self.verdicts), "verdict") if self.verdicts else "",
             f"{len(self.waiting)} waiting" if self.waiting else "",
             f"{plural(len(self.failed), 'window')} failed" if self.failed else "",

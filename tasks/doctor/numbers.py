@@ -62,6 +62,17 @@ def class_names(found: Scan, roles: Roles) -> ClassNames:
     return ClassNames(predicted=predicted, labelled=labelled, question=question)
 
 
+def refuse_unknown_positive(found: Scan, roles: Roles) -> None:
+    """Raises BadInput for a positive class that no row has, where every column shows both of its classes."""
+    columns = [names for names in (found.prediction_names, found.label_names) if len(names)]
+    known = sorted({name for names in columns for name in names})
+    if roles.positive is None or roles.positive in known or not columns:
+        return
+    if all(len(names) > 1 for names in columns):
+        raise BadInput(f"--positive: no row has the class {roles.positive!r}; the classes are "
+                       f"{', '.join(map(repr, known))}")
+
+
 def _named_by(scale: str | None, found: Scan) -> str | None:
     """The class that the column's name holds, as in p_spam; None where it holds none or both."""
     words = re.split(r"[^a-z0-9]+", (scale or "").lower())

@@ -121,3 +121,41 @@ def test_a_first_try_says_how_the_file_was_read_and_forecasts_nothing_before_it_
     told = capsys.readouterr().err
     assert "values separated by semicolons, text taken for Windows-1252 (Latin-1)" in told
     assert "67 have no label: 67 hold 'n/a'" in told
+
+
+def _mails(tmp_path):
+    path = tmp_path / "mails.csv"
+    path.write_text("message_id,decision,truth,text\n" + "".join(
+        f"m{i},{'spam' if i % 3 else 'ham'},{'spam' if i % 4 else 'ham'},what mail {i} says to all\n"
+        for i in range(40)
+    ))
+    return path
+
+
+@pytest.mark.parametrize("command", ["doctor", "run"])
+def test_a_misspelt_positive_class_is_refused(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = _mails(tmp_path)
+    assert run_command_line([command, str(path), "--label", "truth", "--positive", "Spam"]) == 2
+    assert "no row has the class 'Spam'; the classes are 'ham', 'spam'" in capsys.readouterr().err
+    rows = path.read_text().replace(",ham,", ",spam,").replace(",spam,what", ",ham,what")
+    path.write_text(rows)                                           # nothing is predicted ham
+    assert run_command_line(["doctor", str(path), "--positive", "fraud", "--label", "decision"]) in (0, 2)
+    assert "no row has the class" not in capsys.readouterr().err
+
+
+def test_a_run_that_buys_nothing_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = _mails(tmp_path)
+    for says in (False, True):
+        assert run_command_line(["run", str(path), "--label", "truth", "--positive", "spam"]) == 0
+        assert ("has finished before: nothing was asked" in capsys.readouterr().err) is says
+    assert run_command_line(["export", "mails-trial", "--scores", "langfuse"]) == 2
+    assert "stands in column 'trace_id', unless --target names another" in capsys.readouterr().err
+
+
+def test_a_problem_of_several_lines_is_told_in_lines(tmp_path, capsys):
+    path = tmp_path / "bare.yaml"
+    path.write_text("pool: {source: x.csv, id: a}\nlabels: {classes: [x, y]}\n")
+    assert run_command_line(["doctor", str(path)]) == 2
+    assert "\n          $.name is missing" in capsys.readouterr().out

@@ -122,7 +122,8 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
             said = ", ".join(
                 f"line {row.line}: {'; '.join(row.text(one) for one in columns)[:80]!r}" for row in rows[:3]
             )
-            _log.warning("%s: no valid answer for item %r (%s); correct the file", file, item_id[:80], said)
+            wanted = "what INSTRUCTIONS.txt says" if isinstance(kind, QuestionAnswers) else kind.wanted
+            _log.warning("%s: no valid answer for item %r (%s); write %s", file, item_id[:80], said, wanted)
     return answers
 
 
