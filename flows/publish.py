@@ -235,8 +235,8 @@ def scores_of_labels(
         targets = column_as_texts(opened.spec, opened.ledger, opened.manifest, found.rows, column)
     except BadInput as error:
         if target is None:
-            raise BadInput(f"--scores {tool}: what each score is of stands in column {column!r}, unless --target "
-                           f"names another: {error}") from None
+            raise BadInput(f"--scores {tool}: what each score is of stands in column {column!r}, unless "
+                           f"--target names another: {error}") from None
         raise BadInput(f"--target {column}: {error}") from None
     missing = [row.item_id for row, value in zip(found.rows, targets, strict=True) if not value]
     if missing:

@@ -88,8 +88,8 @@ def run(
                 store, opened.name, patience=patience, on_round=progress.round, on_wait=progress.waiting
             )
             if standing.state == "finished" and not progress.rounds:
-                progress.note(f"{opened.name} has finished before: nothing was asked. To evaluate anew, give the "
-                              "spec another name")
+                progress.note(f"{opened.name} has finished before: nothing was asked. To evaluate anew, give "
+                              "the spec another name")
         except KeyboardInterrupt:
             standing = current_standing(opened)
             click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {spec}"

@@ -138,10 +138,13 @@ def test_a_misspelt_positive_class_is_refused(command, tmp_path, monkeypatch, ca
     path = _mails(tmp_path)
     assert run_command_line([command, str(path), "--label", "truth", "--positive", "Spam"]) == 2
     assert "no row has the class 'Spam'; the classes are 'ham', 'spam'" in capsys.readouterr().err
-    rows = path.read_text().replace(",ham,", ",spam,").replace(",spam,what", ",ham,what")
-    path.write_text(rows)                                           # nothing is predicted ham
-    assert run_command_line(["doctor", str(path), "--positive", "fraud", "--label", "decision"]) in (0, 2)
-    assert "no row has the class" not in capsys.readouterr().err
+
+
+def test_a_positive_class_that_is_never_predicted_may_be_named(tmp_path, capsys):
+    path = tmp_path / "mails.csv"
+    path.write_text("message_id,p_spam,decision\n" + "".join(f"m{i},0.{i},ham\n" for i in range(10, 40)))
+    assert run_command_line(["doctor", str(path), "--positive", "spam"]) == 0
+    assert "positive: spam" in capsys.readouterr().out
 
 
 def test_a_run_that_buys_nothing_says_so(tmp_path, monkeypatch, capsys):

@@ -195,9 +195,10 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
     first = standing.known.estimates[0] if standing.known else None
     waiting = standing.waiting_for
     stopped = STOPPED[standing.stopped_by] if standing.stopped_by else ""
-    if standing.best is not None and standing.best.winner is not None:
-        margin = "" if standing.best.better_than_all else f" within {wording.plain_number(standing.best.margin)}"
-        stopped = f"{standing.best.winner} is the best{margin}"
+    best = standing.best
+    if best is not None and best.winner is not None:
+        within = "" if best.better_than_all else f" within {wording.plain_number(best.margin)}"
+        stopped = f"{best.winner} is the best{within}"
     said = {
         "finished": f"finished: {stopped}" if stopped else "finished",
         "waiting": "waiting for people" + (

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from doubles.stream import a_monitor, monitor_data
@@ -9,6 +10,7 @@ from doubles.stream import a_monitor, monitor_data
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, WatchedLimit
+from assay.flows.monitor.run import Tick
 from assay.flows.monitor.telling import tell
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import layout, record
@@ -168,3 +170,11 @@ def test_a_monitor_does_not_link_to_a_report_that_holds_no_verdict(tmp_path):
     data = monitor_data(tmp_path) | {"alerts": {"report_url": "https://reports.example.com/{evaluation}"}}
     with pytest.raises(BadInput, match=r"must hold \{window\}"):
         MonitorSpec.from_data(data, "watch.yaml")
+
+
+def test_a_run_counts_follow_ups_apart_and_windows_without_labels_not_at_all():
+    opened = [SimpleNamespace(evaluation=name, why=why) for name, why in (
+        ("a", "first"), ("b", "quiet"), ("b", "follow-up"), (None, "catching up"),
+    )]
+    assert Tick(monitor="stream", opened=opened).summary() == "2 evaluations opened, 1 follow-up"
+    assert Tick(monitor="stream", opened=opened[3:]).summary() == "nothing is due"
