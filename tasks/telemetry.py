@@ -13,7 +13,7 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory
-from assay.tasks.report.service.entries import HomeEntry, measure_of
+from assay.tasks.report.service.entries import HomeEntry, measure_or_difference
 from assay.tasks.weighted.tool_scores import estimate_name
 
 # What other systems are told of a monitor, as a flat list of named numbers.
@@ -126,8 +126,11 @@ def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
         "owner": entry.ownership.owner or "", "team": entry.ownership.team or "",
     }
     # of several questions each has a value; there is one number of labels for all
-    known = [({"measure": measure_of(row), "question": row.question or ""}, (row.value, row.lower, row.upper))
-             for row in entry.by_question] or [({}, entry.known)]
+    known = [
+        ({"measure": measure_or_difference(row), "question": row.question or ""},
+         (row.value, row.lower, row.upper))
+        for row in entry.by_question
+    ] or [({}, entry.known)]
     for which, (value, lower, upper) in known:
         for family, number in ((ANY_VALUE, value), (ANY_LOWER, lower), (ANY_UPPER, upper)):
             if number is not None:

@@ -209,7 +209,7 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
     limits = standing.limit_min, standing.limit_max
     return HomeEntry(
         store=store, kind="evaluation", name=standing.evaluation, ownership=standing.ownership,
-        question=standing.question, measure=measure_of(first) if first else "", part=_part(first),
+        question=standing.question, measure=measure_or_difference(first) if first else "", part=_part(first),
         state=standing.state, said=said,
         verdict=standing.verdict if standing.state == "finished" else None,
         known=(first.value, first.lower, first.upper) if first else (None, None, None),
@@ -223,7 +223,7 @@ def evaluation_entry(store: str, standing: Standing, changed: datetime | None) -
     )
 
 
-def measure_of(row: MeasureEstimate) -> str:
+def measure_or_difference(row: MeasureEstimate) -> str:
     """`f1`; `f1 of new minus old` for a difference, as monitors call it."""
     return f"{row.measure} of {row.system} minus {row.versus}" if row.versus else row.measure
 
