@@ -9,6 +9,8 @@ from assay.evalcore.measures.best_of import pairs_of
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.racing import race_look
 
+_KNOWN = 1e-9   # an interval narrower than this is one of rounding alone
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedSystem:
@@ -31,7 +33,7 @@ class BestSystem:
     margin: float
     confidence: float       # that no wrong one is ever named
     looks: int              # over which its chance of error is spread
-    systems: tuple[RankedSystem, ...]   # the highest value first
+    systems: tuple[RankedSystem, ...]   # the best value first
 
     @property
     def contenders(self) -> list[str]:
@@ -53,6 +55,8 @@ def best_system(question: Question, state: State) -> BestSystem | None:
     level = np.full(found.value.shape, race.confidence)
     level[:, pairs.values] = 1 - (1 - race.confidence) / k
     lower, upper = (found.lower, found.upper) if found.ends is None else found.ends(level)
+    known = upper - lower < _KNOWN
+    lower, upper = np.where(known, found.value, lower), np.where(known, found.value, upper)
     rows = [
         RankedSystem(
             system=question.systems[s], value=_number(found.value[0, q]), lower=_number(lower[0, q]),

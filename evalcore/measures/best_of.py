@@ -30,6 +30,7 @@ from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_LABELS = 100   # before any system is named or put out: normal intervals of fewer say little
+LEAST_OF_SYSTEM = 10  # of its own rows, before a system is: where few are drawn, most are alike
 _SETTLED = 1e-9      # an interval narrower than this is one of rounding alone
 
 
@@ -151,9 +152,11 @@ class Ranking:
 
 
 def rank_systems(
-    race: Race, pairs: SystemPairs, found: RaceEstimates, labels: int, values: Floats | None = None
+    race: Race, pairs: SystemPairs, found: RaceEstimates, labels: int, values: Floats | None = None,
+    few: Bools | None = None,
 ) -> Ranking:
-    """What a look says; labels: so far; values (R, K): of the systems, where they are none of the numbers."""
+    """What a look says; labels: so far; values (R, K): of the systems, where they are none of the numbers;
+    few (R, K): systems of which too little is known, so that nothing is decided about them."""
     repeats, k = len(found.value), len(pairs.values)
     least: Floats = np.full((repeats, k, k), -np.inf)
     spread: Floats = np.zeros((repeats, k, k))
@@ -164,6 +167,8 @@ def rank_systems(
     if pairs.sign < 0:
         lower, upper = -upper, -lower
     told = np.isfinite(value[:, q]) & ((labels >= LEAST_LABELS) | (upper - lower < _SETTLED))
+    if few is not None:
+        told &= ~(few[:, pairs.one] | few[:, pairs.other])
     least[:, pairs.one, pairs.other] = np.where(told, lower, -np.inf)
     least[:, pairs.other, pairs.one] = np.where(told, -upper, -np.inf)
     error = np.sqrt(np.maximum(np.nan_to_num(found.variance[:, q]), 0.0))

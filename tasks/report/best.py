@@ -96,7 +96,7 @@ def _side_by_side(rows: Sequence[MeasureEstimate], strengths: Mapping[str, float
     first = [row for row in apart if row.measure == apart[0].measure]
     if not first:
         return None
-    ordered = sorted(first, key=lambda row: -(row.value or 0.0))
+    ordered = sorted(first, key=lambda row: (row.value is None, -(row.value or 0.0)))
     measure = wording.measure_name(first[0].measure)
     return BestSection(
         title="Systems side by side", said=f"{measure} of each system's rows.", measure=measure,

@@ -71,7 +71,7 @@ def _of_contenders(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
 
 
 def _of_best(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
-    names = spec.pool.system_names
+    names, rows = spec.pool.system_names, spec.pool.contenders
     if len(names) < 2:
         yield "target.best_of", "needs several systems: name them under pool.systems, or pool.contenders"
         return
@@ -83,12 +83,17 @@ def _of_best(spec: Any, kind: OutcomeKind) -> Iterator[Problem]:
         yield "about", "is 'population', and the best is named of the pool's items; leave one of the two out"
     if spec.drive is not None:
         yield "drive", "is for estimates; where the best of several systems is asked for, their race drives"
+    first = spec.measure[0]
     try:
-        first = spec.measure[0]
         by_system = [
-            of_contender(first.of(kind, 1), s) if spec.pool.contenders is not None else first.of(kind, 1, s)
+            first.of(kind, 1, s) if rows is None else of_contender(first.of(kind, 1), s)
             for s in range(len(names))
         ]
+    except BadInput as error:
+        if rows is None:     # of rows of systems `_of_contenders` says it
+            yield "measure[0]", str(error)
+        return
+    try:
         pairs_of(every_pair(by_system))
     except BadInput as error:
         yield "measure[0]", str(error)

@@ -171,3 +171,20 @@ def test_a_row_of_a_system_that_is_not_named_is_refused(assay):
     code, _, error = assay("begin", "best.yaml")
     assert code == 2
     assert "no row is of the contender 'delta'" in " ".join(error.split())
+
+
+def test_a_measure_of_no_system_alone_is_refused_once(assay):
+    _answers(40, right=(0.9, 0.6, 0.3))
+    _spec({**ROWS, "prediction": "guess"}, {"number": {"min": 0, "max": 1}}, "bias")
+    code, _, error = assay("begin", "best.yaml")
+    assert code == 2
+    assert " ".join(error.split()).count("of one system's rows") == 1
+
+
+def test_a_system_of_which_all_is_known_has_an_interval_of_its_value_alone(assay):
+    told = _answers(40, right=(0.95, 0.9, 0.3))
+    _spec(ROWS, {"grades": [0, 1]}, "mean", budget={"labels": 120})
+    _, ended = _until_it_ends(assay, lambda row: told[row["text"].split()[1]])
+    known = [one for one in ended["best"]["systems"] if one["upper"] - one["lower"] < 1e-6]
+    assert known
+    assert all(one["lower"] == one["value"] == one["upper"] for one in known)

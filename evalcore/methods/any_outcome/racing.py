@@ -11,16 +11,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.measures.best_of import Ranking, SystemPairs, gaps, pairs_of, rank_systems
+from assay.evalcore.measures.best_of import (
+    LEAST_OF_SYSTEM,
+    Ranking,
+    SystemPairs,
+    gaps,
+    pairs_of,
+    rank_systems,
+)
 from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState
 from assay.evalcore.reproducible import steady
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 
 _STEPS = 40   # towards the weights
 _NO_SPREAD = 1e-20   # of an item that can change nothing
+_NO_ROW = 1e-9       # of the weight of a system's rows: rounding alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,12 +49,12 @@ def views(method: OutcomeMethod, state: SampleState) -> Iterator[View]:
     pairs = pairs_of(stack.measures)
     values = method.estimate(_read_by(state, tuple(pairs.values.tolist())), race.confidence).value
     worth = np.where(np.isfinite(values), steady(values * pairs.sign), -np.inf)
-    leader = worth.argmax(axis=1)
+    leader, few = worth.argmax(axis=1), _few_labels(state, pairs)
     for one in np.unique(leader).tolist():
         rows = np.flatnonzero(leader == one)
         view, own = _of_leader(state.of_repeats(rows), pairs, one)
         seen = method.estimate(view, race.confidence)
-        ranking = rank_systems(race, own, _Looked(seen), state.n, values[rows])
+        ranking = rank_systems(race, own, _Looked(seen), state.n, values[rows], few[rows])
         gap = gaps(own, ranking, np.full(len(rows), one), state.n)
         yield View(rows=rows, state=view, ranking=ranking, gap=gap)
 
@@ -103,9 +111,27 @@ def _of_leader(state: SampleState, pairs: SystemPairs, leader: int) -> tuple[Sam
     return _with_stack(state, reduced, numbers), own
 
 
+def _few_labels(state: SampleState, pairs: SystemPairs) -> Bools:
+    """(R, K) systems of whose rows fewer than LEAST_OF_SYSTEM are labelled, and not all; none where the rows
+    are of all."""
+    stack = state.stack
+    few: Bools = np.zeros((len(state.item), len(pairs.values)), np.bool_)
+    if not stack.contenders or state.table is None:
+        return few
+    sizes = state.cells.known_sizes.tolist()
+    for s, q in enumerate(pairs.values.tolist()):
+        own = int(stack.columns(stack.measures[stack.parts[q][0]], sizes)[-1]) - stack.size
+        here = state.table.known[state.item, own]      # its rows, by weight
+        rest = state.cells.known[own] - state.excluded_known[:, own] - here.sum(axis=1)
+        few[:, s] = ((here > 0).sum(axis=1) < LEAST_OF_SYSTEM) & (rest > _NO_ROW)
+    return few
+
+
 def _stack_of(stack: Stack, measures: list) -> Stack:  # type: ignore[type-arg]
     """These measures, on the losses of all in their order."""
-    return replace(stack, measures=tuple(measures), drive=(), target=(), common=stack.losses)
+    return replace(
+        stack, measures=tuple(measures), drive=(), target=(), common=stack.losses, apart=stack.contenders > 0
+    )
 
 
 def _with_stack(state: SampleState, stack: Stack, numbers: tuple[int, ...]) -> SampleState:

@@ -249,33 +249,70 @@ def _ranges(state: SampleState) -> tuple[list[Stack], Bools]:
 
 def _seen_errors(state: SampleState, pull: Floats, secant: Floats) -> tuple[Floats, list[Floats]]:
     """How few labels differ from the best guess, 1 for FEW or fewer, and the size of errors downwards and
-    upwards, each (R, Q); pull (R, n, Q)."""
+    upwards, each (R, Q, C), or (R, Q, 1) where that is one for all cells; pull (R, n, Q)."""
     guesses = state.table.guess[state.item]                                   # type: ignore[union-attr]
     own = state.cells.guesses(state.stack)
     guesses = guesses[:, :, : own if state.stack.kind.label_model.shared else own - 1]
     weight = _own_weights(state)
-    off, size = [pull - np.median(pull, axis=1, keepdims=True)], np.abs(pull)
+    off, size = [pull], np.abs(pull)
     for b in range(guesses.shape[2]):
         told = np.einsum("rnd,rqd->rnq", guesses[:, :, b] / weight, secant)
         off.append(pull - told)
         size = size + np.abs(told)
-    total = np.stack([np.abs(one).sum(axis=1) for one in off])
-    best = first_largest(-total, axis=0)
-    z = np.take_along_axis(np.stack(off), best[None, :, None], axis=0)[0]
-    z = np.where(is_nothing(z, size), 0.0, z)
+    whose = _whose(state)
+    groups = range(int(whose.max()) + 1)
+    told = [_errors_of(off, size, (whose[state.cell] == one)[..., None]) for one in groups]
+    few, down, up = (
+        np.stack(found, axis=-1)[..., whose if len(groups) > 1 else whose[:1]]
+        for found in zip(*told, strict=True)
+    )
+    return few, [down, up]
+
+
+def _whose(state: SampleState) -> Ints:
+    """(C,) the cells that tell of each other's errors: those of one system where systems are kept apart; all,
+    where they are not, and where cells are of several (comparisons, a simple random sample)."""
+    systems, alike = state.stack.contenders, np.zeros(state.cells.n_cells, np.int64)
+    if not state.stack.apart:
+        return alike
+    there = state.cells.said[:, 0, -systems:] > 0
+    return np.asarray(there.argmax(axis=1)) if (there.sum(axis=1) == 1).all() else alike
+
+
+def _errors_of(off: list[Floats], size: Floats, own: Bools) -> tuple[Floats, Floats, Floats]:
+    """Of the labels that are `own` (R, n, 1): FEW against those that differ, and the size of errors downwards
+    and upwards, each (R, Q); off: the pull, then it less each guess, (R, n, Q)."""
+    pull, *others = off
+    apart = np.stack([pull - _median(pull, own), *others])
+    best = first_largest(-(np.abs(apart) * own).sum(axis=2), axis=0)
+    z = np.take_along_axis(apart, best[None, :, None], axis=0)[0]
+    z = np.where(own & ~is_nothing(z, size), z, 0.0)
     whole = np.abs(z).sum(axis=1)
     k = np.sqrt(np.abs(z)).sum(axis=1) ** 2 / np.where(whole > 0, whole, 1.0)
     sizes = []
     for side in (np.maximum(-z, 0.0), np.maximum(z, 0.0)):
         sums = side.sum(axis=1)
         sizes.append((side**2).sum(axis=1) / np.where(sums > 0, sums, 1.0))
-    return (FEW / np.maximum(k, FEW)) ** FALL, sizes
+    return (FEW / np.maximum(k, FEW)) ** FALL, sizes[0], sizes[1]
+
+
+def _median(pull: Floats, own: Bools) -> Floats:
+    """(R, 1, Q) of the labels that are `own` (R, n, 1); 0 of none."""
+    if own.all():
+        return np.asarray(np.median(pull, axis=1, keepdims=True))
+    n = own.sum(axis=1, keepdims=True)
+    ordered = np.sort(np.where(own, pull, np.inf), axis=1)
+    low, high = (
+        np.take_along_axis(ordered, np.broadcast_to(place, (len(pull), 1, pull.shape[2])), axis=1)
+        for place in (np.maximum(n - 1, 0) // 2, np.minimum(n // 2, np.maximum(n - 1, 0)))
+    )
+    return np.where(n > 0, (low + high) / 2, 0.0)
 
 
 def _drawn(most: Floats, size: Floats, few: Floats) -> Floats:
-    """g (R, Q, C): the most there can be, drawn to the size (R, Q) of errors unless few (R, Q) were seen."""
-    typical = np.minimum(most, size[..., None])
-    return np.asarray(typical + few[..., None] * (most - typical))
+    """g (R, Q, C): the most there can be, drawn to the size of errors unless few were seen."""
+    typical = np.minimum(most, size)
+    return np.asarray(typical + few * (most - typical))
 
 
 def _expected(state: SampleState, reading: Reading, secant: Floats) -> Floats:

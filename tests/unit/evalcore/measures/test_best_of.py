@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.best_of import Race, look_rounds, pairs_of, rank_systems
+from assay.evalcore.measures.best_of import LEAST_OF_SYSTEM, Race, look_rounds, pairs_of, rank_systems
 from assay.evalcore.measures.contenders import bradley_terry, code_of, of_contender
 from assay.evalcore.measures.measure import leading, numerical_gradient, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.racing import race_look, racing_root
+from assay.evalcore.methods.any_outcome.racing import race_look, racing_root, views
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items
@@ -179,3 +179,47 @@ def test_strengths_of_two_systems_are_their_log_odds() -> None:
     assert one + other == pytest.approx(0, abs=1e-9)
     assert bradley_terry(items, GRADES, label, np.ones(400)) != []
     assert bradley_terry(Items(prediction=np.zeros((1, 0))), WINS, label[:1], np.ones(1)) == []
+
+
+def _unbalanced(sizes: tuple[int, int], wrong: tuple[int, int]) -> OutcomePool:
+    """Rows of two systems, of which so many are wrong."""
+    right = np.concatenate([np.repeat([1.0, 0.0], [n - k, k]) for n, k in zip(sizes, wrong, strict=True)])
+    order = np.random.default_rng(5).permutation(sum(sizes))
+    return OutcomePool(kind=GRADES, codes=right[order], items=Items(
+        prediction=np.zeros((sum(sizes), 0)), contender=code_of(np.repeat([0, 1], sizes)[order])[:, None]
+    ))
+
+
+def test_nothing_is_decided_of_a_system_with_hardly_a_labelled_row() -> None:
+    pool, method = _unbalanced((3_000, 20), (150, 1)), outcome_method("passive")
+    (_, state), = simulate_rounds(
+        method, prepared(method, pool, _stack(pool, "mean", 2)), (200,), repeats=60, batch_size=50
+    )
+    assert ((pool.items.contender[state.item, 0] == 1).sum(axis=1) < LEAST_OF_SYSTEM).all()
+    assert (race_look(method, state).winner == -1).all()
+
+
+def test_a_system_of_which_every_row_is_labelled_is_known_however_few() -> None:
+    pool, method = _unbalanced((150, 3), (75, 0)), outcome_method("guesses")
+    (_, state), = simulate_rounds(
+        method, prepared(method, pool, _stack(pool, "mean", 2)), (153,), repeats=2, batch_size=51
+    )
+    assert (race_look(method, state).winner == 1).all()
+
+
+def test_errors_of_one_system_do_not_show_what_another_gets_wrong() -> None:
+    pool, method = _unbalanced((3_000, 600), (90, 18)), outcome_method("guesses")
+    (_, state), = simulate_rounds(
+        method, prepared(method, pool, _stack(pool, "mean", 2)), (200,), repeats=150, batch_size=50
+    )
+    faultless = []
+    for view in views(method, state):
+        kept = method.estimate(view.state, 0.98)
+        mixed = method.estimate(replace(view.state, stack=replace(view.state.stack, apart=False)), 0.98)
+        codes = pool.codes[view.state.item]
+        first = pool.items.contender[view.state.item, 0] == view.ranking.value.argmax(axis=1)[:, None]
+        none = (codes[first.nonzero()].size > 0) & ~((codes == 0) & first).any(axis=1)
+        faultless += (mixed.lower - kept.lower)[none, 0].tolist()
+        assert (kept.lower <= mixed.lower + 1e-12).all()
+    assert len(faultless) > 5
+    assert max(faultless) > 0.005
