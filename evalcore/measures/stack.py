@@ -42,7 +42,6 @@ class Stack:
     weights  of the pool, where its items do not all count alike: measures are of the weighted pool
     race     where the best of several systems is asked for
     contenders  systems whose rows the pool has; 0 where a row is of none, or of all
-    apart    errors of one of these systems say nothing of what another may get wrong
     common   the losses, where they are those of more measures than these
 
     With weights every loss is w ℓ, and the mean of w is the last of what is known: R is divided by it, so a
@@ -56,7 +55,6 @@ class Stack:
     weights: PoolWeights | None = None
     race: Race | None = None
     contenders: int = 0
-    apart: bool = False
     common: tuple[Loss, ...] = ()
 
     def __post_init__(self) -> None:

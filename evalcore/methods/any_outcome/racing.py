@@ -129,9 +129,7 @@ def _few_labels(state: SampleState, pairs: SystemPairs) -> Bools:
 
 def _stack_of(stack: Stack, measures: list) -> Stack:  # type: ignore[type-arg]
     """These measures, on the losses of all in their order."""
-    return replace(
-        stack, measures=tuple(measures), drive=(), target=(), common=stack.losses, apart=stack.contenders > 0
-    )
+    return replace(stack, measures=tuple(measures), drive=(), target=(), common=stack.losses)
 
 
 def _with_stack(state: SampleState, stack: Stack, numbers: tuple[int, ...]) -> SampleState:

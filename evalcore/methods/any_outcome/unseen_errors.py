@@ -270,10 +270,10 @@ def _seen_errors(state: SampleState, pull: Floats, secant: Floats) -> tuple[Floa
 
 
 def _whose(state: SampleState) -> Ints:
-    """(C,) the cells that tell of each other's errors: those of one system where systems are kept apart; all,
-    where they are not, and where cells are of several (comparisons, a simple random sample)."""
+    """(C,) the cells that tell of each other's errors: those of one of the contenders; all, where there are
+    none, and where cells are of several (comparisons, a simple random sample)."""
     systems, alike = state.stack.contenders, np.zeros(state.cells.n_cells, np.int64)
-    if not state.stack.apart:
+    if not systems:
         return alike
     there = state.cells.said[:, 0, -systems:] > 0
     return np.asarray(there.argmax(axis=1)) if (there.sum(axis=1) == 1).all() else alike

@@ -12,6 +12,7 @@ from assay.evalcore.measures.contenders import bradley_terry, code_of, of_conten
 from assay.evalcore.measures.measure import leading, numerical_gradient, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome import unseen_errors
 from assay.evalcore.methods.any_outcome.racing import race_look, racing_root, views
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes, preferences
@@ -207,7 +208,7 @@ def test_a_system_of_which_every_row_is_labelled_is_known_however_few() -> None:
     assert (race_look(method, state).winner == 1).all()
 
 
-def test_errors_of_one_system_do_not_show_what_another_gets_wrong() -> None:
+def test_errors_of_one_system_do_not_show_what_another_gets_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, method = _unbalanced((3_000, 600), (90, 18)), outcome_method("guesses")
     (_, state), = simulate_rounds(
         method, prepared(method, pool, _stack(pool, "mean", 2)), (200,), repeats=150, batch_size=50
@@ -215,7 +216,9 @@ def test_errors_of_one_system_do_not_show_what_another_gets_wrong() -> None:
     faultless = []
     for view in views(method, state):
         kept = method.estimate(view.state, 0.98)
-        mixed = method.estimate(replace(view.state, stack=replace(view.state.stack, apart=False)), 0.98)
+        with monkeypatch.context() as patched:
+            patched.setattr(unseen_errors, "_whose", lambda state: np.zeros(state.cells.n_cells, np.int64))
+            mixed = method.estimate(view.state, 0.98)
         codes = pool.codes[view.state.item]
         first = pool.items.contender[view.state.item, 0] == view.ranking.value.argmax(axis=1)[:, None]
         none = (codes[first.nonzero()].size > 0) & ~((codes == 0) & first).any(axis=1)
