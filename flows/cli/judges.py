@@ -113,7 +113,7 @@ def _print(known: JudgeSection | None, checks: JudgeChecks) -> None:
     for row in section.rows:
         said = f"undefined: {row.undefined}" if row.undefined else f"{row.value} ({row.interval})"
         mark = " *" if row.beyond_chance else ""
-        click.echo(f"  {row.judge} {row.figure}, {row.feature}: {said}{mark}")
+        click.echo(f"  {row.judge}: {row.figure}, {row.feature}: {said}{mark}")
     if section.audited:
         click.echo("The old calibration, calibrated minus label:")
     for line in section.audited:

@@ -92,7 +92,7 @@ def test_what_moves_a_judge_is_told_by_command_json_and_page(answers, capsys):
     capsys.readouterr()
     assert run_command_line(["judges", "november", *at]) == 0
     printed = capsys.readouterr().out
-    assert "judge judge minus label, length(answer), by" in printed
+    assert "judge: judge minus label, length(answer), by" in printed
     assert "Beyond chance: judge by length(answer)" in printed
     assert run_command_line(["judges", "november", *at, "--markdown"]) == 0
     rows = capsys.readouterr().out.splitlines()
