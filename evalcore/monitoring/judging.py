@@ -192,7 +192,7 @@ def _judge_pool(
         ),
         needed=float(-np.log(rules.error_rate)),
         verdict=verdict_of(
-            measured, limits, any(so_far.alarm for so_far in found), in_breach, kept, tracked
+            measured, limits, any(so_far.alarm for so_far in found), in_breach, kept, tracked, drawn
         ),
         source=sample.source(None),
         kept=kept,
@@ -254,7 +254,8 @@ def _judge_segments(
             evidence=tuple(so_far.evidence for so_far in here),
             needed=float(np.log(members / spent)),
             verdict=verdict_of(
-                measured, limits, any(so_far.alarm for so_far in here), name in in_breach, kept, tracked
+                measured, limits, any(so_far.alarm for so_far in here), name in in_breach, kept, tracked,
+                drawn,
             ),
             source=sample.source(name),
             kept=kept,

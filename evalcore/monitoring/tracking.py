@@ -31,13 +31,14 @@ from assay.evalcore.types import Floats
 FURTHEST = 30        # windows that are looked back to
 FEWEST = 3           # windows, without which nothing is learned of the steps between them
 _POINTS = 161
-_STEPS: Floats = np.array([0.1, 0.2, 0.35, 0.6, 1.0, 1.8])   # errors of one window
+_STEPS: Floats = np.array([0.1, 0.2, 0.35, 0.6, 1.0, 1.8, 3.2, 6.0])   # errors of one window
 _JUMPS = 0.05        # of the steps, so many are jumps
 _JUMP = 6.0          # errors of one window
 _REACH = 6.0         # the grid goes beyond the windows' own values by so many errors
 _WIDER = 1.2         # times that the interval is wider than the filter has it
 _MISSED = 3.7        # events that none was seen of, at 97.5%
 _DISAGREE = 0.95     # of windows, so many agree with the windows before by chance
+_NARROWS = 0.75      # of the width by its own draws, up to which the windows before say enough of a window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,16 @@ def track(
         value=value, lower=value - down, upper=value + up, confidence=confidence, own=own,
         windows=len(windows), draws=draws,
     )
+
+
+def narrows(tracked: Tracked, drawn: OwnDraws) -> bool:
+    """Whether the windows before say enough of this one to call it ok.
+
+    Where a measure moves from window to window by as much as the error of one, they do not: what is left is
+    the normal interval of the window's own draws, which misses more often than that of its estimate.
+    """
+    own = 2 * drawn.error * _quantile(tracked.confidence, drawn.draws)
+    return tracked.upper - tracked.lower <= _NARROWS * own
 
 
 def _errors(windows: Sequence[OwnDraws]) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side, mixed
-from assay.evalcore.monitoring.tracking import OwnDraws, Tracked
+from assay.evalcore.monitoring.tracking import OwnDraws, Tracked, narrows
 from assay.evalcore.types import Bools, Floats
 
 # Many segments, one error rate: which of several alarms to believe.
@@ -286,7 +286,7 @@ class PlaceVerdict:
 
 def verdict_of(
     measured: Measured, limits: Sequence[WatchedLimit], alarm: bool, standing: bool = False,
-    kept: Sequence[float | None] = (), tracked: Tracked | None = None,
+    kept: Sequence[float | None] = (), tracked: Tracked | None = None, drawn: OwnDraws | None = None,
 ) -> Verdict:
     """The verdict on a place of a window.
 
@@ -294,6 +294,7 @@ def verdict_of(
     standing   a breach was called before, and nothing has been ok since
     kept       for each limit, the log evidence that it is kept, where ok takes that beside the interval
     tracked    the measure by its draws and those of the windows before
+    drawn      by its draws alone
     """
     if alarm:
         return "breach"
@@ -306,15 +307,19 @@ def verdict_of(
     if standing and beyond:
         return "breach"
     shown = all(one is None or one >= needed_for_ok(measured) for one in kept)
-    within = (shown and lies_within(measured, limits)) or shown_by_windows(measured, tracked, limits)
+    within = (shown and lies_within(measured, limits)) or shown_by_windows(
+        measured, tracked, drawn, limits
+    )
     return "ok" if within else "inconclusive"
 
 
 def shown_by_windows(
-    measured: Measured, tracked: Tracked | None, limits: Sequence[WatchedLimit]
+    measured: Measured, tracked: Tracked | None, drawn: OwnDraws | None, limits: Sequence[WatchedLimit]
 ) -> bool:
     """Whether a window is within its limits by the windows before and its own draws, and its estimate is."""
-    if tracked is None or measured.exact or measured.value is None:
+    if tracked is None or drawn is None or measured.exact or measured.value is None:
+        return False
+    if not narrows(tracked, drawn):
         return False
     points = (tracked.own, measured.value)
     return lies_within(tracked, limits) and all(_keeps(x, limit) for x in points for limit in limits)

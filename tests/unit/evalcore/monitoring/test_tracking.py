@@ -87,9 +87,12 @@ def test_windows_before_make_ok_of_a_wide_interval_where_its_own_draws_agree():
     told = followed([0.85, 0.86, 0.85, 0.86, 0.85, 0.86, 0.85])
     assert told.lower > 0.8
     assert verdict_of(wide, [FLOOR], alarm=False) == "inconclusive"
-    assert verdict_of(wide, [FLOOR], alarm=False, tracked=told) == "ok"
+    assert verdict_of(wide, [FLOOR], alarm=False, tracked=told, drawn=own(0.85)) == "ok"
+    # where the windows before narrow it by little, they say too little to call it ok
+    sharp = own(0.85, (told.upper - told.lower) / 4)
+    assert verdict_of(wide, [FLOOR], alarm=False, tracked=told, drawn=sharp) == "inconclusive"
     low = Measured(value=0.79, lower=0.7, upper=0.86, confidence=0.95, labels=100)
-    assert verdict_of(low, [FLOOR], alarm=False, tracked=told) == "inconclusive"
+    assert verdict_of(low, [FLOOR], alarm=False, tracked=told, drawn=own(0.85)) == "inconclusive"
     assert verdict_of(wide, [FLOOR], alarm=True, tracked=told) == "breach"
 
 
