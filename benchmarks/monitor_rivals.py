@@ -32,7 +32,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
-from benchmarks.monitored_windows import simulate
+from benchmarks.monitored_windows import lowered, simulate
 from benchmarks.monitoring import first_alarm
 from benchmarks.real_streams import LABELS, PROMISE, Stream, streams
 
@@ -94,19 +94,7 @@ class Weeks:
 def turned(pool: LabelledPool, what: Measure, goal: float) -> LabelledPool:
     """The pool, with labels turned round at random until the measure is at most `goal`."""
     order = stream(7, "labels turned round").permutation(len(pool.label))
-
-    def at(n: int) -> LabelledPool:
-        label = pool.label.copy()
-        label[order[:n]] = 1 - label[order[:n]]
-        return LabelledPool(
-            score=pool.score, probability=pool.probability, prediction=pool.prediction, label=label)
-
-    low, high = 0, len(order)
-    while high - low > 1:
-        middle = (low + high) // 2
-        over = what.of_confusion(at(middle).confusion()) > goal
-        low, high = (middle, high) if over else (low, middle)
-    return at(high)
+    return lowered(pool, what, goal, "label", order)
 
 
 def weeks_of(one: Stream) -> Iterator[Weeks]:

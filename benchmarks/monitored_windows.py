@@ -1,8 +1,8 @@
 """Windows of a stream, simulated with the methods' own code, and what they say to a monitor."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, logit
@@ -147,17 +147,28 @@ def even_pool(drop: float, what: Measure, items: int = 4000, sharpness: float = 
     order = rng.permutation(items)
     told = expit(sharpness * logit(np.clip(p, 1e-9, 1 - 1e-9)))
 
-    def turned(n: int) -> LabelledPool:
-        y = label.copy()
-        y[order[:n]] = 1 - y[order[:n]]
-        return LabelledPool(score=told, probability=told, prediction=(p > 0.5).astype(np.int64), label=y)
+    pool = LabelledPool(score=told, probability=told, prediction=(p > 0.5).astype(np.int64), label=label)
+    if not drop:
+        return pool
+    goal = float(what.of_confusion(pool.confusion())) - drop
+    return lowered(pool, what, goal, "label", order[: items // 2])
 
-    goal = float(what.of_confusion(turned(0).confusion())) - drop
-    low, high = 0, items // 2
+
+def lowered(
+    pool: LabelledPool, what: Measure, goal: float, column: Literal["label", "prediction"], order: Ints
+) -> LabelledPool:
+    """The pool, with labels or predictions turned round in this order until the measure is at most `goal`."""
+    def turned(n: int) -> LabelledPool:
+        values = getattr(pool, column).copy()
+        values[order[:n]] = 1 - values[order[:n]]
+        return replace(pool, **{column: values})
+
+    low, high = 0, len(order)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if what.of_confusion(turned(middle).confusion()) > goal else (low, middle)
-    return turned(high if drop else 0)
+        over = what.of_confusion(turned(middle).confusion()) > goal
+        low, high = (middle, high) if over else (low, middle)
+    return turned(high)
 
 
 def rare_pool(

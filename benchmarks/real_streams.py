@@ -36,7 +36,7 @@ from assay.evalcore.monitoring.verdicts import HORIZON, Promise
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats, Ints
-from benchmarks.monitored_windows import Windows, against, simulate, simulate_against
+from benchmarks.monitored_windows import Windows, against, lowered, simulate, simulate_against
 from benchmarks.monitoring import first_alarm
 from benchmarks.real_pools import columns_of, logit_pool, real_pool
 
@@ -95,19 +95,7 @@ def streams() -> list[Stream]:
 def worse(pool: LabelledPool, what: Measure, goal: float) -> LabelledPool:
     """The pool, with predictions turned round at random until the measure is at most `goal`."""
     order = stream(7, "predictions turned round").permutation(len(pool.label))
-
-    def turned(n: int) -> LabelledPool:
-        prediction = pool.prediction.copy()
-        prediction[order[:n]] = 1 - prediction[order[:n]]
-        return LabelledPool(
-            score=pool.score, probability=pool.probability, prediction=prediction, label=pool.label)
-
-    low, high = 0, len(order)
-    while high - low > 1:
-        middle = (low + high) // 2
-        over = what.of_confusion(turned(middle).confusion()) > goal
-        low, high = (middle, high) if over else (low, middle)
-    return turned(high)
+    return lowered(pool, what, goal, "prediction", order)
 
 
 def chained(windows: Sequence[Windows], at: Ints, rng: np.random.Generator) -> Floats:
