@@ -16,7 +16,14 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.weighted import read_sample
 from assay.tasks.report.data import JudgeChecks
-from assay.tasks.report.guesses import JudgeSection, judge_checks_in_words, judges_in_words
+from assay.tasks.report.guesses import (
+    AuditLine,
+    EffectLine,
+    JudgeLine,
+    JudgeSection,
+    judge_checks_in_words,
+    judges_in_words,
+)
 
 _EXIT_CODES: dict[AuditVerdict, int] = {"pass": 0, "fail": 3, "inconclusive": 4}
 
@@ -105,22 +112,23 @@ def _together(audits: tuple[JudgeAudit, ...]) -> AuditVerdict | None:
 
 def _print(known: JudgeSection | None, checks: JudgeChecks) -> None:
     for figure in known.rows if known else ():
-        said = f"undefined: {figure.undefined}" if figure.undefined else f"{figure.value} ({figure.interval})"
-        click.echo(f"  {figure.judge} {figure.figure}: {said}")
+        click.echo(f"  {figure.judge} {figure.figure}: {_said(figure)}")
     section = judge_checks_in_words(checks)
     if section.rows:
         click.echo("What moves it away from people, all intervals together:")
     for row in section.rows:
-        said = f"undefined: {row.undefined}" if row.undefined else f"{row.value} ({row.interval})"
         mark = " *" if row.beyond_chance else ""
-        click.echo(f"  {row.judge}: {row.figure}, {row.feature}: {said}{mark}")
+        click.echo(f"  {row.judge}: {row.figure}, {row.feature}: {_said(row)}{mark}")
     if section.audited:
         click.echo("The old calibration, calibrated minus label:")
     for line in section.audited:
-        said = f"undefined: {line.undefined}" if line.undefined else f"{line.value} ({line.interval})"
-        click.echo(f"  {line.judge} {line.part}: {said}, {line.verdict}")
+        click.echo(f"  {line.judge} {line.part}: {_said(line)}, {line.verdict}")
     for text in (*section.lines, *section.verdicts, *section.notes):
         click.echo(fill(text, 100, initial_indent="  ", subsequent_indent="    "))
+
+
+def _said(line: JudgeLine | EffectLine | AuditLine) -> str:
+    return f"undefined: {line.undefined}" if line.undefined else f"{line.value} ({line.interval})"
 
 
 def _markdown(title: str, known: JudgeSection | None, checks: JudgeChecks) -> str:

@@ -38,6 +38,7 @@ def tell(
     signals    of the window's predictions
     reasons    why the spec was changed, by version
     """
+    labelled: datetime | None = None
     for place in (verdict.overall, *verdict.segments):
         news = replace(
             news_of_place(verdict, place, verdicts, signals, reasons), model=spec.model_version,
@@ -47,8 +48,8 @@ def tell(
         )
         kind = _kind(news)
         if kind is not None and kind in _choices(spec).tell:
-            rests_on = Ledger(ledger.store, verdict.rests_on.evaluation)
-            news = replace(news, labelled=read_last_closed(rests_on))
+            labelled = labelled or read_last_closed(Ledger(ledger.store, verdict.rests_on.evaluation))
+            news = replace(news, labelled=labelled)
             raise_alert(ledger, owned_alert(alert_of(spec, news, kind), spec.ownership), now)
 
 
