@@ -3,8 +3,9 @@ move them away, and whether what an earlier evaluation said of them still holds.
 ledger.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.evaluation.questions import asks_several
@@ -116,33 +117,34 @@ def effects_of_features(opened: Opened, found: PoolSample, features: Sequence[st
     Raises BadInput where there is no judge, for a column that is not there or that says nothing, and for a
     source that is no longer what was frozen.
     """
-    judges = _judges(opened, found)
+    judges, pool = _judges(opened, found), _judged(opened, found)
+    texts = cache(lambda: _shown(opened, found))      # read once, for all lengths
     seen, reread = [], False
     for name in features:
-        feature, again = _feature(opened, found, name)
+        feature, again = _feature(opened, found, name, texts)
         seen.append(feature)
         reread = reread or again
-    told = judge_effects(_judged(opened, found), judges, seen, opened.confidence)
+    told = judge_effects(pool, judges, seen, opened.confidence)
     notes = [
         f"{path} was written since the pool was frozen; a feature that was read from it now may have changed"
         for path in (files_written_since(opened.ledger, opened.manifest, found.rows) if reread else ())
     ]
-    items = unreached(opened.cut.cells.size, found.sample)
-    if items:
-        notes.append(f"{plural(items, 'item')} that the measures never look at could not be drawn: this is "
-                     "of the others")
+    if pool.unreached:
+        notes.append(f"{plural(pool.unreached, 'item')} that the measures never look at could not be drawn: "
+                     "this is of the others")
     return replace(told, notes=(*told.notes, *notes))
 
 
-def _feature(opened: Opened, found: PoolSample, name: str) -> tuple[Feature, bool]:
-    """And whether the source was read again for it."""
+def _feature(
+    opened: Opened, found: PoolSample, name: str, texts: Callable[[], list[dict[str, str]]]
+) -> tuple[Feature, bool]:
+    """And whether the source was read again for it; texts: what people are shown."""
     column, pool = measured_length(name), opened.spec.pool
     if column is not None:
         if column not in pool.display:
             raise BadInput(f"{name}: people are not shown a column {column!r}; they see "
                            f"{', '.join(pool.display) or 'nothing'}")
-        texts = _shown(opened, found)
-        return feature_of_texts(name, [str(len(one[column])) for one in texts]), False
+        return feature_of_texts(name, [str(len(one[column])) for one in texts()]), False
     if all(name in row.features for row in found.rows):
         return feature_of_texts(name, [row.features[name] for row in found.rows]), False
     if name in opened.manifest.segment_names:
@@ -176,13 +178,13 @@ def audits_of_judges(
     if not both:
         lost = "no judge in common" if judge is None else f"no judge {judge!r} in common"
         raise BadInput(f"{opened.name} and {earlier} have {lost}: {_named(now)} here, {_named(then)} there")
-    items = unreached(opened.cut.cells.size, found.sample)
-    if items:
-        raise BadInput(f"{plural(items, 'item')} of {opened.name} could not be drawn, as its measures never "
-                       "look at them, and a calibration is audited over all items")
+    old_pool, pool = _judged(before, old), _judged(opened, found)
+    if pool.unreached:
+        raise BadInput(f"{plural(pool.unreached, 'item')} of {opened.name} could not be drawn, as its measures "
+                       "never look at them, and a calibration is audited over all items")
     return tuple(
         audit_of_judge(
-            calibration_of(_judged(before, old), then[name]), _judged(opened, found), now[name],
+            calibration_of(old_pool, then[name]), pool, now[name],
             margin=margin, confidence=opened.confidence, calibrated_by=earlier,
         )
         for name in both

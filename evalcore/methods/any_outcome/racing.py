@@ -6,7 +6,7 @@ the leader, by the values, and then reads the state by its K - 1 differences alo
 are read together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from assay.evalcore.measures.best_of import (
     pairs_of,
     rank_systems,
 )
-from assay.evalcore.measures.measure import difference
+from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState
@@ -127,7 +127,7 @@ def _few_labels(state: SampleState, pairs: SystemPairs) -> Bools:
     return few
 
 
-def _stack_of(stack: Stack, measures: list) -> Stack:  # type: ignore[type-arg]
+def _stack_of(stack: Stack, measures: Sequence[OutcomeMeasure]) -> Stack:
     """These measures, on the losses of all in their order."""
     return replace(stack, measures=tuple(measures), drive=(), target=(), common=stack.losses)
 
