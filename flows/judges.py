@@ -180,8 +180,8 @@ def audits_of_judges(
         raise BadInput(f"{opened.name} and {earlier} have {lost}: {_named(now)} here, {_named(then)} there")
     old_pool, pool = _judged(before, old), _judged(opened, found)
     if pool.unreached:
-        raise BadInput(f"{plural(pool.unreached, 'item')} of {opened.name} could not be drawn, as its measures "
-                       "never look at them, and a calibration is audited over all items")
+        raise BadInput(f"{plural(pool.unreached, 'item')} of {opened.name} could not be drawn, as its "
+                       "measures never look at them, and a calibration is audited over all items")
     return tuple(
         audit_of_judge(
             calibration_of(old_pool, then[name]), pool, now[name],
