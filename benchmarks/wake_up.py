@@ -122,9 +122,13 @@ def _command(store: str, name: str) -> None:
 
 def _sweep(store: str, _name: str) -> None:
     api = os.environ["PREFECT_API_URL"]
-    with httpx.Client(timeout=30, trust_env=False) as client:
-        found: Any = client.get(f"{api}/deployments/name/assay-sweep/sweep").json()
-        client.post(f"{api}/deployments/{found['id']}/create_flow_run", json={"parameters": {"store": store}})
+    name, password = os.environ["PREFECT_API_AUTH_STRING"].split(":", 1)
+    with httpx.Client(timeout=30, trust_env=False, auth=(name, password)) as client:
+        reply = client.get(f"{api}/deployments/name/assay-sweep/sweep").raise_for_status()
+        found: Any = reply.json()
+        client.post(
+            f"{api}/deployments/{found['id']}/create_flow_run", json={"parameters": {"store": store}}
+        ).raise_for_status()
 
 
 def table(seconds: dict[str, list[float]]) -> str:
@@ -139,7 +143,7 @@ def table(seconds: dict[str, list[float]]) -> str:
         "# From the last answer to the next batch", "",
         "How long do people wait for the next batch?", "",
         f"Made by `python -m benchmarks.wake_up --write` in the environment of `make up`, on {machine()}, "
-        f"with a load average of {load:.1f} at the end (other work ran beside it). Batches of {BATCH}, Label "
+        f"with a load average of {load:.1f} at the end. Batches of {BATCH}, Label "
         "Studio on SQLite, the ledger on S3, a pool of 1,000; seconds from the reply to the last answer "
         "until Label Studio lists the whole next batch.", "",
         "| way | rounds | median | smallest | largest |", "|---|---|---|---|---|",
