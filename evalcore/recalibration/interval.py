@@ -126,7 +126,7 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
 # One value from two: the posterior's and the design's.
 #
 #     posterior   median and variance of the measure over draws of the finite pool
-#     design      the difference estimate by region, right whatever the model of the labels (`regions`)
+#     design      the difference estimate by region, right whatever the model of the labels (`sequential`)
 #     combined    M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V),  W = V_post/κ + excess
 #
 # V is the design's variance; excess is what the squared gap between the two exceeds 9 (V_post + V) by: the
@@ -134,7 +134,7 @@ def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) ->
 # κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
 # posterior has used them better.
 #
-#     R repeats   S draws   G groups of cells (`quantities`)
+#     R repeats   S draws   G groups of cells
 
 LEAST_VARIANCE = 1e-10
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model

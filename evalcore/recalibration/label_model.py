@@ -71,7 +71,7 @@ def _scale(cells: Cells, probability: Floats, rank: Floats, order: Ints) -> tupl
 #
 # level, slope, density correction, floor, a rough remainder, and cells that are like none of their neighbours
 # (where scores are tied a handful of cells hold the pool, and next to each other means little); l and t as in
-# `shape`. The floor φ is a rate that no cell falls below, μ_c = logit(p_c + φ): a few positives that look
+# `PoolShape`. The floor φ is a rate that no cell falls below, μ_c = logit(p_c + φ): a few positives that look
 # like any negative, as matches do of which the compared fields are damaged. w_c = φ / (p_c + φ), so that
 # its height is unknown by a factor of about exp(± 2 sf); where densities are corrected the column is
 # theirs, and the floor keeps its height. On rare classes it is lower: no number of labels that people pay

@@ -1,8 +1,8 @@
 """`recalibrated`: a recalibrated posterior, labels where they tell most, and a check that needs no model.
 
-The chapters are in `evalcore.recalibration`: `shape` and `configurations` (what is believed beforehand),
-`label_model` and `posterior` (what the labels make of it), `planning` (where to look next), `regions` (over
-which labels are spread, and the estimate that holds under any belief), `reporting` (what is said).
+The chapters are in `evalcore.recalibration`: `label_model` (what is believed beforehand), `posterior` (what
+the labels make of it), `planning` (where to look next), `sequential` (regions to spread labels over, and the
+estimate that holds under any belief), `interval` and `reporting` (what is said).
 """
 
 from collections.abc import Callable, Sequence
