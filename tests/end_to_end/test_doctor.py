@@ -537,3 +537,14 @@ def test_what_is_not_read_says_what_to_do(doctor, capsys, name, remedy):
     assert (code, remedy in by_level(told, "problem")["source"]["says"]) == (2, True)
     assert run_command_line(["run", name]) == 2
     assert remedy in capsys.readouterr().err
+
+
+def test_a_file_and_the_spec_suggested_for_it_cost_the_same(doctor):
+    of_file = doctor("predictions.csv", "--write", "trial.yaml")[1]
+    of_spec = doctor("trial.yaml")[1]
+    assert of_spec["forecast"] == of_file["forecast"][1:2]
+    assert of_spec["hidden_positives"] == of_file["hidden_positives"]
+    rows = pacsv.read_csv("predictions.csv").append_column("label", [["match", "other"] * 200])
+    pacsv.write_csv(rows, "labelled.csv")
+    told = doctor("labelled.csv", "--label", "label")[1]
+    assert "by the labels in the file" in by_level(told, "ok")["forecast"]["says"]
