@@ -23,7 +23,7 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.sources.values import as_text
 
 ROW = "item_id"       # the column of ids: looked for, and made where there is none
@@ -100,7 +100,8 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
-        raise BadInput(f"id: the frame has no column {id!r}; it has {', '.join(columns)}")
+        raise BadInput(f"id: the frame has no column {id!r}; {did_you_mean(id, columns)}it has "
+                       f"{', '.join(columns)}")
     if id is not None or ROW in columns:
         ids = table.column(id or ROW).to_pylist()
     else:

@@ -177,7 +177,7 @@ class WorldLooks:
     @property
     def until(self) -> list[int]:
         """Looks (G) of each goal alone: up to the second in a row at which all worlds met it."""
-        met = (self.off <= 0).all(axis=2)
+        met: Bools = np.asarray((self.off <= 0).all(axis=2))
         over = met[1:] & met[:-1] & (self.labels[1:].max(axis=1, keepdims=True) >= MIN_LABELS)
         return [int(np.argmax(one)) + 2 if one.any() else len(met) for one in over.T]
 

@@ -14,7 +14,6 @@ import json
 import logging
 import sys
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from assay.evalcore.errors import DISTRIBUTION, AssayError
+from assay.evalcore.errors import DISTRIBUTION, AssayError, nearest
 from assay.flows.cli.output import print_json
 from assay.tasks.operating_system import INTERRUPTED, SAFE
 
@@ -185,9 +184,7 @@ class Commands(click.Group):
             if outline is not None:
                 return name, outline, rest
         if name not in COMMANDS and not ctx.resilient_parsing:
-            near = get_close_matches(name, COMMANDS, n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(COMMANDS)}"
-            ctx.fail(f"no such command {name!r}{meant}")
+            ctx.fail(f"no such command {name!r}; {nearest(name, COMMANDS, 'commands')}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -317,7 +314,12 @@ def run_command_line(arguments: list[str]) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = f"{context.get_usage()}\n" if context else ""
-        return _failed("UsageError", error.format_message(), 2, as_json, before=usage)
+        said = error.format_message()
+        if isinstance(error, click.NoSuchOption) and context is not None:
+            options = [name for one in context.command.get_params(context) for name in one.opts
+                       if name.startswith("--")]
+            said = f"no such option {error.option_name}; {nearest(error.option_name, options, 'options')}"
+        return _failed("UsageError", said, 2, as_json, before=usage)
     except AssayError as error:
         return _failed(type(error).__name__, str(error), error.exit_code, as_json)
     return code if isinstance(code, int) else 0

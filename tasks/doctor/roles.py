@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
@@ -205,7 +205,8 @@ class _Pick:
         for name in sorted(self.taken | set(told.display)):
             if name not in self.by_name:
                 there = ", ".join(self.by_name)
-                raise BadInput(f"there is no column {name!r} with values; there are {there}")
+                raise BadInput(f"there is no column {name!r} with values; "
+                               f"{did_you_mean(name, self.by_name)}there are {there}")
 
     @property
     def free(self) -> list[LookedAtColumn]:

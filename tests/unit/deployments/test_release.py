@@ -100,7 +100,8 @@ def test_a_release_removes_nothing_but_an_earlier_one_and_names_pythons_that_are
 
 def test_the_tests_of_the_light_install_import_no_more_than_it_has(programs):
     release = programs["release"]
-    files = [file for path in release.LIGHT for file in (sorted((ROOT / path).rglob("*.py")) or [ROOT / path])]
+    paths = [ROOT / path for path in release.LIGHT]
+    files = [file for path in paths for file in (sorted(path.rglob("*.py")) or [path])]
     imported = {
         name.partition(".")[0] for file in files
         for name in re.findall(r"^\s*(?:import|from) ([\w.]+)", file.read_text("utf-8"), re.MULTILINE)
