@@ -12,7 +12,10 @@ it equal to the first sentence of the command's own help.
 
 import json
 import logging
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -21,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from assay.evalcore.errors import DISTRIBUTION, AssayError, nearest
+from assay.evalcore.errors import DISTRIBUTION, AssayError, Unreachable, nearest
 from assay.flows.cli.output import print_json
-from assay.tasks.operating_system import INTERRUPTED, SAFE
+from assay.tasks.operating_system import INTERRUPTED, OUTPUT_CLOSED, SAFE, nobody_reads
 
 EXIT_CODES = {
     0: "done: target met, or budget or pool exhausted, and no limit, or the limit is kept",
@@ -33,6 +36,7 @@ EXIT_CODES = {
     4: "inconclusive against its limit",
     5: "not finished: waiting for people",
     INTERRUPTED: "interrupted (Ctrl-C): nothing is lost, run the same command again",
+    OUTPUT_CLOSED: "nobody reads its output any more (`| head`): nothing is lost, run the same command again",
 }
 
 
@@ -157,8 +161,35 @@ COMMANDS = {
 }
 
 
+class _NobodyReads(Exception):
+    """Who read the output went away."""
+
+
+@contextmanager
+def _while_it_is_read() -> Iterator[None]:
+    """click and rich exit with code 1 for any broken pipe, click for that of a connection too."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        if nobody_reads(1) or nobody_reads(2):
+            raise _NobodyReads from None
+        if isinstance(error, SystemExit):
+            raise
+        raise Unreachable("a connection was cut off; run the same command again") from error
+
+
 class Commands(click.Group):
     """The group `assay`, whose commands are imported on demand."""
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """As any group; help is printed here."""
+        with _while_it_is_read():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As any group."""
+        with _while_it_is_read():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, in the order in which people meet them."""
@@ -301,6 +332,16 @@ def assay(verbose: bool) -> None:
 
 def run_command_line(arguments: list[str]) -> int:
     """Run one command; its exit code."""
+    try:
+        return _exit_code(arguments)
+    except (_NobodyReads, BrokenPipeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)    # for what Python writes when it ends
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+        return OUTPUT_CLOSED
+
+
+def _exit_code(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         code = assay.main(args=arguments, prog_name="assay", standalone_mode=False)

@@ -185,3 +185,26 @@ def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(mo
             signal.signal(signal.SIGINT, before)
         assert os.environ["OPENBLAS_NUM_THREADS"] == expected
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", [["run", "spec.yaml"], ["status", "nothing"]])
+def test_a_closed_pipe_ends_a_command_quietly_and_nothing_is_lost(command, tmp_path):
+    written = spec_json(*write_small_pool(tmp_path), store=str(tmp_path / "ledger"), budget={"labels": 20})
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(written))
+    program = [sys.executable, "-m", "assay.flows.cli.entry"]
+    reads, writes = os.pipe()
+    os.close(reads)
+    ended = subprocess.run([*program, *command], cwd=tmp_path, stdout=writes, stderr=writes, check=False)
+    os.close(writes)
+    assert ended.returncode == 141
+    if command[0] == "run":
+        assert run_command_line(["run", str(tmp_path / "spec.yaml")]) == 0
+
+
+def test_a_connection_that_breaks_is_no_closed_pipe(monkeypatch, capsys):
+    def broken(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("assay.flows.cli.schemas.schema_named", broken)
+    assert run_command_line(["schema", "run"]) == 1
+    assert capsys.readouterr().err == "assay: a connection was cut off; run the same command again\n"
