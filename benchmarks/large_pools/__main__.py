@@ -15,6 +15,7 @@ from typing import Any
 import boto3
 from services.s3 import S3Server, s3_server
 
+from benchmarks import rewrite
 from benchmarks.__main__ import machine
 from benchmarks.large_pools.freezing import Freeze, freeze, scan
 from benchmarks.large_pools.page import BEGIN, END, tables

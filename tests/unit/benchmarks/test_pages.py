@@ -1,6 +1,7 @@
 """Where a benchmark writes its tables."""
 
 import pytest
+
 from benchmarks import rewrite
 
 
