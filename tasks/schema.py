@@ -3,6 +3,7 @@
 A part is frozen and strict: no text is taken for a number, and no unknown key is dropped.
 """
 
+import warnings
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -63,6 +64,10 @@ class Part(BaseModel):
         if not isinstance(data, dict):
             return data
         known = [field.alias or name for name, field in cls.model_fields.items()]
+        for key, field in cls.model_fields.items():
+            if field.deprecated and (field.alias or key) in data:
+                says = f"assay: {field.alias or key!r}: {field.deprecation_message}"
+                warnings.warn(says, DeprecationWarning, stacklevel=2)
         problems = [(key, f"is not a known key; {nearest(str(key), known, 'keys')}")
                     for key in data if key not in known]
         if problems:

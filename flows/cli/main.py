@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -323,6 +324,7 @@ def assay(verbose: bool) -> None:
     \b
     Start with:  assay demo
     """
+    warnings.filterwarnings("default", "assay: ", DeprecationWarning)     # of keys that have to go
     ours = logging.getLogger("assay")
     ours.setLevel(logging.INFO if verbose else logging.WARNING)
     handler = logging.StreamHandler(sys.stderr)
