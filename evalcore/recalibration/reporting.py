@@ -127,7 +127,7 @@ def bare_reports(
     evidence: Evidence, quantities: Sequence[Quantity], draws: int, rng: np.random.Generator,
     confidence: float, guard: bool = False,
 ) -> list[EstimateArrays]:
-    """Value, interval and variance of each number, and nothing beside them, from as many draws as
+    """Value, interval and variance of the first number, and nothing beside them, from as many draws as
     `report_quantities`; a repeat whose draws are too few is looked at again by itself."""
     beliefs = BELIEFS if guard and _any_guard(evidence, quantities) else BELIEFS[:-1]
     posts = _posts(evidence, draws, rng, beliefs)
@@ -153,7 +153,7 @@ def _any_guard(e: Evidence, quantities: Sequence[Quantity]) -> bool:
 
 
 def _bare(outlooks: Sequence[Outlooks], confidence: float) -> list[EstimateArrays]:
-    return [replace(one.estimate(confidence), diagnostics={}) for one in outlooks]
+    return [replace(one.estimate(confidence), diagnostics={}) for one in outlooks[:1]]
 
 
 def _too_few(posts: Sequence[Posterior]) -> Bools:
