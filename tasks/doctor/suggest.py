@@ -1,6 +1,7 @@
 """A spec to start from, with the names that were found, and the questions that the file leaves open."""
 
 import math
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -144,7 +145,8 @@ def _head(roles: Roles, known: bool, row: str) -> str:
     lines += [f"QUESTION: {_asked(question)}" for question in roles.questions]
     if roles.id is None:
         lines.append("QUESTION: which column names each item? Put it under pool.id; every row needs its own.")
-    lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label {name}."
+    lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label "
+              f"{shlex.quote(name)}."
               for name in roles.perhaps_labels]
     if known:
         lines.append(f"Every {row} is labelled, so the desk is simulated: a trial run that asks nobody.")

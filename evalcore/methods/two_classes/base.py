@@ -200,8 +200,8 @@ def is_exact(state: MethodState, measure: Measure) -> Bools:
 def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -> list[EstimateArrays]:
     """The estimates, with the exact value and width 0 where nothing is left to learn.
 
-    estimates: of the state's measures or the first of them, in order, as arrays (R,). Every value is cut to the measure's range: a
-    root may round to 1 + 2e-16.
+    estimates: of the state's measures, or of the first of them, in order, as arrays (R,). Every value is cut
+    to the measure's range: a root may round to 1 + 2e-16.
     """
     result = []
     for measure, estimate in zip(state.measures, estimates, strict=False):
