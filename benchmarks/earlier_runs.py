@@ -21,6 +21,7 @@ from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from benchmarks import rewrite
 from benchmarks.outcomes import pool_path
 
 MARK = "<!-- below: made by python -m benchmarks.earlier_runs -->"
@@ -147,8 +148,7 @@ def main() -> None:
     for line in rows(repeats):
         print(line, flush=True)
         lines.append(line)
-    head = OUT.read_text(encoding="utf-8").split(MARK)[0]
-    OUT.write_text(head + MARK + "\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    rewrite(OUT, "\n".join(lines), MARK)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from assay.evalcore.weighted.judge_audit import audit_of_judge, calibration_of
 from assay.evalcore.weighted.judge_effects import Feature, JudgeEffects, judge_effects
 from assay.evalcore.weighted.judges import Judge, JudgedPool
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
+from benchmarks import rewrite
 
 START = "<!-- judges: made by python -m benchmarks.judges -->"
 END = "<!-- end of judges -->"
@@ -216,10 +217,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
     given = parser.parse_args()
-    text = OUT.read_text(encoding="utf-8")
-    head, tail = text.partition(START)[0], text.partition(END)[2]
-    made = "\n".join(tables(given.runs))
-    OUT.write_text(f"{head}{START}\n\n{made}\n\n{END}{tail}", encoding="utf-8")
+    rewrite(OUT, "\n".join(tables(given.runs)), START, END)
 
 
 if __name__ == "__main__":

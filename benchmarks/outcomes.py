@@ -24,6 +24,7 @@ from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
+from benchmarks import rewrite
 
 MARK = "<!-- below: made by python -m benchmarks.outcomes -->"
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcomes.md"
@@ -278,8 +279,7 @@ def main() -> None:
                 print(line, flush=True)
                 lines.append(line)
     if given.pools == ",".join(CASES):
-        page = OUT.read_text(encoding="utf-8").split(MARK)[0]
-        OUT.write_text(page + MARK + "\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+        rewrite(OUT, "\n".join(lines), MARK)
 
 
 if __name__ == "__main__":

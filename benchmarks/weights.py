@@ -22,6 +22,7 @@ from assay.evalcore.replay.pool import OutcomePool
 from assay.evalcore.replay.run import simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from benchmarks import rewrite
 
 START = "<!-- weights: made by python -m benchmarks.weights -->"
 END = "<!-- end of weights -->"
@@ -125,9 +126,7 @@ def main() -> None:
             print(lines[-1], flush=True)
     if given.print:
         return
-    before, rest = OUT.read_text(encoding="utf-8").split(START)
-    OUT.write_text(before + START + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1],
-                   encoding="utf-8")
+    rewrite(OUT, "\n".join(lines), START, END)
 
 
 if __name__ == "__main__":

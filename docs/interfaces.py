@@ -6,6 +6,9 @@ The record is tests/promised/interfaces.txt. `docs/reference/promised.md` ends w
 test compares the two: what is gone, or is another thing, is named under "Changed" of the unreleased part of
 CHANGELOG.md, and what is new is named in any of its sections. Who records makes a new beginning, so from
 version 1.0 on that takes a new version.
+
+A name, option or key that is gone still works for a version, and warns: it has `typing_extensions.deprecated`
+(Python), or `deprecated=` (of click, and of a pydantic field). Or the CHANGELOG says why it cannot.
 """
 
 import inspect
@@ -28,9 +31,24 @@ GROUPS = {
 }
 
 
+_WARNS = ", deprecated"      # ends the line of what still works, and is promised no more
+_WORK_ON = ("python", "command", "spec", "monitor")     # groups of what works for a version more
+
+
 @cache
 def interfaces() -> tuple[str, ...]:
     """`GROUP NAME: what it is`, in the order of the groups, sorted within each."""
+    return tuple(line for line in _all() if not line.endswith(_WARNS))
+
+
+@cache
+def still_work() -> frozenset[str]:
+    """`GROUP NAME` of what is promised no more, works all the same, and warns."""
+    return frozenset(line.split(": ")[0] for line in _all() if line.endswith(_WARNS))
+
+
+@cache
+def _all() -> tuple[str, ...]:
     of_code = {
         "python": _python(), "command": _commands(), "exit": _exit_codes(), "spec": _spec(monitor=False),
         "monitor": _spec(monitor=True), "json": _json(), "part": _parts(), "http": _addresses(),
@@ -51,13 +69,17 @@ def _python() -> Iterator[str]:
 
 
 def _named(name: str, it: Any) -> Iterator[str]:
-    if inspect.isclass(it):
+    if hasattr(it, "__deprecated__"):
+        yield f"{name}{'' if inspect.isclass(it) else '()'}: {type(it).__name__}{_WARNS}"
+    elif inspect.isclass(it):
         yield f"{name}: class"
         for member in dir(it):
             if not member.startswith("_") or member in ("__getitem__", "__iter__", "__len__"):
                 found = inspect.getattr_static(it, member)
                 if inspect.isfunction(found):
-                    yield from _function(f"{name}.{member}", found)
+                    yield from _named(f"{name}.{member}", found)
+                elif hasattr(getattr(found, "fget", found), "__deprecated__"):
+                    yield f"{name}.{member}: value{_WARNS}"
                 else:
                     yield f"{name}.{member}: value"
     elif inspect.isfunction(it):
@@ -93,7 +115,7 @@ def _commands() -> Iterator[str]:
         command = assay.get_command(context, name)
         if command is None:
             continue
-        yield f"{name}: command"
+        yield f"{name}: command" + _WARNS * bool(command.deprecated)
         for one in command.params:
             yield f"{name} {_parameter(one)}"
 
@@ -108,6 +130,7 @@ def _parameter(one: click.Parameter) -> str:
     says += ["several times"] if one.multiple else []
     usual = one.default
     says += [f"default {usual}"] if isinstance(usual, int | float | str) and not flag else []
+    says += [_WARNS.removeprefix(", ")] if one.deprecated else []
     return f"{'/'.join([*one.opts, *one.secondary_opts])}: {', '.join(says)}"
 
 
@@ -129,7 +152,8 @@ def _spec(*, monitor: bool) -> Iterator[str]:
     _keys(schema, schema.get("$defs", {}), "", found)
     for path, kinds in found.items():
         usual = sorted(kind for kind in kinds if kind.endswith(_USUAL))
-        yield f"{path}: " + ", ".join([" or ".join(sorted(kinds.difference(usual))), *usual])
+        here = " or ".join(sorted(kinds.difference(usual, [_WARNS])))
+        yield f"{path}: " + ", ".join([here, *usual]) + _WARNS * (_WARNS in kinds)
 
 
 def _keys(
@@ -145,7 +169,7 @@ def _keys(
         _keys(form, parts, path, found, inside)
     for key, value in schema.get("properties", {}).items():
         here = f"{path}.{key}" if path else key
-        found.setdefault(here, set()).update(_kinds(value, parts))
+        found.setdefault(here, set()).update(_kinds(value, parts), [_WARNS] * bool(value.get("deprecated")))
         if isinstance(usual := value.get("default"), bool | int | float | str):
             found[here].add(f"{usual!r}{_USUAL}")
         _keys(value, parts, here, found, inside)
@@ -240,16 +264,32 @@ def recorded() -> tuple[str, tuple[str, ...]]:
     return first.removeprefix("assay "), tuple(lines)
 
 
-def not_told(before: Iterable[str], now: Iterable[str], changelog: str) -> list[str]:
-    """What differs and is not named in the unreleased part of a CHANGELOG as it has to be: a line each."""
+def not_told(
+    before: Iterable[str], now: Iterable[str], changelog: str, working: Iterable[str] = ()
+) -> list[str]:
+    """What differs and is not named in the unreleased part of a CHANGELOG as it has to be: a line each.
+
+    working: of `still_work`; what is gone and is not there is named in a point that says why.
+    """
     old, new = set(before), set(now)
     unreleased = _section(changelog, "## ", "[Unreleased]")
-    anywhere, changed = _words(unreleased), _words(_section(unreleased, "### ", "Changed"))
-    gone, added = ({line.split(": ")[0] for line in one} for one in (old - new, new - old))
+    under = _section(unreleased, "### ", "Changed")
+    anywhere, changed = _words(unreleased), _words(under)
+    excused = set().union(*(_words(point) for point in under.split("\n- ") if _WHY.search(point)))
+    differ, added = ({line.split(": ")[0] for line in one} for one in (old - new, new - old))
+    cannot = {
+        name for name in differ - added if name.split()[0] in _WORK_ON and name not in {*working}
+        and not any(name.startswith((f"{whole}.", f"{whole} ", f"{whole.removesuffix('()')}("))
+                    for whole in differ - added - {name})     # goes with what it is part of
+    }
     return [
-        *(f"changed or gone: {name}" for name in sorted(gone) if _word(name) not in changed),
-        *(f"new: {name}" for name in sorted(added - gone) if _word(name) not in anywhere),
+        *(f"changed or gone: {name}" for name in sorted(differ) if _word(name) not in changed),
+        *(f"works no more: {name}" for name in sorted(cannot) if _word(name) not in excused),
+        *(f"new: {name}" for name in sorted(added - differ) if _word(name) not in anywhere),
     ]
+
+
+_WHY = re.compile(r"\b(because|cannot|could not|has warned since)\b")
 
 
 def _section(text: str, mark: str, title: str) -> str:

@@ -65,21 +65,46 @@ def missing_extra(extra: str, what: str, package: str) -> MissingExtra:
     return MissingExtra(f"{what} need the package {package}: pip install '{DISTRIBUTION}[{extra}]'")
 
 
+_ALIKE = 0.65       # of difflib: `deep` and `depth` are, `label` and `table` are not
+
+
+def likely(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant; None where none is near. One rule for all names.
+
+    The same but for case, dashes, spaces or `_score`; else the last word of it (`auc`), or the only one that
+    begins so (`prob`); else the one that is spelt most alike.
+
+    >>> [likely(name, ["f1", "roc_auc", "precision"]) for name in ("F1", "f1_score", "auc", "pre", "speed")]
+    ['f1', 'f1', 'roc_auc', 'precision', None]
+    """
+    listed = {_plain(one): one for one in reversed(list(known))}
+    plain = _plain(name)
+    if plain.removesuffix("_score") in listed:
+        return listed[plain.removesuffix("_score")]
+    ends = [one for one in listed if plain and plain == one.rpartition("_")[2]]
+    begins = [one for one in listed if len(plain) > 2 and one.startswith(plain)]
+    near = ends[-1:] or begins * (len(begins) == 1) or get_close_matches(plain, listed, n=1, cutoff=_ALIKE)
+    return listed[near[0]] if near else None
+
+
+def _plain(name: str) -> str:
+    return name.strip().strip("-").lower().replace("-", "_").replace(" ", "_")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'f1'? `, to go before the known names; nothing where none is near."""
+    near = likely(name, known)
+    return "" if near is None else f"did you mean {near!r}? "
+
+
 def nearest(name: str, known: Iterable[str], what: str) -> str:
-    """`did you mean 'f1'?` for `F1`, `f1_score` and `f-1`; all of the known ones where none is near.
+    """`did you mean 'f1'?`, or all of the known ones where none is near; what: what they are, in the plural.
 
-    what: what they are, in the plural
-
-    >>> nearest("auc", ["f1", "roc_auc"], "measures")
-    "did you mean 'roc_auc'?"
     >>> nearest("speed", ["f1", "roc_auc"], "measures")
     'known measures: f1, roc_auc'
     """
     listed = list(known)
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_").removesuffix("_score")
-    inside = [one for one in listed if plain and plain in one.split("_")[-1:]]
-    near = [plain] if plain in listed else inside or get_close_matches(plain, listed, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known {what}: {', '.join(listed)}"
+    return did_you_mean(name, listed).strip() or f"known {what}: {', '.join(listed)}"
 
 
 def plural(n: int, one: str, many: str = "") -> str:

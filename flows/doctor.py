@@ -10,6 +10,7 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput, plural
 from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.prognosis import Prognosis, Wanted, prognosis
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import auto
 from assay.tasks.doctor.columns import look_at_columns, sample
 from assay.tasks.doctor.examination import (
@@ -40,7 +41,7 @@ from assay.tasks.doctor.numbers import (
 from assay.tasks.doctor.portion import Portion, portion_of
 from assay.tasks.doctor.roles import Roles, Told, guess_roles
 from assay.tasks.doctor.scan import Scan, scan
-from assay.tasks.doctor.suggest import suggest_spec
+from assay.tasks.doctor.suggest import OF_TWO_CLASSES, suggest_spec
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
 from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.manifest import load_manifest
@@ -96,6 +97,8 @@ def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
 
 
 _SUGGESTED = "the suggested spec"
+_BY_LABELS = ("what random samples and hidden positives take is by the labels in the file; of a spec, which "
+              "is examined without labels, it is by the probabilities")
 
 
 def examine_spec(
@@ -354,10 +357,13 @@ def examine_file(
     ahead = None
     if examined is not None and usable and forecast:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
+        asked = tuple(map(measure, OF_TWO_CLASSES)) if supplied.prediction.any() else ()
         ahead = of_all_rows(prognosis(
-            supplied, auto(), Wanted(half_widths=TARGETS),
+            supplied, auto(), Wanted(half_widths=TARGETS, measures=asked),
             worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds,
         ), found.times)
+        if supplied.confusion is not None:
+            findings.append(ok("forecast", _BY_LABELS))
     text = None if roles.open else suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),

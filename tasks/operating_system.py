@@ -5,6 +5,7 @@ Beyond the core, a Label Studio of this machine is started on Linux and macOS on
 
 import errno
 import os
+import select
 import signal
 import sys
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 
 WINDOWS = os.name == "nt"
 INTERRUPTED = 130     # the exit code after Ctrl-C: 128 and the number of the signal, as shells have it
+OUTPUT_CLOSED = 141   # after the reader of a pipe went away, in the same way
 SAFE = "interrupted; nothing is lost: run the same command again"
 _EVERYBODY_READS = 0o444
 AS_BYTES = getattr(os, "O_BINARY", 0)         # Windows: or each line feed would become two bytes
@@ -55,6 +57,16 @@ def flush_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def nobody_reads(descriptor: int) -> bool:
+    """Whether it is a pipe whose reader went away. Windows cannot tell: then no."""
+    poll = getattr(select, "poll", None)
+    if poll is None:
+        return False
+    asked = poll()
+    asked.register(descriptor, 0)      # errors alone, which need not be asked for
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in asked.poll(0))
 
 
 def available_processors() -> int:

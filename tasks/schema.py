@@ -3,13 +3,14 @@
 A part is frozen and strict: no text is taken for a number, and no unknown key is dropped.
 """
 
-from difflib import get_close_matches
+import warnings
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
+from assay.evalcore.errors import nearest
 from assay.tasks.secrets import secret_in
 
 
@@ -62,13 +63,13 @@ class Part(BaseModel):
     def _only_known_keys(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        problems: list[tuple[str, str]] = []
         known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in data:
-            if key not in known:
-                near = get_close_matches(key, known, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-                problems.append((key, f"is not a known key; {hint}"))
+        for key, field in cls.model_fields.items():
+            if field.deprecated and (field.alias or key) in data:
+                says = f"assay: {field.alias or key!r}: {field.deprecation_message}"
+                warnings.warn(says, DeprecationWarning, stacklevel=2)
+        problems = [(key, f"is not a known key; {nearest(str(key), known, 'keys')}")
+                    for key in data if key not in known]
         if problems:
             raise PydanticCustomError("keys", "unknown keys", {"problems": problems})
         return data

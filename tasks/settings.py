@@ -6,12 +6,12 @@ evaluation is lives in its spec. Secrets (the token of Label Studio, S3 credenti
 used and are no part of this.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.schema import wrong
@@ -108,14 +108,16 @@ FreezeRunner = Annotated[str, AfterValidator(_checked_in_a_spec)]
 Seconds = Annotated[float, Field(allow_inf_nan=False, le=366 * 24 * 3600)]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Variables named ASSAY_<FIELD>. Making one raises BadInput that names each variable that is wrong."""
 
-    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     def __init__(self, **values: Any) -> None:
+        names = {f"ASSAY_{name}".upper(): name for name in type(self).model_fields}
+        said = {names[key.upper()]: text for key, text in os.environ.items() if key.upper() in names}
         try:
-            super().__init__(**values)
+            super().__init__(**said | values)
         except ValidationError as error:
             raise BadInput("; ".join(
                 f"the environment variable ASSAY_{'_'.join(map(str, found['loc'])).upper()} cannot be "

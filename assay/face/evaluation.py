@@ -7,12 +7,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
 from assay.evalcore.errors import BadInput, MissingExtra
 from assay.face.frames import (
     ROW,
     FrameSource,
+    as_frame,
     as_source,
     default_backend,
     frame_of,
@@ -438,7 +437,7 @@ def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
     Raises BadInput.
     """
     try:
-        frame = nw.from_native(answers, eager_only=True)
+        frame = as_frame(answers)
     except TypeError:
         raise BadInput(
             f"answers: a {type(answers).__name__} is neither a frame with item_id and label nor a mapping"

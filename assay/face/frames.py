@@ -17,14 +17,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.sources.values import as_text
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 ROW = "item_id"       # the column of ids: looked for, and made where there is none
 KEPT = "assay-pools"  # the folder of the frames of durable evaluations
@@ -100,7 +102,8 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
-        raise BadInput(f"id: the frame has no column {id!r}; it has {', '.join(columns)}")
+        raise BadInput(f"id: the frame has no column {id!r}; {did_you_mean(id, columns)}it has "
+                       f"{', '.join(columns)}")
     if id is not None or ROW in columns:
         ids = table.column(id or ROW).to_pylist()
     else:
@@ -118,8 +121,10 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
 
     The levels of an index that have names are columns too.
     """
+    import narwhals as nw
+
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame = as_frame(data)
     except TypeError:
         raise BadInput(
             f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a path, or the "
@@ -138,8 +143,17 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
     return table, backend if backend in _BACKENDS else default_backend()
 
 
+def as_frame(data: Any) -> "nw.DataFrame[Any]":
+    """A native frame as narwhals has it. Raises TypeError for anything else."""
+    import narwhals as nw  # a tenth of what `import assay; assay.evaluate` took
+
+    return nw.from_native(data, eager_only=True)
+
+
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
     """A native frame."""
+    import narwhals as nw
+
     library: Any = backend   # one of _BACKENDS
     return nw.from_dict(dict(columns), backend=library).to_native()
 
@@ -161,7 +175,9 @@ def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
 
 def index_of(data: Any) -> Any:
     """The index of a pandas frame; None for one of another library."""
-    return nw.maybe_get_index(nw.from_native(data, eager_only=True))
+    import narwhals as nw
+
+    return nw.maybe_get_index(as_frame(data))
 
 
 def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
@@ -302,7 +318,9 @@ class _Columns:
     def _of_any(self) -> Any:
         plain = {column: values_of(value) for column, (_, value) in self.values.items()}
         if self._data is not None:
-            frame = nw.from_native(self._data, eager_only=True)
+            import narwhals as nw
+
+            frame = as_frame(self._data)
             library: Any = frame.implementation
             more = [nw.new_series(name, value, backend=library) for name, value in plain.items()]
             return frame.with_columns(more).to_native()
@@ -312,13 +330,15 @@ class _Columns:
 
 def _columns_of(data: Any) -> list[str]:
     try:
-        return list(nw.from_native(data, eager_only=True).columns)
+        return list(as_frame(data).columns)
     except TypeError:
         return []      # a path, or nothing; what is no frame is refused later
 
 
 def index_of_series(value: Any) -> Any:
     """The index of a pandas Series; None for anything else."""
+    import narwhals as nw
+
     try:
         return nw.maybe_get_index(nw.from_native(value, series_only=True))
     except TypeError:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.measures.registry import outcome_measure
@@ -194,7 +194,9 @@ def _answered(table: pa.Table, columns: Mapping[str, str], weight: str) -> pa.Ch
 
 def _there(table: pa.Table, column: str) -> pa.ChunkedArray:
     if column not in table.column_names:
-        raise BadInput(f"the frame has no column {column!r}; it has {', '.join(table.column_names)}")
+        there = table.column_names
+        raise BadInput(f"the frame has no column {column!r}; {did_you_mean(column, there)}it has "
+                       f"{', '.join(there)}")
     return table.column(column)
 
 
@@ -309,9 +311,7 @@ def _codes(what: KnownOutcome, kind: OutcomeKind, name: str, values: pa.Array) -
 
 def _column(table: pa.Table, column: str, *, gaps: bool = False) -> pa.Array:
     """gaps: whether a row may have no value, as an item may have no tag."""
-    if column not in table.column_names:
-        raise BadInput(f"the frame has no column {column!r}; it has {', '.join(table.column_names)}")
-    values = table.column(column).combine_chunks()
+    values = _there(table, column).combine_chunks()
     if values.null_count and not gaps:
         raise BadInput(f"column {column!r}: {values.null_count} rows have no value; drop them first")
     return values

@@ -6,11 +6,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import pyarrow.parquet as pq
 
 from assay.evalcore.types import JsonObject
-from assay.face.frames import default_backend
+from assay.face.frames import as_frame, default_backend
 from assay.flows.connectors import bring_in
 from assay.tasks.connectors.records import Layout
 from assay.tasks.spec.strict_yaml import parse_yaml
@@ -39,7 +38,7 @@ class Logs:
         backend = default_backend()
         if backend == "pyarrow":
             return table
-        frame = nw.from_native(table, eager_only=True)
+        frame = as_frame(table)
         return frame.to_pandas() if backend == "pandas" else frame.to_polars()
 
     def summary(self) -> str:

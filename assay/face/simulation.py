@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput, UnknownName, did_you_mean
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.face.frames import ROW, FrameSource, as_source, with_columns
 from assay.face.question import (
@@ -214,7 +214,8 @@ class _Labelled:
             if there:
                 self._columns[role] = self._table.column(name)
             elif isinstance(columns[role], str) and not (role == "probability" and self._starts(name)):
-                raise BadInput(f"{role}: {named} has no column {name!r}; it has {self._all}")
+                raise BadInput(f"{role}: {named} has no column {name!r}; "
+                               f"{did_you_mean(name, self._table.column_names)}it has {self._all}")
 
     @property
     def positive(self) -> str | None:
@@ -324,7 +325,8 @@ class _Labelled:
 
     def _named_column(self, argument: str, name: str) -> pa.ChunkedArray:
         if name not in self._table.column_names:
-            raise BadInput(f"{argument}: {self._named} has no column {name!r}; it has {self._all}")
+            raise BadInput(f"{argument}: {self._named} has no column {name!r}; "
+                           f"{did_you_mean(name, self._table.column_names)}it has {self._all}")
         return self._table.column(name)
 
     def _starts(self, prefix: str) -> list[str]:

@@ -15,9 +15,10 @@ from typing import Any
 import boto3
 from services.s3 import S3Server, s3_server
 
+from benchmarks import rewrite
 from benchmarks.__main__ import machine
 from benchmarks.large_pools.freezing import Freeze, freeze, scan
-from benchmarks.large_pools.page import rewrite, tables
+from benchmarks.large_pools.page import BEGIN, END, tables
 from benchmarks.large_pools.pool import COLUMNS, SHOWN, write_pool
 from benchmarks.large_pools.rounds import Rounds
 
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     largest = [one for one in alone if not one["shown"]][-1]
     text = tables(freezes, rounds, largest["bytes"] / largest["rows"], machine())
     sys.stdout.write(text)
-    rewrite(chosen.page, text)
+    rewrite(chosen.page, text, BEGIN, END)
     return 0
 
 

@@ -1,7 +1,6 @@
 """The tables of docs/measured/large-pools.md, between the words that are written by hand."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.large_pools.freezing import LABELS, Freeze
 from benchmarks.large_pools.rounds import Rounds
@@ -23,12 +22,6 @@ def tables(
         "### Rounds after the freeze", _rounds(rounds),
         "### Paper plan to 10⁹ and 10¹⁰ rows", _plan(freezes, bytes_a_row),
     ]) + "\n"
-
-
-def rewrite(page: Path, text: str) -> None:
-    """Put the tables between their marks."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 def _how_to_read() -> str:

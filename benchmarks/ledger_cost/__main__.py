@@ -8,9 +8,10 @@ from pathlib import Path
 
 from services.s3 import s3_server
 
+from benchmarks import rewrite
 from benchmarks.__main__ import machine
 from benchmarks.ledger_cost.many import many
-from benchmarks.ledger_cost.page import END_OF_LOOKS, LOOKS, looks_table, rewrite, tables
+from benchmarks.ledger_cost.page import BEGIN, END, END_OF_LOOKS, LOOKS, looks_table, tables
 from benchmarks.ledger_cost.rounds import rounds
 from benchmarks.ledger_cost.sweepers import sweepers
 from benchmarks.ledger_cost.windows import windows
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         swept = list(sweepers(folder / "many", str(folder / "many" / "ledger"), chosen.open))
         text = tables(costs, looked, looks, swept, chosen.finished, chosen.open, machine())
     sys.stdout.write(text)
-    rewrite(chosen.page, text)
+    rewrite(chosen.page, text, BEGIN, END)
     return 0
 
 

@@ -1,7 +1,6 @@
 """docs/measured/ledger-cost.md: the tables, between the words that are written by hand."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.ledger_cost.many import Took
 from benchmarks.ledger_cost.rounds import LABELS, Cost
@@ -83,10 +82,3 @@ def _of_rounds(costs: Sequence[Cost], what: str) -> list[str]:
         ),
         "",
     ]
-
-
-def rewrite(page: Path, made: str, begin: str = BEGIN, end: str = END) -> None:
-    """Put the tables where the last ones were."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(begin)
-    page.write_text(f"{before}{begin}\n{made}{end}{rest.partition(end)[2]}", encoding="utf-8")

@@ -27,8 +27,11 @@ PYTHONS = ("3.11", "3.12", "3.13")
 INSTALLS = {"light": "light.txt", "full": "constraints.txt"}
 # Of the tests: those that need neither the checkout's other folders nor a service. Fixtures of all need more
 # than the light install has; those of its slice need none.
-LIGHT = ("tests/unit/evalcore/measures/test_rates.py", "tests/unit/evalcore/estimators")
-SLICES = {"light": LIGHT, "full": (*LIGHT, "tests/unit/face/test_labelled.py", "tests/unit/tasks/pool")}
+LIGHT = ("tests/unit/evalcore/measures/test_generalized_measures.py", "tests/unit/evalcore/estimators")
+FULL = (
+    "tests/unit/evalcore/measures/test_rates.py", "tests/unit/face/test_labelled.py", "tests/unit/tasks/pool",
+)
+SLICES = {"light": LIGHT, "full": (*LIGHT, *FULL)}
 TEST_TOOLS = ("pytest", "pytest-timeout", "hypothesis")     # beside the light install, of the pinned versions
 UV = Path(sys.executable).with_name("uv")
 

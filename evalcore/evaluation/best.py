@@ -7,7 +7,6 @@ import numpy as np
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.best_of import pairs_of
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.racing import race_look
 
 _KNOWN = 1e-9   # an interval narrower than this is one of rounding alone
 
@@ -46,6 +45,8 @@ def best_system(question: Question, state: State) -> BestSystem | None:
     stack = question.measures
     if not isinstance(stack, Stack) or stack.race is None or not state.labels:
         return None
+    from assay.evalcore.methods.any_outcome.racing import race_look  # pages, which read the record, do not
+
     race, pairs = stack.race, pairs_of(stack.measures)
     ranking = race_look(question.method, state.inner)
     found = question.method.estimate(state.inner, race.confidence)

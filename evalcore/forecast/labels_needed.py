@@ -95,8 +95,8 @@ def _took(
     # with all items known any goal is met; those that are asked anew never are
     most = np.inf if anew else question.cells.n_items - state.undecided
     needed = np.array([
-        [_first(looks.labels[:, k], looks.off[:, j, k], goal, batch_size) for k in range(count)]
-        for j, goal in enumerate(goals)
+        [_first(looks.labels[:n, k], looks.off[:n, j, k], goal, batch_size) for k in range(count)]
+        for j, (goal, n) in enumerate(zip(goals, looks.until, strict=True))
     ])
     needed = np.where(np.isfinite(needed), np.minimum(needed, most), needed)
     return np.where(needed > horizon, np.inf, needed)

@@ -174,6 +174,13 @@ class WorldLooks:
     labels: Floats   # (L, K)
     off: Floats      # (L, G, K) how far off each goal was, met at 0 and below: `Goal.distance`
 
+    @property
+    def until(self) -> list[int]:
+        """Looks (G) of each goal alone: up to the second in a row at which all worlds met it."""
+        met: Bools = np.asarray((self.off <= 0).all(axis=2))
+        over = met[1:] & met[:-1] & (self.labels[1:].max(axis=1, keepdims=True) >= MIN_LABELS)
+        return [int(np.argmax(one)) + 2 if one.any() else len(met) for one in over.T]
+
 
 def play(
     question: Question,
@@ -197,7 +204,8 @@ def play(
         if n:
             labels.append(inner.bought.astype(np.float64))
             off.append(_distances(method, inner, question.confidence, goals, rng))
-            if n >= MIN_LABELS and len(off) > 1 and (off[-1] <= 0).all() and (off[-2] <= 0).all():
+            enough = len(off) > 1 and inner.bought.max() >= MIN_LABELS
+            if enough and (off[-1] <= 0).all() and (off[-2] <= 0).all():
                 break
         if n >= horizon or not inner.wanted.any():
             break

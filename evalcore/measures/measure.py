@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid
@@ -245,7 +245,8 @@ class AskedMeasure:
         if name is None:
             return None
         if name not in self.kind.parts:
-            raise BadInput(f"{name!r} is none of {', '.join(self.kind.parts[:20])}")
+            meant = f"; {did_you_mean(str(name), self.kind.parts)}".rstrip("; ")
+            raise BadInput(f"{name!r} is none of {', '.join(self.kind.parts[:20])}{meant}")
         return self.kind.parts.index(str(name))
 
 

@@ -15,14 +15,13 @@ same state again, on any machine.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.round import ClosedDraws, EstimateArrays
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput, UnknownName, did_you_mean
 from assay.evalcore.pool.partition import FeatureTree
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -305,8 +304,7 @@ def settings_of(chosen: Any, written: str) -> dict[str, Any]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
         if not equals or key not in known:
-            near = get_close_matches(key, known, n=1)
-            has = f"did you mean {near[0]!r}?" if near else f"its settings: {', '.join(known) or 'none'}"
+            has = did_you_mean(key, known).strip() or f"its settings: {', '.join(known) or 'none'}"
             raise UnknownName(f"method {written!r}: {chosen.name!r} has no setting {part!r}; {has}")
         values[key] = _parse(known[key], text, f"method {written!r}: {key}")
     return values

@@ -7,11 +7,10 @@ the first.  It means one method at a time: what it meant when an evaluation bega
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import fields
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.methods.method import Capabilities, Method, settings_of
 from assay.evalcore.methods.two_classes.certified import TABLE
 from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
@@ -181,10 +180,7 @@ def _takes(chosen: Method, written: str) -> bool:
 
 def _find(among: Mapping[str, _M], written: str, base: str, of: str = "") -> _M:
     if base not in among:
-        known = [AUTO, *among]
-        near = get_close_matches(base, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(known)}"
-        raise UnknownName(f"unknown method {written!r}{of}; {hint}")
+        raise UnknownName(f"unknown method {written!r}{of}; {nearest(base, [AUTO, *among], 'methods')}")
     if ":" not in written:
         return among[base]
     found: _M = among[base].with_settings(written)

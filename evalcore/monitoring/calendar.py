@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 
 Kind = Literal["hour", "day", "week", "month", "year"]
 _PLACEHOLDER = re.compile(r"\{([a-z_]*)\}")
@@ -80,7 +80,8 @@ def length_of_windows(template: str) -> Kind:
     strange = sorted(names - set(_KNOWN))
     if strange:
         known = ", ".join(f"{{{name}}}" for name in _KNOWN)
-        raise BadInput(f"{{{strange[0]}}} is no placeholder; there are {known}")
+        meant = did_you_mean(strange[0], _KNOWN)
+        raise BadInput(f"{{{strange[0]}}} is no placeholder; {meant}there are {known}")
     if not names:
         raise BadInput(
             "names no window of time; put {date}, {week_start}, {year}, {month}, {week} or {hour} into it"

@@ -3,7 +3,7 @@ what it rests.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -60,8 +60,8 @@ class Outlooks:
     counts: GroupCounts
     guard: bool = False
 
-    def estimate(self, confidence: float, anytime: bool = False) -> EstimateArrays:
-        """The value, the interval and what is said beside it, of three beliefs; (R,) each.
+    def estimate(self, confidence: float, anytime: bool = False, bare: bool = False) -> EstimateArrays:
+        """The value, the interval and, unless it is `bare`, what is said beside it; (R,) each.
 
         With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide
         one until positives were found among the predicted negatives (`recalibration.interval`).
@@ -80,18 +80,20 @@ class Outlooks:
         value = reported_value(estimand, combined, posterior, certain, counts)
         ends = main_interval(estimand, combined, design, main, narrow, counts, z)
         ends = within(ends, certain, posterior, counts, confidence)
-        if not others:
+        wide = ends
+        for hidden in others:      # the third belief; none where it would change no end
+            wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
+        if bare:
+            ends = guarded(estimand, ends, wide, counts) if self.guard and others else ends
             return EstimateArrays(
                 value=np.clip(value, *estimand.bounds), lower=ends[0], upper=ends[1],
                 variance=combined.variance, diagnostics={},
             )
-        (hidden,) = others
         heavier = self.values[1], self.posts[1].weight
         always = anytime_ends(estimand, combined, design, posterior, heavier, labels, confidence)
         always = anytime_within(always, ends, certain, counts)
         if anytime:
             ends = np.fmin(always[0], value), np.fmax(always[1], value)
-        wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
         if self.guard:
             ends = guarded(estimand, ends, wide, counts)
         half_width = (ends[1] - ends[0]) / 2
@@ -127,7 +129,7 @@ def bare_reports(
     evidence: Evidence, quantities: Sequence[Quantity], draws: int, rng: np.random.Generator,
     confidence: float, guard: bool = False,
 ) -> list[EstimateArrays]:
-    """Value, interval and variance of each number, and nothing beside them, from as many draws as
+    """Value, interval and variance of the first number, and nothing beside them, from as many draws as
     `report_quantities`; a repeat whose draws are too few is looked at again by itself."""
     beliefs = BELIEFS if guard and _any_guard(evidence, quantities) else BELIEFS[:-1]
     posts = _posts(evidence, draws, rng, beliefs)
@@ -153,7 +155,7 @@ def _any_guard(e: Evidence, quantities: Sequence[Quantity]) -> bool:
 
 
 def _bare(outlooks: Sequence[Outlooks], confidence: float) -> list[EstimateArrays]:
-    return [replace(one.estimate(confidence), diagnostics={}) for one in outlooks]
+    return [one.estimate(confidence, bare=True) for one in outlooks[:1]]
 
 
 def _too_few(posts: Sequence[Posterior]) -> Bools:

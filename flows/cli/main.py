@@ -12,9 +12,12 @@ it equal to the first sentence of the command's own help.
 
 import json
 import logging
+import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from assay.evalcore.errors import DISTRIBUTION, AssayError
+from assay.evalcore.errors import DISTRIBUTION, AssayError, Unreachable, nearest
 from assay.flows.cli.output import print_json
-from assay.tasks.operating_system import INTERRUPTED, SAFE
+from assay.tasks.operating_system import INTERRUPTED, OUTPUT_CLOSED, SAFE, nobody_reads
 
 EXIT_CODES = {
     0: "done: target met, or budget or pool exhausted, and no limit, or the limit is kept",
@@ -34,6 +37,7 @@ EXIT_CODES = {
     4: "inconclusive against its limit",
     5: "not finished: waiting for people",
     INTERRUPTED: "interrupted (Ctrl-C): nothing is lost, run the same command again",
+    OUTPUT_CLOSED: "nobody reads its output any more (`| head`): nothing is lost, run the same command again",
 }
 
 
@@ -158,8 +162,35 @@ COMMANDS = {
 }
 
 
+class _NobodyReads(Exception):
+    """Who read the output went away."""
+
+
+@contextmanager
+def _while_it_is_read() -> Iterator[None]:
+    """click and rich exit with code 1 for any broken pipe, click for that of a connection too."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        if nobody_reads(1) or nobody_reads(2):
+            raise _NobodyReads from None
+        if isinstance(error, SystemExit):
+            raise
+        raise Unreachable("a connection was cut off; run the same command again") from error
+
+
 class Commands(click.Group):
     """The group `assay`, whose commands are imported on demand."""
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """As any group; help is printed here."""
+        with _while_it_is_read():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As any group."""
+        with _while_it_is_read():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, in the order in which people meet them."""
@@ -185,9 +216,7 @@ class Commands(click.Group):
             if outline is not None:
                 return name, outline, rest
         if name not in COMMANDS and not ctx.resilient_parsing:
-            near = get_close_matches(name, COMMANDS, n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(COMMANDS)}"
-            ctx.fail(f"no such command {name!r}{meant}")
+            ctx.fail(f"no such command {name!r}; {nearest(name, COMMANDS, 'commands')}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -295,6 +324,7 @@ def assay(verbose: bool) -> None:
     \b
     Start with:  assay demo
     """
+    warnings.filterwarnings("default", "assay: ", DeprecationWarning)     # of keys that have to go
     ours = logging.getLogger("assay")
     ours.setLevel(logging.INFO if verbose else logging.WARNING)
     handler = logging.StreamHandler(sys.stderr)
@@ -304,6 +334,16 @@ def assay(verbose: bool) -> None:
 
 def run_command_line(arguments: list[str]) -> int:
     """Run one command; its exit code."""
+    try:
+        return _exit_code(arguments)
+    except (_NobodyReads, BrokenPipeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)    # for what Python writes when it ends
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+        return OUTPUT_CLOSED
+
+
+def _exit_code(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         code = assay.main(args=arguments, prog_name="assay", standalone_mode=False)
@@ -317,7 +357,12 @@ def run_command_line(arguments: list[str]) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = f"{context.get_usage()}\n" if context else ""
-        return _failed("UsageError", error.format_message(), 2, as_json, before=usage)
+        said = error.format_message()
+        if isinstance(error, click.NoSuchOption) and context is not None:
+            options = [name for one in context.command.get_params(context) for name in one.opts
+                       if name.startswith("--")]
+            said = f"no such option {error.option_name}; {nearest(error.option_name, options, 'options')}"
+        return _failed("UsageError", said, 2, as_json, before=usage)
     except AssayError as error:
         return _failed(type(error).__name__, str(error), error.exit_code, as_json)
     return code if isinstance(code, int) else 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.types import JsonObject
 from assay.flows.cli import json_types as of
 from assay.flows.verify.ledger import Verification
@@ -74,7 +74,8 @@ FORMS: dict[str, Form] = dict([
 def schema_named(name: str) -> JsonObject:
     """The JSON Schema of a form. Raises BadInput for a name that there is not."""
     if name not in FORMS:
-        raise BadInput(f"there is no schema {name!r}; there are {', '.join(FORMS)}")
+        meant = did_you_mean(name, FORMS)
+        raise BadInput(f"there is no schema {name!r}; {meant}there are {', '.join(FORMS)}")
     form = FORMS[name]
     dialect = "https://json-schema.org/draft/2020-12/schema"
     made = {key: value for key, value in form.make().items() if key not in ("title", "description")}

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.rules import answers_by_draw, surprising_answers, surprising_classes
 from assay.evalcore.design.round import ClosedDraws, RoundPlan
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.estimators.guaranteed import GUARANTEED
 from assay.evalcore.evaluation.best import best_system
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
@@ -554,13 +554,18 @@ def named_folders(store: Store) -> list[str]:
     return sorted(names, key=layout.natural_order)
 
 
+_COMPARED = 1_000     # names of a store, to find what a misspelt one meant
+
+
 def _unknown(store: Store, name: str) -> str:
     # the first by code point: to sort all of a large store takes a second, and nobody asked for a list
     there = (one for one in store.folders() if layout.spec.match(layout.spec(one)) is not None)
-    known = list(islice((one for one in there if store.exists(layout.manifest(one))), 6))
+    named = list(islice(there, _COMPARED))
+    meant = did_you_mean(name, named)
+    known = list(islice((one for one in chain(named, there) if store.exists(layout.manifest(one))), 6))
     some = ", ".join(known[:5]) + (" ..." if len(known) > 5 else "")
     have = f"it holds {some}" if known else "it holds none"
     return (
-        f"no evaluation named {name!r} has begun in {store.url}; {have}. Begin one with `assay begin SPEC`, "
-        "or say where to look with --store or ASSAY_STORE"
+        f"no evaluation named {name!r} has begun in {store.url}; {meant}{have}. Begin one with "
+        "`assay begin SPEC`, or say where to look with --store or ASSAY_STORE"
     )

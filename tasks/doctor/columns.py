@@ -1,7 +1,7 @@
 """What the columns of a file look like, from its first rows."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ _KEPT = 1_000         # distinct values that are remembered
 _EVEN = 0.5
 _NEARLY = 0.9         # share of values that are numbers, in a column of numbers
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_BETWEEN_WORDS = re.compile(r"[\s-]+|(?<=[a-z0-9])(?=[A-Z])")
 _SHOWN = 4            # columns proposed for people to look at
 
 
@@ -45,8 +46,11 @@ class LookedAtColumn:
         return self.distinct - len((NO_VALUE & set(self.values)) - set(classes))
 
     def called(self, pattern: str) -> bool:
-        """Whether its name matches from the beginning, whatever the case."""
-        return re.match(pattern, self.name.strip().lower()) is not None
+        """Whether its name matches from the beginning, as it is or as `message_id` for `messageId` and
+        `Message ID`; whatever the case."""
+        name = self.name.strip()
+        plain = _BETWEEN_WORDS.sub("_", name).lower()
+        return re.match(pattern, name.lower()) is not None or re.match(pattern, plain) is not None
 
     @property
     def unique(self) -> bool:
@@ -95,6 +99,20 @@ class LookedAtColumn:
         few = 2 <= self.distinct <= FEW and self.rows > 5 * self.distinct
         whole = self.whole or not self.numbers
         return few and whole and self.name not in OWN_COLUMNS
+
+
+def spelt_alike(values: Iterable[str]) -> str | None:
+    """`'Spam' and 'spam '`, which differ in case or spaces alone from one another; None where no two do."""
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        groups.setdefault(plainly(value), []).append(value)
+    alike = next(([*map(repr, sorted(group))] for group in groups.values() if len(group) > 1), [])
+    return f"{', '.join(alike[:-1])} and {alike[-1]}" if alike else None
+
+
+def plainly(value: str) -> str:
+    """A value whatever its case, without spaces around it."""
+    return value.strip().casefold()
 
 
 def longest_texts(columns: Sequence[LookedAtColumn]) -> tuple[str, ...]:

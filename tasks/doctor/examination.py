@@ -233,8 +233,9 @@ def _price(measure: str, cost: Cost) -> str:
 
 
 def _hidden(measure: str, price: HiddenPrice) -> str:
+    hidden = plural(price.positives, "positive that scores", "positives that score")
     return (
-        f"{price.positives:,} positives that score like any negative would move {measure} by "
+        f"{hidden} like any negative would move {measure} by "
         f"{price.moved:g}. To show that there are not so many takes about {two_figures(price.labels):,} "
         f"labels, of items drawn evenly from the {price.items:,} predicted negative."
     )

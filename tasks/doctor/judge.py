@@ -5,6 +5,7 @@ from collections import Counter
 from math import isfinite
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.doctor.columns import spelt_alike
 from assay.tasks.doctor.examination import Finding, ok, problem, warning
 from assay.tasks.doctor.numbers import UsableRows, class_names, threshold_of
 from assay.tasks.doctor.roles import OpenChoice, Roles, gives_away
@@ -28,7 +29,13 @@ def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
     if roles.label is not None:
         result.append(_labels(found, roles, roles.label))
     result += [
-        warning(name, "by its values it could be the true label", f"if it is: --label {name}")
+        warning(name, f"{alike} differ in case or spaces alone, and are different classes",
+                "write them in one way, if they mean the same")
+        for name, values in ((roles.prediction, found.predictions), (roles.label, found.labels))
+        if name is not None and (alike := spelt_alike(values)) is not None
+    ]
+    result += [
+        warning(name, "by its values it could be the true label", f"if it is: --label {shlex.quote(name)}")
         for name in roles.perhaps_labels
     ]
     result += [_asked(question) for question in roles.questions]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.forecast.prognosis import PoolColumns
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats, Ints
@@ -69,7 +69,8 @@ def refuse_unknown_positive(found: Scan, roles: Roles) -> None:
     if roles.positive is None or roles.positive in known or not columns:
         return
     if all(len(names) > 1 for names in columns):
-        raise BadInput(f"--positive: no row has the class {roles.positive!r}; the classes are "
+        raise BadInput(f"--positive: no row has the class {roles.positive!r}; "
+                       f"{did_you_mean(roles.positive, known)}the classes are "
                        f"{', '.join(map(repr, known))}")
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.evalcore.errors import BadInput
-from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
+from assay.evalcore.errors import BadInput, did_you_mean
+from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts, plainly, spelt_alike
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
 
@@ -205,7 +205,8 @@ class _Pick:
         for name in sorted(self.taken | set(told.display)):
             if name not in self.by_name:
                 there = ", ".join(self.by_name)
-                raise BadInput(f"there is no column {name!r} with values; there are {there}")
+                raise BadInput(f"there is no column {name!r} with values; "
+                               f"{did_you_mean(name, self.by_name)}there are {there}")
 
     @property
     def free(self) -> list[LookedAtColumn]:
@@ -257,8 +258,12 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
         raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
                        "it out beside --prediction, and for numbers, grades and more than two classes")
     if told.positive is not None and outcome != "two classes":
-        raise BadInput(f"--positive names one of two classes, and column {label or prediction!r} holds "
-                       f"{outcome}; leave it out")
+        of = pick.by_name[label or prediction or ""]
+        alike = spelt_alike(of.values) if outcome == "classes" else None
+        what = f"{outcome}; leave it out"
+        if alike is not None:
+            what = f"{', '.join(map(repr, of.values[:5]))}: {alike} are spelt alike; write them in one way"
+        raise BadInput(f"--positive names one of two classes, and column {of.name!r} holds {what}")
     alone = prediction is None and told.threshold is None      # what is predicted follows from the scale
     score, probability = _scale(pick, told, outcome, per_class, alone)
     if outcome == "two classes" and prediction and score is None:
@@ -358,10 +363,11 @@ def _perhaps_labels(pick: _Pick, prediction: str | None) -> tuple[str, ...]:
     """Columns that say whether something is so (true and false, or is_..., has_...), or hold the words that
     are predicted, whatever they are called."""
     predicted = set(pick.by_name[prediction].values) if prediction else set()
+    plain = {*map(plainly, predicted)}
 
     def of_the_same_words(column: LookedAtColumn) -> bool:
         words = set(column.values) - (NO_VALUE - predicted)
-        return not column.numbers and len(words) > 1 and words <= predicted
+        return not column.numbers and len(words) > 1 and {*map(plainly, words)} <= plain
 
     return tuple(
         c.name for c in pick.free

@@ -1,6 +1,7 @@
 """A spec to start from, with the names that were found, and the questions that the file leaves open."""
 
 import math
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -13,6 +14,7 @@ from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
 
+OF_TWO_CLASSES = ("f1", "precision", "recall")   # measures; a file is examined for what they take
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
 _NARROW = 0.05        # of other measures
 _LABELS = 500
@@ -80,13 +82,13 @@ def _labels_and_measures(
         return {"number": {}}, ["mae", "bias"] if roles.prediction else ["mean"]
     if roles.outcome == "two classes":
         positive, negative = classes.words if classes else ("", "")
-        return {"positive": positive, "negative": negative}, ["f1", "precision", "recall"]
+        return {"positive": positive, "negative": negative}, [*OF_TWO_CLASSES]
     names = sorted({*found.predictions, *found.labels} or set(_endings(roles.per_class)))
     if roles.outcome == "grades":
         return {"grades": _grades(names)}, _of_grades(roles)
     if len(names) == 2 and roles.prediction is not None:
         positive = classes.predicted[0] if classes else names[0]
-        return {"classes": names}, [{"name": m, "class": positive} for m in ("f1", "precision", "recall")]
+        return {"classes": names}, [{"name": m, "class": positive} for m in OF_TWO_CLASSES]
     return {"classes": names}, ["accuracy", "macro_f1"] if roles.prediction or roles.per_class else ["rate"]
 
 
@@ -143,7 +145,8 @@ def _head(roles: Roles, known: bool, row: str) -> str:
     lines += [f"QUESTION: {_asked(question)}" for question in roles.questions]
     if roles.id is None:
         lines.append("QUESTION: which column names each item? Put it under pool.id; every row needs its own.")
-    lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label {name}."
+    lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label "
+              f"{shlex.quote(name)}."
               for name in roles.perhaps_labels]
     if known:
         lines.append(f"Every {row} is labelled, so the desk is simulated: a trial run that asks nobody.")

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.sources.reader import column_names, is_local, open_source
@@ -98,9 +98,9 @@ def _read(path: str, further: Sequence[str], called: Mapping[str, str]) -> dict[
     missing = [column for column in columns if column not in present]
     if missing:
         raise BadInput(
-            f"{path}: no column {missing[0]!r}; a labelled pool has item_id, prediction and label, and may "
-            "have score or probability or both; --id, --prediction, --label, --score and --probability name "
-            "columns that are called otherwise"
+            f"{path}: no column {missing[0]!r}; {did_you_mean(missing[0], present)}a labelled pool has "
+            "item_id, prediction and label, and may have score or probability or both; --id, --prediction, "
+            "--label, --score and --probability name columns that are called otherwise"
         )
     batches = [batch.columns for batch in source.batches(list(dict.fromkeys(columns)))]
     place = {column: i for i, column in enumerate(dict.fromkeys(columns))}

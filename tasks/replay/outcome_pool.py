@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.errors import BadArgument, BadInput, did_you_mean
 from assay.evalcore.measures.contenders import code_of
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes, preferences
@@ -244,7 +244,8 @@ def _clusters(path: str, name: str, column: pa.Array) -> Floats:
 def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str, pa.Array]:
     missing = [name for name in wanted if name not in present]
     if missing:
-        raise BadInput(f"{path}: no column {missing[0]!r}; it has {', '.join(present[:20])}")
+        raise BadInput(f"{path}: no column {missing[0]!r}; {did_you_mean(missing[0], present)}it has "
+                       f"{', '.join(present[:20])}")
     names = list(dict.fromkeys(wanted))
     batches = [batch.columns for batch in open_source(path).batches(names)]
     return {name: one_array([b.column(i) for b in batches]) for i, name in enumerate(names)}

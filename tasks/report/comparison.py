@@ -7,16 +7,18 @@ systems none is called better by chance more often than the confidence says.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import Comparison, MeasureEstimate
 from assay.evalcore.printed import printed
 from assay.tasks.report import wording
-from assay.tasks.report.data import ComparedSystems, ReportData
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened_name
 from assay.tasks.report.standing import StateName
+
+if TYPE_CHECKING:
+    from assay.tasks.report.data import ComparedSystems, ReportData
 
 # Every pair of systems, in words and as a table: row minus column.
 
@@ -136,7 +138,7 @@ def decided(rows: Sequence[MeasureEstimate]) -> bool:
     return all(c.verdict != "open" for _, c in first_differences(rows))
 
 
-def finding(data: ReportData) -> str:
+def finding(data: "ReportData") -> str:
     """Which systems are better than the baseline, and what is open; from how many labels."""
     found = first_differences(data.estimates)
     if len(found) <= _MOST_TOLD:
@@ -157,7 +159,7 @@ _SHORT = {
 }
 
 
-def verdict_of_all(data: ReportData) -> tuple[str, str] | None:
+def verdict_of_all(data: "ReportData") -> tuple[str, str] | None:
     """The finding of the first measure in a word or two, and what it rests on; None without systems."""
     found = first_differences(data.estimates)
     if not found:
@@ -214,7 +216,7 @@ def chance_in_words(c: Comparison) -> str:
     return wording.percent(round(c.chance_better, 2))
 
 
-def comparison_section(data: ReportData) -> ComparisonSection | None:
+def comparison_section(data: "ReportData") -> ComparisonSection | None:
     """The section of the page; None where no systems are compared."""
     found = differences_of(data.estimates)
     if data.systems is None or not found:
@@ -264,7 +266,7 @@ def difference_in_words(row: MeasureEstimate, c: Comparison) -> str:
     )
 
 
-def agreeing(systems: ComparedSystems, items: int) -> list[str]:
+def agreeing(systems: "ComparedSystems", items: int) -> list[str]:
     """What the predictions alone say: how often each system says what the baseline says."""
     return [
         f"{name} and {systems.baseline} predict the same for "
@@ -292,7 +294,7 @@ class ComparedJson(TypedDict):
     by_segment: list[MeasureEstimate]   # both in each segment, where the spec names any
 
 
-def comparison_json(data: ReportData, systems: ComparedSystems) -> ComparedJson:
+def comparison_json(data: "ReportData", systems: "ComparedSystems") -> ComparedJson:
     """What `assay compare --json` prints."""
     return {
         "evaluation": data.evaluation,

@@ -1,6 +1,7 @@
 """The sentences of a report: the finding, the verdict, why it stopped, and what changed answers did."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.nonresponse import ResponseRate
@@ -8,8 +9,10 @@ from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
 from assay.tasks.report import comparison, price, wording
 from assay.tasks.report.best import best_in_words
-from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import ExtensionRow, Moved
+
+if TYPE_CHECKING:
+    from assay.tasks.report.data import ReportData
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
@@ -26,7 +29,7 @@ _INTERVALS = {
 }
 
 
-def measure_meaning(name: str, data: ReportData, question: str | None = None) -> str:
+def measure_meaning(name: str, data: "ReportData", question: str | None = None) -> str:
     """The measure in half a sentence, with the classes' own names; question: the one it is of."""
     if data.outcome is not None:
         return wording.meaning_of_outcome(name, data.outcome, question)
@@ -45,12 +48,12 @@ def interval_kind(kind: str) -> str:
     return f"{_INTERVALS[kind]} ({kind})" if kind in _INTERVALS else kind
 
 
-def demanded(data: ReportData) -> str | None:
+def demanded(data: "ReportData") -> str | None:
     """`at least 0.8`, or None when no limit was set."""
     return wording.allowed(data.limit_min, data.limit_max)
 
 
-def target(data: ReportData) -> str | None:
+def target(data: "ReportData") -> str | None:
     """The precision that was asked for."""
     if data.target_half_width is not None:
         return f"half-width of at most {wording.plain_number(data.target_half_width)}"
@@ -75,7 +78,7 @@ def labels(total: int, budget: int, known_before: int, *, named: bool = False) -
     return f"{many} bought of a budget of {wording.grouped_digits(budget)}, and {known} known before"
 
 
-def stopped(data: ReportData) -> str:
+def stopped(data: "ReportData") -> str:
     """Why it stopped, or that it has not."""
     match data.stopped_by:
         case "half_width" | "variance":
@@ -121,7 +124,7 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
     return lines
 
 
-def verdict_and_ground(data: ReportData) -> tuple[str, str] | None:
+def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
     """The verdict in a word, and what it rests on; None without limit or comparison."""
     allowed, first = demanded(data), data.estimates[0]
     if allowed is None and data.best is not None:
@@ -148,7 +151,7 @@ def verdict_and_ground(data: ReportData) -> tuple[str, str] | None:
     return "Not yet decided", f"The limit is judged when the evaluation finishes: {allowed}."
 
 
-def sampling(data: ReportData) -> str:
+def sampling(data: "ReportData") -> str:
     """How the labelled items were chosen."""
     return data.sampling_note or f"Items were chosen by the method “{data.method}”."
 
@@ -158,7 +161,7 @@ AGAINST_LIMIT = {
 }
 
 
-def headline(data: ReportData) -> str:
+def headline(data: "ReportData") -> str:
     """The finding in one sentence: verdict, value, interval, what it rests on. Where systems are compared,
     a sentence for each that is not the baseline."""
     row = data.estimates[0]
@@ -329,7 +332,7 @@ def _in_short(one: Ends) -> str:
     return wording.in_short(one.value, one.lower, one.upper)
 
 
-def served_in_words(data: ReportData) -> str:
+def served_in_words(data: "ReportData") -> str:
     """Which measures the choice of items served."""
     drive = data.spec.get("drive")
     if drive and "questions" in data.spec.get("labels", {}):

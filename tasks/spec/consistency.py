@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
 from assay.evalcore.annotators.answers import RuleName
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
 from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
@@ -79,7 +79,8 @@ def contradictions(spec: WholeSpec) -> list[tuple[str, str]]:
                                    f"sampling; use {able}, or leave it out"))
     found += [*_of_guarantee(spec), *_of_population(spec), *contradictions_of_judges(spec)]
     listed = [choice.name for choice in measures]
-    found += [("drive", f"names {one!r}, which is not listed under `measure`; it lists {', '.join(listed)}")
+    found += [("drive", f"names {one!r}, which is not listed under `measure`; {did_you_mean(one, listed)}it "
+                        f"lists {', '.join(listed)}")
               for one in drive or () if one not in listed and not isinstance(labels, QuestionList)]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "

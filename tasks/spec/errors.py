@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.labels.kinds import LABEL_FORMS
 
@@ -59,7 +59,9 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
         case "union_tag_not_found":
             yield f"{where}.kind is missing; add one of: {', '.join(DESK_KINDS)}"
         case "union_tag_invalid":
-            yield f"{where}.kind must be one of {', '.join(DESK_KINDS)}, not {_show(details['ctx']['tag'])}"
+            meant = did_you_mean(str(details["ctx"]["tag"]), DESK_KINDS)
+            yield (f"{where}.kind must be one of {', '.join(DESK_KINDS)}, not {_show(details['ctx']['tag'])}"
+                   + f"; {meant}".rstrip("; "))
         case "literal_error":
             yield f"{where} must be {details['ctx']['expected']}, not {_show(got)}"
         case "string_type" if isinstance(got, int | float):

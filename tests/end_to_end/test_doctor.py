@@ -537,3 +537,30 @@ def test_what_is_not_read_says_what_to_do(doctor, capsys, name, remedy):
     assert (code, remedy in by_level(told, "problem")["source"]["says"]) == (2, True)
     assert run_command_line(["run", name]) == 2
     assert remedy in capsys.readouterr().err
+
+
+def test_a_file_as_people_have_it_is_read_and_what_is_odd_is_told(doctor):
+    kinds = (("0.2", "ham", "ham"), ("0.9", "spam", "Spam"), ("0.8", "spam", "SPAM "))
+    lines = [f"M{n};{s}{n:02};{said};{is_so}" for n in range(90) for s, said, is_so in [kinds[n % 3]]]
+    lines[11] = lines[11].replace("M11", "M10")
+    Path("odd.csv").write_text("\ufeff" + "\n".join(["Message ID;Score;Prediction;Is Spam?", *lines]))
+    code, told = doctor("odd.csv")
+    assert (code, told["columns"]["id"], told["columns"]["probability"]) == (2, "Message ID", "Score")
+    assert "'M10' (rows 11, 12)" in by_level(told, "problem")["Message ID"]["says"]
+    assert by_level(told, "warning")["Is Spam?"]["remedy"] == "if it is: --label 'Is Spam?'"
+    labelled = doctor("odd.csv", "--label", "Is Spam?")[1]
+    assert "'SPAM ' and 'Spam' differ in case or spaces" in by_level(labelled, "warning")["Is Spam?"]["says"]
+    code, told = doctor("odd.csv", "--label", "Is Spam?", "--positive", "spam")
+    assert code == 2
+    assert "'SPAM ' and 'Spam' are spelt alike; write them in one way" in told["error"]["message"]
+
+
+def test_a_file_and_the_spec_suggested_for_it_cost_the_same(doctor):
+    of_file = doctor("predictions.csv", "--write", "trial.yaml")[1]
+    of_spec = doctor("trial.yaml")[1]
+    assert of_spec["forecast"] == of_file["forecast"][1:2]
+    assert of_spec["hidden_positives"] == of_file["hidden_positives"]
+    rows = pacsv.read_csv("predictions.csv").append_column("label", [["match", "other"] * 200])
+    pacsv.write_csv(rows, "labelled.csv")
+    told = doctor("labelled.csv", "--label", "label")[1]
+    assert "by the labels in the file" in by_level(told, "ok")["forecast"]["says"]

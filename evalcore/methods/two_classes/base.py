@@ -153,9 +153,8 @@ class CountingMethod(Method):
         return with_exact_values(state, self.estimate(state, confidence, rng))
 
     def bare_estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """Value, interval and variance alone, for simulations that look at no more: less where that saves
-        time."""
-        return self.estimate(state, confidence, rng)
+        """Value, interval and variance of the first measure alone, for simulations that look at no more."""
+        return self.estimate(state, confidence, rng)[:1]
 
     # --- what some methods do: see `capabilities` ---
 
@@ -201,11 +200,11 @@ def is_exact(state: MethodState, measure: Measure) -> Bools:
 def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -> list[EstimateArrays]:
     """The estimates, with the exact value and width 0 where nothing is left to learn.
 
-    estimates: of the state's measures, in order, as arrays (R,). Every value is cut to the measure's range: a
-    root may round to 1 + 2e-16.
+    estimates: of the state's measures, or of the first of them, in order, as arrays (R,). Every value is cut
+    to the measure's range: a root may round to 1 + 2e-16.
     """
     result = []
-    for measure, estimate in zip(state.measures, estimates, strict=True):
+    for measure, estimate in zip(state.measures, estimates, strict=False):
         estimate = replace(estimate, value=np.clip(estimate.value, *measure.bounds))
         exact = is_exact(state, measure)
         estimate = replace(estimate, exact=exact)

@@ -219,7 +219,7 @@ class Recalibrated(CountingMethod):
     ) -> list[EstimateArrays]:
         """Without what is said beside the interval; in full where it is a confidence sequence."""
         if self.anytime:
-            return self.estimate(state, confidence, rng)
+            return self.estimate(state, confidence, rng)[:1]
         quantities = state.quantities
         return _joined([
             bare_reports(e, quantities, self.report_draws, rng, confidence, self.guard)

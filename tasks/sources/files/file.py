@@ -9,12 +9,11 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, Protocol, cast
 from urllib.parse import unquote
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, did_you_mean
 
 
 class NoFile(BadInput):
@@ -111,10 +110,9 @@ def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> N
     there = Counter(present)
     for name in needed:
         if name not in there:
-            near = get_close_matches(name, present, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}? " if near else ""
             raise BadInput(
-                f"{path}: no column {name!r}; {hint}It has: {', '.join(_short(present))}. "
+                f"{path}: no column {name!r}; {did_you_mean(name, present)}It has: "
+                f"{', '.join(_short(present))}. "
                 "Correct the name in the spec, or add the column"
             )
         if there[name] > 1:

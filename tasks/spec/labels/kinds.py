@@ -12,11 +12,11 @@ A file is one form or one family of forms; what differs is declared there and no
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
+from assay.evalcore.errors import likely
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.classes import (
     ClassList,
@@ -67,7 +67,7 @@ def _form_of_keys(data: Mapping[Any, Any]) -> str:
         if any(key in form.model_fields for key in data):
             return tag
     for tag, form in LABEL_FORMS.items():
-        if any(get_close_matches(str(key), form.model_fields, n=1, cutoff=0.7) for key in data):
+        if any(likely(str(key), form.model_fields) for key in data):
             return tag
     return "two classes"
 

@@ -96,3 +96,15 @@ def test_a_release_removes_nothing_but_an_earlier_one_and_names_pythons_that_are
     assert list(tmp_path.iterdir()) == []
     assert all((ROOT / path).exists() for paths in release.SLICES.values() for path in paths)
     assert all((ROOT / "requirements" / pins).exists() for pins in release.INSTALLS.values())
+
+
+def test_the_tests_of_the_light_install_import_no_more_than_it_has(programs):
+    release = programs["release"]
+    paths = [ROOT / path for path in release.LIGHT]
+    files = [file for path in paths for file in (sorted(path.rglob("*.py")) or [path])]
+    imported = {
+        name.partition(".")[0] for file in files
+        for name in re.findall(r"^\s*(?:import|from) ([\w.]+)", file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert len(files) > 5
+    assert imported - set(sys.stdlib_module_names) <= {"assay", "doubles", "numpy", "scipy", "pytest"}

@@ -5,14 +5,18 @@ import signal
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
+from assay.evalcore.errors import likely
 from assay.flows.cli.entry import main
 from assay.flows.cli.main import COMMANDS, FILE, all_outlines, assay, outline_of, run_command_line
+
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -28,7 +32,34 @@ def test_a_command_that_is_misspelt_is_answered_with_the_nearest(capsys):
     assert run_command_line(["statsu"]) == 2
     assert "no such command 'statsu'; did you mean 'status'?" in capsys.readouterr().err
     assert run_command_line(["xyzzy"]) == 2
-    assert "there are demo, import, doctor" in capsys.readouterr().err
+    assert "known commands: demo, import, doctor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("written", "says"), [
+    (["doctor", "rows.csv", "--lable", "truth"], "no such option --lable; did you mean '--label'?"),
+    (["run", "rows.csv", "--methd", "passive"], "no such option --methd; known options: --id, --prediction,"),
+    (["doctor", "rows.csv", "--label", "trtuh"], "no column 'trtuh' with values; did you mean 'truth'?"),
+    (["doctor", "rows.csv", "--label", "truth", "--positive", "yss"], "the class 'yss'; did you mean 'yes'?"),
+    (["replay", "rows.csv", "--id", "ids"], "no column 'ids'; did you mean 'id'?"),
+    (["schema", "statsu"], "no schema 'statsu'; did you mean 'status'?"),
+    (["status", "tiral"], "no evaluation named 'tiral' has begun in ./assay-ledger; did you mean 'trial'?"),
+])
+def test_any_name_that_is_misspelt_is_answered_by_one_rule(written, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    Path("rows.csv").write_text("id,score,truth\na,0.2,no\nb,0.9,yes\nc,0.7,yes\nd,0.1,no\n")
+    Path("assay-ledger/trial").mkdir(parents=True)
+    assert run_command_line(written) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_nothing_else_decides_what_was_meant():
+    said = [likely(name, ["f1", "roc_auc", "precision", "table"])
+            for name in ("F1", "f1_score", "auc", "pre", "Precison", "label", "speed", "")]
+    assert said == ["f1", "f1", "roc_auc", "precision", "precision", None, None, None]
+    folders = ("evalcore", "tasks", "flows", "assay/face")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    assert [file.name for file in files if "import get_close" in file.read_text("utf-8")] == ["errors.py"]
 
 
 def test_the_outlines_are_those_of_the_commands():
@@ -154,3 +185,26 @@ def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(mo
             signal.signal(signal.SIGINT, before)
         assert os.environ["OPENBLAS_NUM_THREADS"] == expected
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", [["run", "spec.yaml"], ["status", "nothing"]])
+def test_a_closed_pipe_ends_a_command_quietly_and_nothing_is_lost(command, tmp_path):
+    written = spec_json(*write_small_pool(tmp_path), store=str(tmp_path / "ledger"), budget={"labels": 20})
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(written))
+    program = [sys.executable, "-m", "assay.flows.cli.entry"]
+    reads, writes = os.pipe()
+    os.close(reads)
+    ended = subprocess.run([*program, *command], cwd=tmp_path, stdout=writes, stderr=writes, check=False)
+    os.close(writes)
+    assert ended.returncode == 141
+    if command[0] == "run":
+        assert run_command_line(["run", str(tmp_path / "spec.yaml")]) == 0
+
+
+def test_a_connection_that_breaks_is_no_closed_pipe(monkeypatch, capsys):
+    def broken(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("assay.flows.cli.schemas.schema_named", broken)
+    assert run_command_line(["schema", "run"]) == 1
+    assert capsys.readouterr().err == "assay: a connection was cut off; run the same command again\n"
