@@ -20,18 +20,18 @@ from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.tasks.ledger.life import Ownership
 
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-_OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
+_OF_WHAT = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<what>.+ minus .+|[A-Za-z][\w-]*)")
 
 
 def measure_name(name: str) -> str:
     """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`, `top_k_accuracy(5)` → `Top-k accuracy (5)`,
-    `accuracy of new minus old` → `Accuracy of new minus old`."""
+    `accuracy of new minus old` → `Accuracy of new minus old`, `accuracy of tone` → `Accuracy of tone`."""
     try:
         return named(name).title
     except BadInput:
-        whose = _OF_SYSTEMS.fullmatch(name)
+        whose = _OF_WHAT.fullmatch(name)
         if whose:
-            return f"{measure_name(whose['measure'])} of {whose['systems']}"
+            return f"{measure_name(whose['measure'])} of {whose['what']}"
         family, inside = _family(name)
         return family.title + (f" ({inside})" if inside else "")
 

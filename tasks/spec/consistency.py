@@ -27,7 +27,7 @@ from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
 from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.pool import Pool, problems_of_probability
-from assay.tasks.spec.questions import contradictions_of_questions
+from assay.tasks.spec.questions import contradictions_of_questions, out_of
 
 
 class WholeSpec(SpecParts, Protocol):
@@ -101,16 +101,12 @@ def out_of_range(
         return []
     first = measures[0]
     try:
-        low, high = (
+        bounds = (
             first.of_two_classes(labels.one_class) if labels.outcome is None else first.of(labels.outcome, 1)
         ).bounds
     except BadInput:
         return []      # said already
-    given = {"min": limit.min, "max": limit.max}
-    return [
-        (f"limit.{key}", f"is {value:g}, and {first.name} lies between {low:g} and {high:g}")
-        for key, value in given.items() if value is not None and not low <= value <= high
-    ]
+    return list(out_of(limit, bounds, first.name))
 
 
 def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
