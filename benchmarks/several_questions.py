@@ -160,7 +160,8 @@ def watched(asked: Asked, method: str, skipped: float) -> Iterator[list[tuple[Wi
         answers[stream(w, "skipped").random(len(answers)) < skipped, -1] = UNANSWERED
         codes = kind.packing.pack(answers)
         question = Question(
-            method=found, measures=asked.stack, cells=cut.cells, confidence=0.95, seed=w, evaluation="watched",
+            method=found, measures=asked.stack, cells=cut.cells, confidence=0.95, seed=w,
+            evaluation="watched",
         )
         state, rounds = before_any_label(question), []
         for _ in range(ROUNDS):
@@ -184,8 +185,8 @@ def watched(asked: Asked, method: str, skipped: float) -> Iterator[list[tuple[Wi
 def table_of_windows(asked: Asked) -> list[str]:
     """Of each question how its bets do at the true value, and how often its interval holds it."""
     lines = [
-        "| draws | last question left out | question | mean wealth of the smallest bets | false breach in 200 "
-        "windows | interval covers |", "| --- | --- | --- | --- | --- | --- |",
+        "| draws | last question left out | question | mean wealth of the smallest bets | false breach in "
+        "200 windows | interval covers |", "| --- | --- | --- | --- | --- | --- |",
     ]
     truth = asked.pool.truth(asked.stack)
     for method, skipped in (("auto", 0.0), ("auto", 0.2), ("passive", 0.0)):
@@ -259,11 +260,11 @@ def table() -> str:
         ]
     lines += [
         "## In a monitor", "",
-        f"Windows of the first pool, {ROUNDS * BATCH} readings each, drawn one after the other; {WINDOWS} of",
+        f"Windows of the last pool, {ROUNDS * BATCH} readings each, drawn one after the other; {WINDOWS} of",
         f"them, put together into {STREAMS:,} streams of {HORIZON} windows. The floor of each question lies",
-        f"exactly at its true value, with all of an error rate of {ERROR_RATE:g}: in a monitor questions share",
-        "it. Wealth is 1 or less on average where bets are fair.", "",
-        *table_of_windows(asked_of_summeval()[0]), "",
+        f"exactly at its true value, with all of an error rate of {ERROR_RATE:g}: in a monitor questions",
+        "share it. Wealth is 1 or less on average where bets are fair.", "",
+        *table_of_windows(asked_of_summeval()[1]), "",
     ]
     return "\n".join(lines)
 

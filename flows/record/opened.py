@@ -292,7 +292,7 @@ def _statistics_of(
     shared: dict[str, Any] = {
         "method": method, "about": spec.about,
         "beside": manifest.rows < BOTH_BELOW and method.interval != GUARANTEED and not method.asks_anew
-        and spec.pool.weight is None,
+        and (spec.pool.weight is None or spec.pool.strata is not None),
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
     if not spec.labels.by_cell:

@@ -28,7 +28,7 @@ _OF_A_LIMIT = re.compile(r"labels\.[^.]+\.(limit|drop)(\..+)?")    # of one of s
 _OF_A_MODEL = (
     "pool.score", "pool.probability", "pool.prediction", "pool.threshold", "pool.segments", "pool.features",
     "pool.systems", "pool.baseline", "pool.cluster", "pool.weight",
-    "pool.rank",
+    "pool.rank", "pool.strata",
 )
 
 
@@ -61,8 +61,8 @@ def check_amendment(before: MonitorSpec, after: MonitorSpec) -> None:
 def _problems(before: MonitorSpec, after: MonitorSpec) -> Iterator[str]:
     changed = changed_keys(before, after)
     if [one.question for one in before.watched] != [one.question for one in after.watched]:
-        yield ("$.labels: other questions are watched, and those that are share the error rate; give the spec "
-               "another name to begin another monitor")
+        yield ("$.labels: other questions are watched, and those that are share the error rate; give the "
+               "spec another name to begin another monitor")
         return
     meant = tuple(key for key in changed if not _OF_A_LIMIT.fullmatch(key))
     for fixed, reason in _NEVER.items():

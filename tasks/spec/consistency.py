@@ -294,6 +294,9 @@ def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
 
 def _of_population(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of intervals about a population that cannot be given."""
+    if spec.pool.strata is not None and spec.about == "pool":
+        yield "pool.strata", ("says how the pool was drawn from a population, and `about` is 'pool': leave "
+                              "one of the two out")
     if spec.about != "population":
         return
     try:
@@ -305,10 +308,10 @@ def _of_population(spec: WholeSpec) -> Iterator[tuple[str, str]]:
             f"is 'population', and a {GUARANTEED} interval is of the pool's items alone: nothing is "
             "guaranteed of how the pool itself was drawn; leave one of the two out"
         )
-    if spec.pool.weight is not None:
+    if spec.pool.weight is not None and spec.pool.strata is None:
         yield "about", (
             "is 'population', and items that count differently (`pool.weight`) are no simple sample of one; "
-            "leave one of the two out"
+            "leave one of the two out, or name the strata that it was drawn in under `pool.strata`"
         )
     if anew:
         yield "about", (

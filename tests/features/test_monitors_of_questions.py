@@ -167,7 +167,7 @@ def test_limits_of_questions_can_be_amended_and_what_is_watched_cannot(watched, 
 @pytest.mark.parametrize(("changes", "says"), [
     ({"limit": {"min": 0.8}}, "write it beside each question"),
     ({"labels": [{**TOPIC, "limit": None}, {**TONE, "limit": None}]}, "nothing could be a breach"),
-    ({"labels": [TOPIC, {**TONE, "limit": {"min": 6}}]}, r"labels\[1\].limit.min is 6, and mean lies between"),
+    ({"labels": [TOPIC, {**TONE, "limit": {"min": 6}}]}, r"labels\[1\].limit.min is 6, and mean lies"),
     ({"labels": [{**TOPIC, "drop": {"by": 1.5}}, TONE]}, "cannot fall so far"),
     ({"labels": [{**TOPIC, "measure": "macro_f1"}, TONE]}, "a tangent stands for it"),
     ({"monitor": {"drop": {"by": 0.1}}}, "monitor.drop is of one question"),
