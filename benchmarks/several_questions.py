@@ -260,11 +260,11 @@ def table() -> str:
         ]
     lines += [
         "## In a monitor", "",
-        f"Windows of the last pool, {ROUNDS * BATCH} readings each, drawn one after the other; {WINDOWS} of",
+        f"Windows of both pools, {ROUNDS * BATCH} readings each, drawn one after the other; {WINDOWS} of",
         f"them, put together into {STREAMS:,} streams of {HORIZON} windows. The floor of each question lies",
         f"exactly at its true value, with all of an error rate of {ERROR_RATE:g}: in a monitor questions",
         "share it. Wealth is 1 or less on average where bets are fair.", "",
-        *table_of_windows(asked_of_summeval()[1]), "",
+        *(line for asked in asked_of_summeval() for line in [*table_of_windows(asked), ""]),
     ]
     return "\n".join(lines)
 

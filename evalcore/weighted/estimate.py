@@ -230,8 +230,8 @@ def _pulls(
     z = np.where(is_nothing(z, np.abs(z).max(initial=0.0)), 0.0, z)[at]
     known = stack.known(of.items) @ slopes[:, d:].T - slopes @ risk
     down, up = (
-        (own[:, None] * np.maximum(_largest(stack, of, sign * slopes[:, :d]) + sign * known, 0.0))[at].max(axis=0)
-        for sign in (-1.0, 1.0)
+        (own[:, None] * np.maximum(most, 0.0))[at].max(axis=0)
+        for most in (_largest(stack, of, sign * slopes[:, :d]) + sign * known for sign in (-1.0, 1.0))
     )
     # numbers without bounds: as far as was seen
     down, up = (np.where(np.isfinite(most), most, 0.0) for most in (down, up))

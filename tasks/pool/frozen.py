@@ -275,11 +275,12 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
         positive = np.array([row.probability for row in rows], np.float64)
         supplied = np.stack([1 - positive, positive], axis=1)
     predicted, weight, rank, of = predictions_of(rows), weights_of(rows), ranks_of(rows), contenders_of(rows)
+    strata = strata_of(rows)
     return Items(
         prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
         probability=supplied, judge=judges_of(rows), covariate=beside_of(rows),
         weight=None if weight is None else weight[:, None], rank=None if rank is None else rank[:, None],
-        contender=None if of is None else of[:, None],
+        contender=None if of is None else of[:, None], stratum=None if strata is None else strata[:, None],
     )
 
 
