@@ -13,7 +13,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.evalcore.errors import plural as plural  # the templates use it too
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
+from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily, OutcomeMeasure
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.questions import SeveralQuestions
@@ -48,11 +48,20 @@ def measure_bounds(
     one it is of."""
     if outcome is None:
         return named(name).bounds
-    outcome = _asked(outcome, question)
+    return _made(name, _asked(outcome, question)).bounds
+
+
+def is_error(name: str, outcome: OutcomeKind | None) -> bool:
+    """Whether a measure is the better the smaller it is."""
+    return named(name).is_error if outcome is None else _made(name, outcome).is_error
+
+
+def _made(name: str, outcome: OutcomeKind) -> OutcomeMeasure:
+    """The measure, of any class: what is asked of it is the same for every one."""
     family, _ = _family(name, outcome)
-    # they are the same for every class, and some measures are of one class alone
+    # some measures are of one class alone
     one = {"class": outcome.parts[0]} if "class" in family.options and outcome.parts else {}
-    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one)).bounds
+    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one))
 
 
 def _asked(outcome: OutcomeKind, question: str | None) -> OutcomeKind:

@@ -139,6 +139,9 @@ class Contenders(Part):
             for one in listed:
                 if listed.count(one) > 1:
                     raise wrong(f"`{what}` lists {one!r} twice; keep one")
+        for name in self.names:
+            if not name.isprintable():
+                raise wrong(f"`names` has {name!r}: a name is one line, without control characters")
         return self
 
 
@@ -238,6 +241,9 @@ class Pool(Part):
     @classmethod
     def _by_name(cls, systems: dict[str, System] | None) -> dict[str, System] | None:
         """Thresholds as they rise, others by name: a ledger keeps no other order."""
+        for name in systems or ():
+            if not name.isprintable():
+                raise wrong(f"has {name!r}: a name is one line, without control characters")
         return systems and dict(sorted(systems.items(), key=lambda item: (item[1].threshold or 0.0, item[0])))
 
     @model_validator(mode="after")
