@@ -23,7 +23,7 @@ from assay.evalcore.measures.registry import named, outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
@@ -52,10 +52,12 @@ class Population:
         """The measures, for a pool."""
         if isinstance(pool, LabelledPool):
             return tuple(named(name) for name in self.measures)
-        n = len(pool.items)
+        n, weights = len(pool.items), None
+        if pool.items.weight is not None:
+            weights = pool_weights(OneShard(pool.items))
         if not self.versus:
-            found = tuple(outcome_measure(name, pool.kind, n) for name in self.measures)
-            return Stack(kind=pool.kind, measures=found)
+            found = tuple(outcome_measure(name, pool.kind, n, weights=weights) for name in self.measures)
+            return Stack(kind=pool.kind, measures=found, weights=weights)
         one, other = (outcome_measure(self.measures[0], pool.kind, n, system=s) for s in (1, 0))
         return Stack(kind=pool.kind, measures=(difference(one, other),))
 
@@ -111,6 +113,23 @@ def _two_systems(rng: np.random.Generator, n: int) -> OutcomePool:
     )
 
 
+_SHARES, _RIGHT = np.array([0.5, 0.3, 0.2]), np.array([0.98, 0.8, 0.5])
+
+
+def _in_strata(rng: np.random.Generator, n: int, *, even: bool) -> OutcomePool:
+    """So many items of each of three strata: as the population has them, or as many of each, with weights."""
+    drawn = np.full(3, 1 / 3) if even else _SHARES
+    stratum = np.repeat(np.arange(3), np.diff(np.round(np.append(0.0, drawn.cumsum()) * n).astype(np.int64)))
+    y = rng.integers(0, 2, n).astype(np.float64)
+    said = np.where(rng.random(n) < _RIGHT[stratum], y, 1 - y)
+    weight = (_SHARES / np.bincount(stratum))[stratum]
+    return OutcomePool(
+        kind=Classes(("no", "yes")), codes=y,
+        items=Items(prediction=said[:, None], stratum=stratum[:, None].astype(np.float64),
+                    weight=weight[:, None] if even else None),
+    )
+
+
 POPULATIONS = (
     Population(name="scores", measures=("f1", "accuracy"),
                says="two classes, 20% positive, scores N(±1, 1): F1 0.71, accuracy 0.88",
@@ -124,6 +143,12 @@ POPULATIONS = (
                draw=lambda rng, n: _graded(rng, n, 5.8)),
     Population(name="classes", measures=("macro_f1",), says="four classes, 44% to 9%, with probabilities",
                draw=_classes),
+    Population(name="strata", measures=("accuracy",),
+               says="half, three and two tenths of it 98%, 80% and 50% right; pools have so many of each",
+               draw=lambda rng, n: _in_strata(rng, n, even=False)),
+    Population(name="strata, even", measures=("accuracy",),
+               says="the same, of which pools have a third of each, weighted (`pool.weight`)",
+               draw=lambda rng, n: _in_strata(rng, n, even=True)),
     Population(name="two systems", measures=("accuracy",), versus=True,
                says="difference of the accuracy of two systems, which differ on a fifth", draw=_two_systems),
 )
@@ -237,7 +262,7 @@ def _kinds(population: Population, large: Any, name: str) -> tuple[Any, Floats] 
     """What tells value, pulls and bounds of counts by kind of item; and the shares of the kinds."""
     if isinstance(large, LabelledPool):
         return named(name), large.confusion().ravel() / LARGE
-    if name == "macro_f1":
+    if name == "macro_f1" or large.items.stratum is not None:
         return None
     right = large.codes
     if population.versus:

@@ -247,7 +247,8 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     if asked.question is not None and (asked.threshold is not None or asked.system is not None):
         raise BadInput("--threshold and --system make other predictions of an evaluation with one question; "
                        "with --question leave them out")
-    if asked.about == "population" and opened.spec.pool.weight is not None:
+    simple = opened.spec.pool.weight is None or opened.spec.pool.strata is not None
+    if asked.about == "population" and not simple:
         raise BadInput("--about: is 'population', and a weighted pool is no simple sample of one; leave "
                        "it out")
     curves = [written for written in asked.measures if of_scores(named_measure(written)[0])]

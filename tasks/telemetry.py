@@ -12,8 +12,8 @@ from assay.evalcore.errors import AssayError, needs
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
-from assay.tasks.report.history.record import HistoryRow, MonitorHistory
-from assay.tasks.report.service.entries import HomeEntry, measure_or_difference
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, row_by_question
+from assay.tasks.report.service.entries import HomeEntry
 from assay.tasks.weighted.tool_scores import estimate_name
 
 # What other systems are told of a monitor, as a flat list of named numbers.
@@ -96,9 +96,12 @@ def monitor_samples(told: MonitorFigures, now: datetime) -> list[Sample]:
     newest, newest_end = told.newest, told.newest_end
     if newest is None or newest_end is None:
         return found
-    for place in (newest.overall, *newest.segments):
-        if place is not None:
-            found += _of_place({**of, "segment": place.segment or ""}, place, _verdict(newest, place))
+    several = row_by_question(newest)
+    for row in several:
+        named = of if row.verdict is None or not several[1:] else {**of, "measure": row.verdict.measure}
+        for place in (row.overall, *row.segments):
+            if place is not None:
+                found += _of_place({**named, "segment": place.segment or ""}, place, _verdict(row, place))
     found.append(Sample(family=END, labels=monitor, value=newest_end.timestamp()))
     found.append(Sample(family=AGE, labels=monitor, value=(now - newest_end).total_seconds()))
     return found
@@ -127,9 +130,7 @@ def entry_samples(entry: HomeEntry, now: datetime) -> Iterator[Sample]:
     }
     # of several questions each has a value; there is one number of labels for all
     known = [
-        ({"measure": measure_or_difference(row), "question": row.question or ""},
-         (row.value, row.lower, row.upper))
-        for row in entry.by_question
+        ({"measure": row.measure, "question": row.question}, row.known) for row in entry.by_question
     ] or [({}, entry.known)]
     for which, (value, lower, upper) in known:
         for family, number in ((ANY_VALUE, value), (ANY_LOWER, lower), (ANY_UPPER, upper)):
@@ -334,15 +335,17 @@ def events_of_monitor(history: MonitorHistory, at: datetime) -> list[EvaluationE
     """Of the newest window that was judged, of the whole and of every segment."""
     newest = newest_judged(history)
     found = []
-    for place in () if newest is None else (newest.overall, *newest.segments):
-        if newest is None or place is None or place.measured.value is None:
+    several = [] if newest is None else row_by_question(newest)
+    for row, place in ((one, place) for one in several for place in (one.overall, *one.segments)):
+        if row.verdict is None or place is None or place.measured.value is None:
             continue
         m, whole = place.measured, place.segment is None
-        name = ".".join(filter(None, (history.monitor, history.measure, place.segment)))
+        measure = row.verdict.measure if several[1:] else history.measure
+        name = ".".join(filter(None, (history.monitor, measure, place.segment)))
         told = {
             _NAME: name, _VALUE: m.value, _OURS + "lower": m.lower, _OURS + "upper": m.upper,
             _OURS + "confidence": m.confidence, _OURS + "labels": m.labels,
-            _LABEL: newest.state if whole else place.verdict, _OURS + "window": newest.window,
+            _LABEL: row.state if whole else place.verdict, _OURS + "window": row.window,
         }
         found.append(EvaluationEvent(attributes=_known(told), at=at))
     return found

@@ -241,6 +241,7 @@ def begin(
     spread: Column | None = None,
     cluster: Column | None = None,
     weight: Column | None = None,
+    strata: Column | None = None,
     rank: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
@@ -303,6 +304,7 @@ def begin(
         cluster: column that names what items come together in.
         weight: column of numbers, 0 or more: what each item counts for, such as its share of the traffic.
             Measures are then of the weighted pool.
+        strata: column that names the stratum of the population that each item was drawn from.
         rank: column of 1, 2, 3 and so on: where a document stands in its query, which `cluster` names.
         systems: the systems to compare: `{name: column of predictions}`, or
             `{name: {"score": column, "threshold": 0.5}}`.

@@ -44,13 +44,14 @@ KINDS = ("classes", "grades", "tags", "number", "preference")
 OF_POOL = {       # argument -> key under `pool`
     "prediction": "prediction", "score": "score", "probability": "probability", "threshold": "threshold",
     "thresholds": "thresholds", "judge": "judge", "earlier": "earlier", "covariates": "covariates",
-    "spread": "spread", "cluster": "cluster", "weight": "weight", "rank": "rank", "systems": "systems",
+    "spread": "spread", "cluster": "cluster", "weight": "weight", "strata": "strata",
+    "rank": "rank", "systems": "systems",
     "baseline": "baseline", "pairs": "pairs", "contenders": "contenders", "features": "features",
     "show": "display", "show_as": "show_as", "segments": "segments", "id": "id",
 }
 COLUMNS = (
     "prediction", "score", "probability", "judge", "earlier", "covariates", "spread", "cluster", "weight",
-    "rank", "systems", "features", "show", "segments", "id",
+    "strata", "rank", "systems", "features", "show", "segments", "id",
 )
 _OF_SPEC = {      # argument -> key, of those with another name in a spec
     "outcome": "labels", "measures": "measure", "limit": "limit", "target": "target", "budget": "budget",

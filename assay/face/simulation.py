@@ -54,7 +54,7 @@ def replay(
     *,
     label: Column = "label",
     outcome: Outcome | None = None,
-    measures: Measures = "f1",
+    measures: Measures | None = None,
     prediction: Column | None = None,
     score: Column | None = None,
     probability: Column | Mapping[str, Column] | None = None,
@@ -87,7 +87,7 @@ def replay(
             false, two names of which the positive one has the higher scores) if left out. A kind alone
             ("classes", "grades", "tags", "number", "preference") leaves the names to the labels. A list of
             questions, as for `evaluate`: the answers to each are in a column of its name.
-        measures: one or several, as for `evaluate`; of questions their own, if left out.
+        measures: one or several, as for `evaluate`; if left out F1, of questions their own.
         prediction: column of predictions; `prediction` if there is such a column.
         score: column of scores; `score` if there is such a column.
         probability: column of probabilities, as for `evaluate`; `probability` if there is such a column.
@@ -144,8 +144,7 @@ def replay(
             "label": label != "label", "threshold": threshold is not None, "divergence": divergence,
             "best_of": best_of is not None,
         })
-        own = None if measures == "f1" else measures      # which is what is not said
-        said = {"outcome": outcome, "measures": own, "cluster": cluster, "weight": weight}
+        said = {"outcome": outcome, "measures": measures, "cluster": cluster, "weight": weight}
         return _of_questions(data, said, replace(asked, systems=()), named, processes)
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
@@ -158,7 +157,7 @@ def replay(
                        "`probability` or `judge`, or leave it out")
     if prediction is not None and systems is not None:
         raise BadInput("prediction: is of one system, and `systems` names several; leave one of them out")
-    written = measures_as_written(measures)
+    written = measures_as_written("f1" if measures is None else measures)
     asked = replace(asked, measures=tuple(written))
     beside = cluster is not None or weight is not None
     found = pool.of_two_classes(as_any=asks_for_curves(written) or beside) if pool.two_classes \

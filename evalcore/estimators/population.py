@@ -26,6 +26,14 @@ seen (v N/y) once more do, as in `evalcore.methods.any_outcome.unseen_errors`.  
 for the items that it stands for; with m = (Σω)²/Σω² labels worth of evidence both reaches grow by Student's
 quantile over the normal one, and v by m/(m - 1).
 
+*A pool drawn in strata*, so many items of each, errs only as far as its items differ within them: in place of
+z stand the residuals z - z̄_h in stratum h, times √(m_h/(m_h - 1)) for m_h labels, and S²/N becomes
+
+    Σ_h W_h² S_h²/n_h            (Cochran 1977, ch. 5)
+
+where the share W_h of a stratum is that of the pool, or what `pool.weight` makes of it: weights are in z.
+Strata of fewer than two labels are taken together, which can only widen.
+
     n   kinds of items seen, or labels;  Q   numbers
 """
 
@@ -37,7 +45,8 @@ import numpy as np
 import scipy
 
 from assay.evalcore.design.round import EstimateArrays
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.reproducible import is_nothing
+from assay.evalcore.types import Bools, Floats, Ints
 
 About: TypeAlias = Literal["pool", "population"]
 """What an interval is about: the items of the pool, or what they are a sample of."""
@@ -45,6 +54,7 @@ About: TypeAlias = Literal["pool", "population"]
 SAMPLING = "sampling of the pool"   # the kind of an interval whose labels are all known
 FEW, FALL = 5.0, 4     # labels that differ: up to FEW do not tell how large events are
 LEAST_DF = 2.0
+LEAST_OF_STRATUM = 2.0 - 1e-9      # labels
 HALF = 0.5 - 1e-9      # off ties, whatever rounding says
 
 
@@ -58,19 +68,25 @@ class Pulls:
     most_up: Floats      # (Q,)
     labels: float        # m, what the labels are worth
     clusters: int | None = None   # that have labels, where items come in clusters
+    within: Floats | None = None  # (n, Q) z within the strata that the pool was drawn in
+    strata: int = 1
 
     @property
     def variance(self) -> Floats:
-        """(Q,) S²/N."""
+        """(Q,) S²/N, or that within strata."""
         n = self.items.sum()
-        return np.asarray(self._few * (self.items @ self.z**2) / n**2)
+        return np.asarray(self._few * (self.items @ self._pulled**2) / n**2)
+
+    @property
+    def _pulled(self) -> Floats:
+        return self.z if self.within is None else self.within
 
     def sampling_reach(self, level: Floats) -> tuple[Floats, Floats]:
         """D and E (Q,) at these confidences (Q,)."""
         tail = (1 - level) / 2
-        more_down, less_down = self._one_side(np.maximum(-self.z, 0.0), self.most_down, tail)
-        more_up, less_up = self._one_side(np.maximum(self.z, 0.0), self.most_up, tail)
-        df = max(self.labels - 1, LEAST_DF)
+        more_down, less_down = self._one_side(np.maximum(-self._pulled, 0.0), self.most_down, tail)
+        more_up, less_up = self._one_side(np.maximum(self._pulled, 0.0), self.most_up, tail)
+        df = max(self.labels - self.strata, LEAST_DF)
         wider = scipy.special.stdtrit(df, 1 - tail) / scipy.special.ndtri(1 - tail)
         return wider * np.hypot(more_down, less_up), wider * np.hypot(more_up, less_down)
 
@@ -101,6 +117,34 @@ class Pulls:
         whole = self.items @ off
         k = (self.items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (self.labels / n)
         return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
+
+
+def in_strata(pulls: Pulls, stratum: Floats) -> Pulls:
+    """The pulls of a pool that was drawn in strata; stratum (n,): NaN of rows that stand for items of
+    several, which stay as they are."""
+    there = np.isfinite(stratum)
+    _, number = np.unique(np.where(there, stratum, -1.0), return_inverse=True)
+    count, items = int(number.max(initial=0)) + 1, pulls.items * there
+    labels = _labels_of(number, items, count)
+    few = labels[number] < LEAST_OF_STRATUM
+    number = np.where(few, count, number)
+    labels = _labels_of(number, items, count + 1)
+    told = labels >= LEAST_OF_STRATUM
+    total = np.bincount(number, items, count + 1)
+    mean = np.stack([np.bincount(number, items * one, count + 1) for one in pulls.z.T], axis=1)
+    mean = np.where(told[:, None], mean / np.where(total > 0, total, 1.0)[:, None], 0.0)
+    wider = np.sqrt(np.where(told, labels / np.maximum(labels - 1, 1.0), 1.0))
+    within = (pulls.z - mean[number]) * wider[number][:, None]
+    within = np.where(is_nothing(within, np.abs(pulls.z).max(axis=0, initial=0.0)), 0.0, within)
+    return replace(
+        pulls, within=np.where(there[:, None], within, pulls.z), strata=max(int(told.sum()), 1)
+    )
+
+
+def _labels_of(number: Ints, items: Floats, count: int) -> Floats:
+    """(count,) what the labels of each stratum are worth."""
+    square = np.bincount(number, items**2, count)
+    return np.asarray(np.bincount(number, items, count) ** 2 / np.where(square > 0, square, 1.0))
 
 
 def _gamma(p: Floats, mean: Floats, variance: Floats) -> Floats:

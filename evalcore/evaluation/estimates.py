@@ -58,7 +58,8 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
     compared, price = comparisons(question, state, found), pricing(question, state)
     rows = []
     for q, (asked, arrays) in enumerate(zip(_asked(question), found, strict=True)):
-        row = _present(question, state, asked, arrays, _is_settled(arrays), compared.get(q))
+        row = _present(question, state, asked, arrays, _is_settled(arrays) or _all_known(question, arrays),
+                       compared.get(q))
         row = replace(row, price_tag=price(q, row, arrays))
         row = replace(row, also=None if others is None else _also(question, state, asked, others[q]))
         rows.append(_on_curve(row, asked, arrays))
@@ -81,6 +82,13 @@ def _together(
         if row.versus is None and row.lower is not None and row.interval != "exact" else row
         for q, row in enumerate(rows)
     ]
+
+
+def _all_known(question: Question, arrays: EstimateArrays) -> bool:
+    """Where rows are of one system each, whether all of a system's are labelled: its interval has closed,
+    while others are open."""
+    own = bool(getattr(question.measures, "contenders", 0)) and bool(np.isfinite(arrays.value[0]))
+    return own and bool(arrays.upper[0] - arrays.lower[0] < _ROUNDING)
 
 
 def _is_settled(arrays: EstimateArrays) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
-from assay.evalcore.estimators.population import SAMPLING, About, Pulls, apart, for_population
+from assay.evalcore.estimators.population import SAMPLING, About, Pulls, apart, for_population, in_strata
 from assay.evalcore.evaluation.estimate import AlsoAbout, MeasureEstimate
 from assay.evalcore.evaluation.price_tag import FoundLabels, weighted_confusion
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State, chances_of
@@ -296,8 +296,12 @@ def pulls_of_labels(question: Question, state: State) -> Pulls:
     known_pull = (cells.told[there] / cells.size[there, None]) @ slopes[:, stack.size :].T
     apart = known_pull - slopes @ risk      # (C, Q) of an item that no outcome pulls
     clusters = None if inner.table.cluster is None else len(np.unique(inner.table.cluster[inner.item[0]]))
-    return Pulls(
+    pulls = Pulls(
         z=z, items=items, labels=float(weight.sum() ** 2 / (weight @ weight)), clusters=clusters,
         most_down=np.maximum((low[0][:, there] - apart.T).max(axis=1), 0.0),
         most_up=np.maximum((high[0][:, there] + apart.T).max(axis=1), 0.0),
     )
+    if inner.table.stratum is None:
+        return pulls
+    stratum = inner.table.stratum[inner.item[0]]
+    return in_strata(pulls, np.concatenate([stratum, np.full(int(idle.sum()), np.nan)]))

@@ -13,7 +13,7 @@ import numpy as np
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.state import Asked, LabelledRound, Question, State, outcomes_seen
 from assay.evalcore.measures.stack import StackOfQuestions
-from assay.evalcore.outcomes.base import UNANSWERED
+from assay.evalcore.outcomes.base import UNANSWERED, is_outcome
 from assay.evalcore.outcomes.questions import SeveralQuestions
 
 
@@ -29,11 +29,12 @@ class AskedQuestion:
     kind: SeveralQuestions
 
     def rounds(self, rounds: Sequence[LabelledRound]) -> list[LabelledRound]:
-        """The closed rounds with this question's answers."""
+        """The closed rounds with this question's answers, and what was known of it before each."""
         return [
             replace(
                 one, code=self.kind.packing.unpack(one.code)[:, self.number],
-                items=self.kind.view(self.number, one.items),
+                items=self.kind.view(self.number, one.items), read=is_outcome(one.code),
+                before=None if one.before is None else one.before.questions[self.number],
             )
             for one in rounds
         ]

@@ -417,6 +417,7 @@ class LabelledRound:
     new: Bools         # (T,) the item had no label before this round
     segment: Mapping[str, Ints]   # column -> (T,) which of the column's values, counted from 0
     before: Any = None   # what the method knew when the round was planned, where that is asked for
+    read: Bools | None = None   # (T,) of one of several questions: the item was read, answered or not
 
     @property
     def label(self) -> Ints:

@@ -402,8 +402,14 @@ class WindowSample:
         """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws."""
         return self._account(values, side, segment).factors
 
-    def _account(self, values: Floats, side: Side, segment: str | None) -> betting.Account:
-        """The bets (K) that the measure is beyond each of the limits (K,)."""
+    def _account(
+        self, values: Floats, side: Side, segment: str | None, *, fair: bool = True
+    ) -> betting.Account:
+        """The bets (K) that the measure is beyond each of the limits (K,).
+
+        fair: who read an item and left this question out might have said what keeps the limit; else, for an
+        estimate, what was expected
+        """
         watched, account = self.measured_by, betting.Account.new(len(values))
         against = watched.against(values, side) if watched.decided_by_mean else None
         for i, one in enumerate(self.rounds):
@@ -419,8 +425,13 @@ class WindowSample:
             value = self._found(against, one, segment)
             if watched.one_at_a_time(one):
                 said = self.measured_by.expected(against, one, self._share(segment))
-                account = _bet(account, said, value, one)
+                best = fair or one.read is None
+                account = _bet(account, said, value, one, said.best if best else said.mean)
             else:
+                if one.read is not None and _left_out(one).any():
+                    said, out = self.measured_by.expected(against, one, self._share(segment)), _left_out(one)
+                    cells = one.plan.cell[one.plan.ask][out]
+                    value[:, out] = (said.best if fair else said.mean)[:, cells]
                 account = replace(account, labelled=account.labelled + value.sum(axis=1))
         return account
 
@@ -454,7 +465,7 @@ class WindowSample:
         """The value at which the mean of the bets' X is 0, looked for from `start` on."""
         x, step = start, _NEAR * max(abs(start), 1.0)
         for _ in range(_SECANTS):
-            account = self._account(np.array([x - step, x + step]), "below", segment)
+            account = self._account(np.array([x - step, x + step]), "below", segment, fair=False)
             low, high = account.mean()
             slope = (high - low) / (2 * step)
             if account.told[0] < _FEWEST_DRAWS or not abs(slope) > 0:
@@ -540,21 +551,31 @@ class WindowSample:
                 return self.from_draws(values, side, segment)
 
 
+def _left_out(one: LabelledRound) -> Bools:
+    """(T,) of the items asked, those that were read without an answer to this one of several questions."""
+    gaps = one.code == UNANSWERED
+    return np.asarray((gaps & False if one.read is None else gaps & one.read)[one.plan.ask])
+
+
 def _bet(
-    account: betting.Account, said: betting.Expected, value: Floats, one: LabelledRound
+    account: betting.Account, said: betting.Expected, value: Floats, one: LabelledRound, untold: Floats
 ) -> betting.Account:
-    """The account after a round whose items were drawn one at a time; value (K, T)."""
+    """The account after a round whose items were drawn one at a time; value (K, T).
+
+    untold (K, C): what an item that nobody told of counts with
+    """
     design, asked = one.plan.design, one.plan.ask
     cell, gaps = one.plan.cell[asked], one.code[asked] == UNANSWERED
-    value[:, gaps] = said.best[:, cell[gaps]]
+    value[:, gaps] = untold[:, cell[gaps]]
     after = betting.bet_on_round(
         account, said,
         np.broadcast_to(betting.draw_weights(design), said.mean.shape),
         np.broadcast_to(design.left, said.mean.shape),
         np.broadcast_to(cell, value.shape), value, gaps,
     )
-    # an unanswered item goes back to the unlabelled ones
-    return replace(after, labelled=after.labelled - value[:, gaps].sum(axis=1))
+    # an unanswered item goes back to the unlabelled ones; one that was read is not asked again
+    back = gaps & ~_left_out(one)
+    return replace(after, labelled=after.labelled - value[:, back].sum(axis=1))
 
 
 def sure_end(sample: WindowSample, segment: str | None, side: Side, error: float) -> float | None:

@@ -145,7 +145,59 @@ def _sure_of(windows: Sequence[str], segment: str | None, standing: NewestVerdic
 #
 #     G   effects of the betting grid
 
+# Of several questions each has a share of the error rate, and is judged as if it were asked alone: the chance
+# that any of them is wrongly in breach is at most the sum of the shares.
+#
 _Member = tuple[str | None, str]   # a place and the name of one of its limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedRules:
+    """What one of several questions is held against."""
+
+    question: str
+    measure: str      # with the question
+    rules: Rules      # with its share of the error rate
+
+
+def judge_questions(
+    several: Sequence[WatchedRules], window: str, samples: Mapping[str | None, WindowSample],
+    standing: NewestVerdicts, in_breach: Collection[str | None],
+) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
+    """As `judge_places`: of the first question the pool; and its segments, then the other questions with
+    theirs."""
+    found: list[PlaceVerdict] = []
+    for number, one in enumerate(several):
+        name = f"question={one.question}" if number else ""
+        own = {
+            other: {_inside(key, name): place for key, place in places.items()
+                    if place.question == one.question}
+            for other, places in standing.items()
+        }
+        pool, segments = judge_places(
+            one.rules, window, samples[one.question], own,
+            {_inside(key, name) for key in in_breach if _is_inside(key, name)},
+        )
+        found += [
+            replace(
+                place, question=one.question, measure=one.measure,
+                segment=", ".join(filter(None, (name, place.segment))) or None,
+            )
+            for place in (pool, *segments)
+        ]
+    return found[0], tuple(found[1:])
+
+
+def _is_inside(key: str | None, name: str) -> bool:
+    """Whether a place is of the question whose places are called so; of the first they have no name."""
+    if not name:
+        return key is None or not key.startswith("question=")
+    return key is not None and (key == name or key.startswith(f"{name}, "))
+
+
+def _inside(key: str | None, name: str) -> str | None:
+    """The place as the question alone has it."""
+    return key if not name or key is None else key.removeprefix(name).removeprefix(", ") or None
 
 
 def judge_places(

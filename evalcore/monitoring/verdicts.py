@@ -265,9 +265,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceVerdict:
-    """The verdict on one place of a window (the pool, or a segment), with all it rests on."""
+    """The verdict on one place of a window (the pool, a segment, or a question), with all it rests on."""
 
-    segment: str | None                      # "column=value"; None: the whole pool
+    # "column=value"; None: the whole pool, of several questions of the first that is watched; of the others
+    # "question=name", and "question=name, column=value"
+    segment: str | None
     measured: Measured
     limits: tuple[WatchedLimit, ...]
     factors: tuple[tuple[float, ...], ...]   # for each limit, the log factors (G,) of this window
@@ -282,6 +284,8 @@ class PlaceVerdict:
     sure: float | None = None
     drawn: OwnDraws | None = None     # what this window's draws say alone
     tracked: Tracked | None = None    # and what they say with those of the windows before
+    question: str | None = None       # of several that are asked about an item
+    measure: str | None = None        # its measure, with the question; None: that of the window
 
 
 def verdict_of(

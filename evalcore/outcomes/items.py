@@ -19,7 +19,7 @@ SILENT = -2e300   # the code of a judge that says nothing of an item: no outcome
 
 _OPTIONAL = (
     "probability", "judge", "score", "cluster", "by_system", "covariate", "deviation", "weight", "rank",
-    "contender",
+    "stratum", "contender",
 )
 
 
@@ -38,6 +38,7 @@ class Items:
     cluster      (n, 1) the number of the cluster that the item belongs to: whole, and below 2^53
     weight       (n, 1) what the item counts for: finite and not negative, in any unit (`PoolWeights`)
     rank         (n, 1) where a document stands among those of its query: 1, 2, 3 ...
+    stratum      (n, 1) a number for the stratum of the population that the item was drawn from
     contender    (n, 1) the system whose answer the item is, or the two that it compares
                  (`evalcore.measures.contenders`)
     """
@@ -52,6 +53,7 @@ class Items:
     deviation: Floats | None = None
     weight: Floats | None = None
     rank: Floats | None = None
+    stratum: Floats | None = None
     contender: Floats | None = None
 
     def __post_init__(self) -> None:

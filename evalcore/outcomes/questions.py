@@ -178,6 +178,7 @@ class SeveralQuestions(OutcomeKind):
             probability=None if probability is None else probability[:, k : k + one.kind.width],
             judge=None if judge is None else judge[:, j : j + one.judges],
             covariate=items.covariate, cluster=items.cluster, weight=items.weight,
+            stratum=items.stratum,
         )
 
     def check(self, items: Items) -> None:

@@ -53,7 +53,7 @@ from assay.evalcore.estimators.intervals import (
     depths,
     furthest,
 )
-from assay.evalcore.estimators.population import Pulls
+from assay.evalcore.estimators.population import Pulls, in_strata
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.population import IntervalsAbout, row_about
 from assay.evalcore.measures.measure import OutcomeMeasure
@@ -214,27 +214,34 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
         and bool(np.allclose(value, risk[:1])),
         hidden=_hidden(stack, of, z, slopes, risk, own)
         if one and np.isfinite(measure.bounds).all() else None,
-        # a weighted pool is no simple sample of its population
-        pulls=partial(_pulls, stack, of, w, z, slopes, risk) if total and of.items.weight is None else None,
+        # a weighted pool is no simple sample of its population: of its strata it may be one
+        pulls=partial(_pulls, stack, of, w, own, (z, slopes, risk))
+        if total and (of.items.weight is None or of.items.stratum is not None) else None,
     )
 
 
-def _pulls(stack: Stack, of: Labelled, w: Floats, z: Floats, slopes: Floats, risk: Floats) -> Pulls:
-    """How the items that labels stand for pull; w (n,), z (n, q), slopes (q, d + d_k), risk (d + d_k,)."""
+def _pulls(
+    stack: Stack, of: Labelled, w: Floats, own: Floats, linear: tuple[Floats, Floats, Floats]
+) -> Pulls:
+    """How the items that labels stand for pull; w, own (n,), and z (n, q), slopes (q, d + d_k), risk
+    (d + d_k,)."""
     at, d = of.among, stack.size
+    z, slopes, risk = linear
     z = np.where(is_nothing(z, np.abs(z).max(initial=0.0)), 0.0, z)[at]
-    known = stack.known(of.items)[at] @ slopes[:, d:].T - slopes @ risk
+    known = stack.known(of.items) @ slopes[:, d:].T - slopes @ risk
     down, up = (
-        np.maximum(_largest(stack, of, sign * slopes[:, :d])[at] + sign * known, 0.0).max(axis=0)
-        for sign in (-1.0, 1.0)
+        (own[:, None] * np.maximum(most, 0.0))[at].max(axis=0)
+        for most in (_largest(stack, of, sign * slopes[:, :d]) + sign * known for sign in (-1.0, 1.0))
     )
     # numbers without bounds: as far as was seen
     down, up = (np.where(np.isfinite(most), most, 0.0) for most in (down, up))
-    items, clusters = w[at], of.items.cluster
-    return Pulls(
+    items, clusters, stratum = w[at], of.items.cluster, of.items.stratum
+    pulls = Pulls(
         z=z, items=items, most_down=down, most_up=up, labels=float(items.sum() ** 2 / (items @ items)),
         clusters=None if clusters is None else len(np.unique(clusters[at])),
     )
+    # how many items of a segment come from a stratum is chance
+    return pulls if stratum is None or not at.all() else in_strata(pulls, stratum[:, 0])
 
 
 def _largest(stack: Stack, of: Labelled, slopes: Floats) -> Floats:

@@ -87,7 +87,8 @@ def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -
 def _monitor(store: Store, name: str, as_json: bool) -> int:
     """Say where a monitor stands: its newest window."""
     from assay.flows.monitor.history import read_monitor_history
-    from assay.tasks.report.history.words import STATES, beyond_in_words, no_data_in_words, value_in_words
+    from assay.tasks.report.history.record import row_by_question
+    from assay.tasks.report.history.words import no_data_in_words
 
     history = read_monitor_history(store, name)
     rows = history.rows
@@ -100,12 +101,24 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
         return standing_code(rows)
     said = no_data_in_words(history) or "no window has been opened yet"
     if rows and not history.without_data:
-        place = rows[-1].overall
-        value = "" if place is None else f", {value_in_words(place.measured)}"
-        state = "" if place is None else beyond_in_words(place)
-        said = f"window {rows[-1].window}: {state or STATES[rows[-1].state]}{value}"
+        several = row_by_question(rows[-1])
+        said = f"window {rows[-1].window}: " + "; ".join(
+            _of_question(one, several=len(several) > 1) for one in several
+        )
     click.echo(f"{name}: a monitor; {said.rstrip('.')}; all windows: assay history {name}")
     return standing_code(rows)
+
+
+def _of_question(row: "HistoryRow", *, several: bool) -> str:
+    """`in breach, 3.1 (2.9 to 3.3)`; where several questions are asked, `Mean of tone in breach, ...`."""
+    from assay.tasks.report import wording
+    from assay.tasks.report.history.words import STATES, beyond_in_words, value_in_words
+
+    place = row.overall
+    value = "" if place is None else f", {value_in_words(place.measured)}"
+    state = "" if place is None else beyond_in_words(place)
+    name = f"{wording.measure_name(row.verdict.measure)} " if several and row.verdict else ""
+    return f"{name}{state or STATES[row.state]}{value}"
 
 
 def standing_code(rows: "Sequence[HistoryRow]") -> int:

@@ -43,7 +43,13 @@ from assay.tasks.ledger.monitors import monitors, mute_at
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report import wording
 from assay.tasks.report.files import write_files
-from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
+from assay.tasks.report.history.record import (
+    HistoryRow,
+    MonitorHistory,
+    consequence_of,
+    history_by_question,
+    runs_without_data,
+)
 from assay.tasks.report.history.table import history_parquet, joined_windows, judge_in_words, recent_of
 from assay.tasks.report.history.words import (
     STATES,
@@ -194,21 +200,23 @@ _SHOWN = 30   # windows, after a look
 
 def _print_history(told: MonitorHistory, most: int | None = None) -> None:
     """most: of the windows the newest so many; None for all."""
-    measure, wide = told.measure, max(len(told.measure), 10)
     if not told.rows:
         click.echo("  no window has been opened yet")
         return
-    click.echo(
-        f"  {'window':<14} {measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
-        f"{'bought':>6}  verdict"
-    )
     shown = told.rows if most is None else told.rows[-most:]
-    if len(shown) < len(told.rows):
-        earlier = Counter(row.state for row in told.rows[: -len(shown)])
-        states = ", ".join(f"{number:,} {state}" for state, number in earlier.most_common())
-        click.echo(f"  {earlier.total():,} earlier windows: {states}; see assay history {told.monitor}")
-    for run in runs_without_data(shown):
-        click.echo("  " + _line(run, wide))
+    several = history_by_question(told)
+    for number, of in enumerate(several):
+        wide = max(len(of.measure), 10)
+        click.echo(
+            f"  {'window':<14} {of.measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
+            f"{'bought':>6}  verdict"
+        )
+        if len(shown) < len(told.rows) and not number:
+            earlier = Counter(row.state for row in told.rows[: -len(shown)])
+            states = ", ".join(f"{count:,} {state}" for state, count in earlier.most_common())
+            click.echo(f"  {earlier.total():,} earlier windows: {states}; see assay history {told.monitor}")
+        for run in runs_without_data(of.rows if most is None else of.rows[-most:]):
+            click.echo("  " + _line(run, wide))
     if (silent := no_data_in_words(told)) is not None:
         why = told.without_data[-1].wrong
         click.echo(fill(silent + (f" {why.why}" if why else ""), 100, initial_indent="  ",

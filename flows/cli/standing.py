@@ -58,6 +58,10 @@ def print_standing(
         click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
         for one in standing.best.systems:
             click.echo(f"    {ranked_line(one)}")
+        if any(one.lower != one.upper for one in standing.best.systems):
+            said = (f"These intervals hold together for all {len(standing.best.systems)} systems; those of "
+                    "assay compare are of one system each, and narrower.")
+            click.echo(fill(said, 100, initial_indent="    ", subsequent_indent="    "))
         rows = [row for row in rows if row.measure != standing.best.measure or row.segment is not None]
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(several)
@@ -102,6 +106,10 @@ def print_comparison(data: ReportData, systems: ComparedSystems) -> None:
     click.echo(f"{data.evaluation}: {state}; {wording.plural(data.labels, 'label')}")
     for row in comparison.levels_of(data.estimates):
         click.echo(f"  {estimate_line(row)}")
+    if data.best is not None:
+        said = ("The interval of a system is of that one alone; assay status has those that hold together "
+                "for all systems, which are wider.")
+        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
     for row, told in comparison.differences_of(data.estimates):
         said = f"{row.measure} of {row.of}: {comparison.difference_in_words(row, told)}"
         click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))

@@ -80,6 +80,7 @@ from assay.tasks.pool.frozen import (
     probabilities_of,
     ranks_of,
     scores_of,
+    strata_of,
     weights_of,
 )
 from assay.tasks.pool.shown import PoolIndex
@@ -450,6 +451,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         clusters=clusters_of(rows),
         weights=weights_of(rows),
         ranks=ranks_of(rows),
+        strata=strata_of(rows),
         contenders=contenders_of(rows),
         # an item that is asked again has no label that its draw goes by
         known=[None if ask else known.get(one) for one, ask in zip(addresses, draws.ask, strict=True)],

@@ -2,17 +2,17 @@
 windows by `evalcore.monitoring.judging`; and how many labels the next window gets.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from assay.evalcore.evaluation.stopping import labels_to_decide, widening
 from assay.evalcore.monitoring.earlier_windows import RecentMean, recent_draws, recent_mean
 from assay.evalcore.monitoring.evidence import WindowSample
-from assay.evalcore.monitoring.judging import judge_places
+from assay.evalcore.monitoring.judging import NewestVerdicts, WatchedRules, judge_places, judge_questions
 from assay.evalcore.monitoring.sizing import Sizing, fixed_limits, labels_to_alarm, labels_to_ok, size_of
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
-from assay.flows.monitor.versions import Versions, rules_of
+from assay.flows.monitor.versions import Versions, rules_by_question
 from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import reissued_at
@@ -20,8 +20,15 @@ from assay.flows.revisions import revised_fold
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.closed_round import ClosedRound, RoundEstimate, last_revision
-from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict, last_certain, latest
+from assay.tasks.ledger.monitors import (
+    SupportingEvaluation,
+    WindowVerdict,
+    is_question,
+    last_certain,
+    latest,
+)
 from assay.tasks.ledger.record import Ledger
+from assay.tasks.spec.monitor import MonitorSpec
 
 # Reading the evidence in the finished evaluation of a window.
 
@@ -30,7 +37,7 @@ class WindowEvidence:
     """What a window's evaluation says, each time it has finished."""
 
     rests_on: SupportingEvaluation         # for the record of the verdict
-    sample: WindowSample
+    samples: Mapping[str | None, WindowSample]    # by question; under None where one is asked
     pool: int              # items in the window
     left: int              # of them, that nobody was asked about
     interval: str          # the kind of interval of its estimates
@@ -73,19 +80,22 @@ def _evidence(
 ) -> WindowEvidence:
     """closed: the rounds, with the labels of now."""
     found = (*known.estimates, *known.segments)
-    sample = opened.statistics.window_sample(closed, found, opened.segments, settled=known.exhausted)
+    samples = opened.statistics.window_samples(closed, found, opened.segments, settled=known.exhausted)
     looks, extensions = opened.question.method.holds_at_every_look, len(opened.extensions)
     return WindowEvidence(
         rests_on=SupportingEvaluation(
             evaluation=opened.name, revision=revision, follow_ups=extensions, labels=known.labels,
             bought=known.labels - folded.reused,
         ),
-        sample=sample,
+        samples=samples,
         pool=opened.manifest.rows,
         left=0 if known.exhausted else opened.manifest.rows - folded.asked - folded.reused,
         interval=known.estimates[0].interval,
         wider=1.0 if looks else widening(opened.spec.target.confidence, extensions),
-        dependent=(opened.manifest.inherited is not None and sample.dependent) or sample.of_population,
+        dependent=any(
+            (opened.manifest.inherited is not None and sample.dependent) or sample.of_population
+            for sample in samples.values()
+        ),
     )
 
 
@@ -99,27 +109,43 @@ def judge(
     standing = versions.comparable(window, newest)
     # a breach of other limits is not confirmed by one window that lies beyond the new ones
     alike = [verdict for verdict in before if versions.same_evidence(window, verdict.window)]
-    places = [None, *found.sample.places]
+    places = {place.segment for verdict in alike for place in (verdict.overall, *verdict.segments)}
     in_breach = {place for place in places if _breach_stands(alike, place)}
-    overall, segments = judge_places(
-        rules_of(version.spec), window, found.sample, standing, in_breach
-    )
+    overall, segments = _judged(version.spec, window, found, standing, in_breach)
+    first = found.samples[overall.question]
     return WindowVerdict(
         number=len(before) + 1,
         window=window,
         version=version.number,
         reissue=0 if earlier is None else earlier.reissue + 1,
-        measure=found.sample.full_name,
+        measure=overall.measure or first.full_name,
         interval=found.interval,
         pool=found.pool,
         rests_on=found.rests_on,
         overall=overall,
         segments=segments,
-        labels_to_decide=_labels_to_decide(overall, found),
+        labels_to_decide=max((
+            more for place in (overall, *segments) if place is overall or is_question(place)
+            if (more := _labels_to_decide(place, found)) is not None
+        ), default=None),
         dependent=found.dependent,
-        parts=found.sample.parts(),
+        parts=first.parts(),
         recent=recent_means(versions, window, (overall, *segments), found.dependent, newest),
     )
+
+
+def _judged(
+    spec: MonitorSpec, window: str, found: WindowEvidence, standing: NewestVerdicts,
+    in_breach: Collection[str | None],
+) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
+    rules = rules_by_question(spec)
+    if None in rules:
+        return judge_places(rules[None], window, found.samples[None], standing, in_breach)
+    several = [
+        WatchedRules(question=one.question, measure=one.name, rules=rules[one.question])
+        for one in spec.watched if one.question is not None
+    ]
+    return judge_questions(several, window, found.samples, standing, in_breach)
 
 
 def _labels_to_decide(place: PlaceVerdict, found: WindowEvidence) -> int | None:
@@ -185,11 +211,17 @@ def size_for(versions: Versions, window: str, verdicts: Sequence[WindowVerdict])
     if spec.monitor.sizing == "fixed":
         return None
     newest = latest(verdicts)
-    return size_of(
-        {name: newest[name].overall for name in _last(versions, newest, window)},
-        promise=rules_of(spec).promise(spec.monitor.error_rate),
-        verdicts=len(verdicts), smallest=spec.quiet_labels, largest=spec.budget.labels,
-    )
+    before = {name: newest[name] for name in _last(versions, newest, window)}
+    sizes = [
+        size_of(
+            {name: place for name, verdict in before.items() if (place := verdict.of_question(question))},
+            promise=rules.promise(rules.error_rate),
+            verdicts=len(verdicts), smallest=spec.quiet_labels, largest=spec.budget.labels,
+        )
+        for question, rules in rules_by_question(spec).items()
+    ]
+    # a reading answers all questions: as many as the one takes that needs most
+    return max((one for one in sizes if one is not None), key=lambda one: one.labels, default=None)
 
 
 def _last(

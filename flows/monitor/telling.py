@@ -15,7 +15,7 @@ from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert, owned_alert, window_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger.life import read_last_closed
-from assay.tasks.ledger.monitors import WindowVerdict
+from assay.tasks.ledger.monitors import WindowVerdict, verdict_by_question
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.history.words import (
     PlaceNews,
@@ -56,11 +56,18 @@ def tell(
 def news_of(verdict: WindowVerdict) -> JsonObject:
     """What the event of a verdict carries."""
     measured = verdict.overall.measured
+    several = verdict_by_question(verdict)
     return {
         "number": verdict.number, "window": verdict.window, "verdict": verdict.verdict,
         "reissue": verdict.reissue, "estimate": measured.value, "lower": measured.lower,
         "upper": measured.upper, "labels": measured.labels, "measure": verdict.measure,
         "said": value_in_words(measured),
+        **({} if not several[1:] else {"questions": [
+            {"question": one.overall.question, "measure": one.measure, "verdict": one.verdict,
+             "estimate": one.overall.measured.value, "lower": one.overall.measured.lower,
+             "upper": one.overall.measured.upper}
+            for one in several
+        ]}),
     }
 
 

@@ -78,21 +78,26 @@ class Versions:
 
     def comparable(self, window: str, newest: Mapping[str, WindowVerdict]) -> NewestVerdicts:
         """The newest verdicts that a window may be held against, each with the evidence that goes on."""
-        here = {name: self.since(window, name) for name in _LIMITS}
         model = self.model_of(window)
-        found = {}
-        for other, verdict in newest.items():
-            if self.model_of(other) != model:
-                continue
-            kept = [name for name, number in here.items() if self.since(other, name) == number]
-            found[other] = {
-                place.segment: carried_over(place, kept) for place in (verdict.overall, *verdict.segments)
+        return {
+            other: {
+                place.segment: carried_over(place, self._lasting(window, other, place.question))
+                for place in (verdict.overall, *verdict.segments)
             }
-        return found
+            for other, verdict in newest.items() if self.model_of(other) == model
+        }
+
+    def _lasting(self, window: str, other: str, question: str | None) -> list[str]:
+        """The limits whose evidence goes on between two windows."""
+        limits = ((name, _of_question(question, name)) for name in _LIMITS)
+        return [name for name, of in limits if self.since(window, of) == self.since(other, of)]
 
     def same_evidence(self, window: str, other: str) -> bool:
         """Whether no evidence began anew between the versions of two windows."""
-        return all(self.since(window, name) == self.since(other, name) for name in _LIMITS)
+        return all(
+            len(self._lasting(window, other, one.question)) == len(_LIMITS)
+            for one in self.of(window).spec.watched
+        )
 
     def _begun(self, version: Version, begins: Callable[[Version], bool]) -> int:
         earlier = self.all[: version.number]
@@ -100,6 +105,11 @@ class Versions:
 
 
 _LIMITS = ("floor", "ceiling", "reference", "previous")
+
+
+def _of_question(question: str | None, limit: str) -> str:
+    """`floor`; where several questions are asked, `floor of tone`."""
+    return limit if question is None else f"{limit} of {question}"
 
 
 def read_versions(ledger: Ledger, recorded: RecordedSpec) -> Versions:
@@ -136,7 +146,10 @@ def consequences(before: Versions, asked: MonitorSpec, first: str) -> Consequenc
     check_amendment(old.asked, asked)
     new_model = is_new_model(old.asked, asked)
     reference = _reference(before, asked, first, new_model)
-    anew = begins_anew(rules_of(old.spec), rules_of(asked.compared_with(reference)))
+    was, now = rules_by_question(old.spec), rules_by_question(asked.compared_with(reference))
+    anew = tuple(
+        _of_question(question, name) for question in now for name in begins_anew(was[question], now[question])
+    )
     return Consequences(
         reference=reference, changed=changed_keys(old.asked, asked), anew=anew, new_model=new_model,
     )
@@ -156,21 +169,25 @@ def _reference(before: Versions, asked: MonitorSpec, first: str, new_model: bool
     return reference
 
 
-def rules_of(spec: MonitorSpec) -> Rules:
-    """What the spec holds its windows against."""
-    watch, limit = spec.monitor, spec.limit
-    drop = watch.drop
-    return Rules(
-        floor=None if limit is None else limit.min,
-        ceiling=None if limit is None else limit.max,
-        drop=None if drop is None else DropRule(by=drop.by, than=drop.than, windows=drop.windows),
-        reference=spec.reference.name,
-        error_rate=watch.error_rate,
-        horizon=watch.horizon,
-        test=watch.test,
-        correction=watch.correction,
-        is_error=spec.watches_an_error,
-    )
+def rules_by_question(spec: MonitorSpec) -> dict[str | None, Rules]:
+    """What the spec holds each question that is watched against, which share the error rate evenly; under
+    None where one is asked."""
+    watch, watched = spec.monitor, spec.watched
+    return {
+        one.question: Rules(
+            floor=None if one.limit is None else one.limit.min,
+            ceiling=None if one.limit is None else one.limit.max,
+            drop=None if one.drop is None else
+            DropRule(by=one.drop.by, than=one.drop.than, windows=one.drop.windows),
+            reference=spec.reference.name,
+            error_rate=watch.error_rate / len(watched),
+            horizon=watch.horizon,
+            test=watch.test,
+            correction=watch.correction,
+            is_error=one.is_error,
+        )
+        for one in watched
+    }
 
 
 # Monitors by name: put into the ledger once, and found there with every version of their spec.

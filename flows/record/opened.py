@@ -22,10 +22,12 @@ from assay.evalcore.evaluation.estimates import estimates, reported_region, syst
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.evaluation.questions import (
     asks_several,
+    each_question,
     leading_places,
     outcomes_of_questions_seen,
 )
 from assay.evalcore.evaluation.state import (
+    LabelledRound,
     Question,
     Segments,
     State,
@@ -192,28 +194,28 @@ class Statistics:
 
         return weighted_sample(self.question, state, [one.labelled({}) for one in closed])
 
-    def window_sample(
+    def window_samples(
         self, closed: Sequence[ClosedRound], found: Sequence[MeasureEstimate], segments: Segments, *,
         settled: bool,
-    ) -> "WindowSample":
-        """What these rounds, with the labels of now, say to a monitor.
+    ) -> "dict[str | None, WindowSample]":
+        """What these rounds, with the labels of now, say to a monitor: by question, None where one is asked.
 
         found: the estimates they led to, of the pool and of its segments; settled: nothing is left whose
         label could change a measure
         """
-        from assay.evalcore.monitoring.evidence import WindowSample, watched_by
-
         # of two classes the design of a round says what was known before it
         states = self._states(closed) if self.classes_stand_equal else repeat(None)
-        method, watched = self.question.method, watched_by(self.question)
-        by_interval = method.capabilities.ok_by_interval
-        return WindowSample(
-            measured_by=watched, confidence=self.question.confidence, estimates=found,
-            ok_by_interval=method.holds_at_every_look or by_interval == "all"
-            or (by_interval == "shares" and watched.is_share),
-            segments=segments, settled=settled,
-            rounds=[one.labelled(segments, before) for one, before in zip(closed, states, strict=False)],
-        )
+        rounds = [one.labelled(segments, before) for one, before in zip(closed, states, strict=False)]
+        if not asks_several(self.question):
+            return {None: _window_sample(self.question, rounds, found, segments, settled=settled)}
+        samples: dict[str | None, WindowSample] = {}
+        for one in each_question(self.question, before_any_label(self.question)):
+            own = one.rounds(rounds)
+            samples[one.name] = _window_sample(
+                one.question, own, [row for row in found if row.question == one.name], segments,
+                settled=settled and not any(round_.gaps for round_ in own),
+            )
+        return samples
 
     def _states(self, closed: Sequence[ClosedRound]) -> Iterator[Any]:
         """What the method knew before each round."""
@@ -249,6 +251,22 @@ class Statistics:
             Correctable(method=self.question.method, state=state.inner)
 
 
+def _window_sample(
+    question: Question, rounds: Sequence[LabelledRound], found: Sequence[MeasureEstimate],
+    segments: Segments, *, settled: bool,
+) -> "WindowSample":
+    from assay.evalcore.monitoring.evidence import WindowSample, watched_by
+
+    method, watched = question.method, watched_by(question)
+    by_interval = method.capabilities.ok_by_interval
+    return WindowSample(
+        measured_by=watched, confidence=question.confidence, estimates=found,
+        ok_by_interval=method.holds_at_every_look or by_interval == "all"
+        or (by_interval == "shares" and watched.is_share),
+        segments=segments, settled=settled, rounds=rounds,
+    )
+
+
 def probability_kind(drawn: RoundPlan) -> str:
     """What the probabilities of a round are: `census`, `per draw`, or `inclusion` in the round."""
     if drawn.census:
@@ -274,7 +292,7 @@ def _statistics_of(
     shared: dict[str, Any] = {
         "method": method, "about": spec.about,
         "beside": manifest.rows < BOTH_BELOW and method.interval != GUARANTEED and not method.asks_anew
-        and spec.pool.weight is None,
+        and (spec.pool.weight is None or spec.pool.strata is not None),
         "cells": cut.cells, "confidence": spec.target.confidence, "seed": spec.seed, "evaluation": spec.name,
     }
     if not spec.labels.by_cell:

@@ -227,6 +227,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("cluster", None if planned.clusters is None else planned.clusters[t], row.cluster),
             ("weight", _entry(planned.weights, t), row.weight),
             ("rank in its query", _entry(planned.ranks, t), row.rank),
+            ("stratum", _entry(planned.strata, t), row.stratum),
             ("contender", _entry(planned.contenders, t), row.contender),
             ("label", planned.known[t], None if asked else known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),

@@ -39,7 +39,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
-from assay.tasks.ledger.manifest import CONTENDER, RANK, WEIGHT
+from assay.tasks.ledger.manifest import CONTENDER, RANK, STRATUM, WEIGHT
 from assay.tasks.ledger.record import Ledger, find_bytes, get_record
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class PlannedRound:
     clusters: Sequence[str] | None = None        # (T,) where items come in clusters
     weights: Floats | None = None                # (T,) what each counts for, where items have weights
     ranks: Floats | None = None                  # (T,) where documents stand in their queries
+    strata: Floats | None = None                 # (T,) the stratum each was drawn from, where the pool says
     contenders: Floats | None = None             # (T,) codes of whose answers they are
 
     def asked(self) -> list[int]:
@@ -95,6 +96,7 @@ class PlannedRound:
             by_system=self.by_system,
             weight=None if self.weights is None else self.weights[:, None],
             rank=None if self.ranks is None else self.ranks[:, None],
+            stratum=None if self.strata is None else self.strata[:, None],
             contender=None if self.contenders is None else self.contenders[:, None],
         )
 
@@ -145,7 +147,9 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "score": [None] * len(plan.cell) if planned.scores is None else planned.scores.tolist(),
         "cluster": [None] * len(plan.cell) if planned.clusters is None else list(planned.clusters),
     }
-    beside = {WEIGHT: planned.weights, RANK: planned.ranks, CONTENDER: planned.contenders}
+    beside = {
+        WEIGHT: planned.weights, RANK: planned.ranks, STRATUM: planned.strata, CONTENDER: planned.contenders,
+    }
     given = {name: values.tolist() for name, values in beside.items() if values is not None}
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
@@ -176,7 +180,7 @@ def read_design(ledger: Ledger, number: int) -> Any:
     return _decode_design(ledger.get(key), key)
 
 
-_IF_ANY = (WEIGHT, RANK, CONTENDER)   # columns that a plan has where the pool has them
+_IF_ANY = (WEIGHT, RANK, STRATUM, CONTENDER)   # columns that a plan has where the pool has them
 
 
 @cache
@@ -266,6 +270,7 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         clusters=None if None in columns["cluster"] else columns["cluster"],
         weights=np.array(columns[WEIGHT], np.float64) if WEIGHT in columns else None,
         ranks=np.array(columns[RANK], np.float64) if RANK in columns else None,
+        strata=np.array(columns[STRATUM], np.float64) if STRATUM in columns else None,
         contenders=np.array(columns[CONTENDER], np.float64) if CONTENDER in columns else None,
     )
 

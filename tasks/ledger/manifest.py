@@ -17,6 +17,7 @@ FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such c
 SHOWN = "assay.shown."                                # and of what people see
 CLUSTER = "assay.cluster"                             # what an item comes together with others in
 WEIGHT = "assay.weight"                               # what an item counts for
+STRATUM = "assay.stratum"                             # the stratum it was drawn from, as a number
 CONTENDER = "assay.contender"                         # whose answer it is, or whose two it compares
 RANK = "assay.rank"                                   # where a document stands in its query
 FEATURE = "assay.feature."                            # and what may move a judge away from people

@@ -17,7 +17,7 @@ changed. Nothing is deleted. The state of a monitor is a fold over these keys an
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
@@ -88,10 +88,51 @@ class WindowVerdict:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the window: a segment in breach is a breach."""
+        """The verdict on the window: a segment or a question in breach is a breach; ok where every question
+        is."""
         if any(one.verdict == "breach" for one in self.segments):
             return "breach"
-        return self.overall.verdict
+        open_ = any(is_question(one) and one.verdict == "inconclusive" for one in self.segments)
+        return "inconclusive" if open_ else self.overall.verdict
+
+    def of_question(self, question: str | None) -> PlaceVerdict | None:
+        """The verdict on the whole pool by one of several questions; None: by the only one."""
+        places = (self.overall, *filter(is_question, self.segments))
+        return next((one for one in places if one.question == question), None)
+
+
+def own_segment(place: PlaceVerdict) -> str | None:
+    """The segment of a place as its question alone has it; None: the whole pool."""
+    if place.segment is None or place.question is None:
+        return place.segment
+    return place.segment.removeprefix(f"question={place.question}").removeprefix(", ") or None
+
+
+def verdict_by_question(verdict: WindowVerdict) -> list[WindowVerdict]:
+    """Of several questions what is said of each, as if it were the only one; else the verdict itself."""
+    found = []
+    for pool in (verdict.overall, *filter(is_question, verdict.segments)):
+        places = {
+            one.segment: own_segment(one) for one in (verdict.overall, *verdict.segments)
+            if one.question == pool.question
+        }
+        found.append(replace(
+            verdict, measure=pool.measure or verdict.measure, overall=replace(pool, segment=None),
+            segments=tuple(
+                replace(one, segment=places[one.segment]) for one in verdict.segments
+                if one.question == pool.question and one is not pool
+            ),
+            recent=tuple(
+                replace(one, segment=places[one.segment]) for one in verdict.recent if one.segment in places
+            ),
+            parts=verdict.parts if pool is verdict.overall else (),
+        ))
+    return found
+
+
+def is_question(place: PlaceVerdict) -> bool:
+    """Whether a place beside the first is the whole pool by another question."""
+    return place.question is not None and place.segment == f"question={place.question}"
 
 
 def create_opening(ledger: Ledger, opening: Opening) -> Opening:
@@ -211,6 +252,9 @@ def glance_at_verdict(blob: bytes, key: str) -> VerdictGlance:
         whole = record.decode(WindowVerdict, blob, key)
         return VerdictGlance(whole.window, whole.verdict, whole.rests_on.bought)
     of_segments = blob[blob.rfind(b'"segments":'):]
+    if b'"segment":"question=' in of_segments:
+        whole = record.decode(WindowVerdict, blob, key)
+        return VerdictGlance(whole.window, whole.verdict, whole.rests_on.bought)
     called: Any = "breach" if b'"verdict":"breach"' in of_segments else found[1].decode()
     return VerdictGlance(found[3].decode(), called, int(found[2]))
 

@@ -7,6 +7,7 @@ features                 each a finite number, not too large
 Messages count rows from 1; the header of a CSV file is not a row.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.contenders import code_of
 from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
-from assay.tasks.ledger.manifest import CLUSTER, CONTENDER, FEATURE, RANK, SHOWN, WEIGHT
+from assay.tasks.ledger.manifest import CLUSTER, CONTENDER, FEATURE, RANK, SHOWN, STRATUM, WEIGHT
 from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.kind import Predictions
 from assay.tasks.sources.jsonl_rows import NO_NAMES
@@ -89,10 +90,11 @@ class RowChecker:
         self._clusters = [pool.cluster] if pool.cluster else []
         self._weights = [pool.weight] if pool.weight else []
         self._ranks = [pool.rank] if pool.rank else []
+        self._strata = [pool.strata] if pool.strata else []
         self._features = [] if spec.judges is None else list(spec.judges.columns)
         roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *self._weights,
-                 *self._ranks, *(pool.contenders.columns if pool.contenders else ()), *self._features,
-                 *pool.display]
+                 *self._ranks, *self._strata, *(pool.contenders.columns if pool.contenders else ()),
+                 *self._features, *pool.display]
         self.columns: list[str] = list(dict.fromkeys(roles))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
@@ -111,6 +113,7 @@ class RowChecker:
                     for name in self._clusters]
         weights = [column_of(self._weight(batch, name, given), pa.float64()) for name in self._weights]
         weights += [column_of(self._rank(batch, name, given), pa.float64()) for name in self._ranks]
+        weights += [column_of(self._stratum(batch, name, given), pa.float64()) for name in self._strata]
         if pool.contenders:
             weights += [column_of(self._contenders(batch, pool.contenders, given), pa.float64())]
         features = [self._short(batch, name, filled(self._text(batch, name, given)))
@@ -137,6 +140,15 @@ class RowChecker:
             *shown,
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _stratum(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
+        """A number for each name, the same in every part and on every machine."""
+        text = self._named(batch, name, given[name], "have no stratum",
+                           "say where these rows were drawn from")
+        coded = text.dictionary_encode()
+        digests = [hashlib.sha256(one.encode()).digest() for one in coded.dictionary.to_pylist()]
+        numbers = np.array([int.from_bytes(one[:6], "big") for one in digests], np.float64)
+        return np.asarray(numbers[numbers_of(coded.indices)])
 
     def _ids(self, batch: SourceBatch, values: pa.Array) -> pa.StringArray:
         return self._named(batch, self._pool.id, values, "have no id",
@@ -341,6 +353,7 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
         *([(WEIGHT, pa.float64())] if spec.pool.weight else []),
         *([(RANK, pa.float64())] if spec.pool.rank else []),
+        *([(STRATUM, pa.float64())] if spec.pool.strata else []),
         *([(CONTENDER, pa.float64())] if spec.pool.contenders else []),
         *((FEATURE + name, pa.string()) for name in (spec.judges.columns if spec.judges else ())),
         ("source_file", pa.int32()),

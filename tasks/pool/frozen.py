@@ -60,6 +60,7 @@ from assay.tasks.ledger.manifest import (
     PROBABILITIES,
     PROVENANCE,
     RANK,
+    STRATUM,
     WEIGHT,
     FrozenPart,
 )
@@ -214,6 +215,7 @@ class FrozenRow:
     cluster: str | None = None       # what it comes together with others in, where the pool says
     weight: float | None = None      # what it counts for, where the pool says
     rank: float | None = None        # where a document stands in its query, where the pool says
+    stratum: float | None = None     # the number of the stratum that it was drawn from, where the pool says
     contender: float | None = None   # the code of whose answer it is, or whose two it compares
     features: Mapping[str, str] = field(default_factory=dict)   # what may move a judge, where the spec says
     segments: Mapping[str, str]
@@ -273,11 +275,12 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
         positive = np.array([row.probability for row in rows], np.float64)
         supplied = np.stack([1 - positive, positive], axis=1)
     predicted, weight, rank, of = predictions_of(rows), weights_of(rows), ranks_of(rows), contenders_of(rows)
+    strata = strata_of(rows)
     return Items(
         prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
         probability=supplied, judge=judges_of(rows), covariate=beside_of(rows),
         weight=None if weight is None else weight[:, None], rank=None if rank is None else rank[:, None],
-        contender=None if of is None else of[:, None],
+        contender=None if of is None else of[:, None], stratum=None if strata is None else strata[:, None],
     )
 
 
@@ -290,6 +293,12 @@ def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
 def weights_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n,) what each item counts for; None where all count alike."""
     given = [row.weight for row in rows if row.weight is not None]
+    return np.array(given, np.float64) if given else None
+
+
+def strata_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n,) the number of the stratum each item was drawn from; None where the pool does not say."""
+    given = [row.stratum for row in rows if row.stratum is not None]
     return np.array(given, np.float64) if given else None
 
 
@@ -315,7 +324,7 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         beside=_numbers(values.get(BESIDE), "<f8"),
         cluster=values.get(CLUSTER), weight=values.get(WEIGHT), rank=values.get(RANK),
-        contender=values.get(CONTENDER),
+        stratum=values.get(STRATUM), contender=values.get(CONTENDER),
         features={
             name.removeprefix(FEATURE): text for name, text in values.items() if name.startswith(FEATURE)
         },

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.evalcore.evaluation.best import BestSystem, RankedSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import wording
 
 _MOST_NAMED = 6
@@ -14,8 +15,15 @@ def best_in_words(best: BestSystem, *, finished: bool) -> str:
     """Which system is the best, or that none is known to be, and how sure that is."""
     measure, margin = wording.measure_name(best.measure), wording.plain_number(best.margin)
     sure = f"with {wording.percent(best.confidence)} confidence over all looks"
+    exact = all(one.value is not None and one.lower == one.value == one.upper for one in best.systems)
+    if best.winner is not None and best.better_than_all and exact:
+        return f"{best.winner} is the best of {len(best.systems)} systems by {measure}, exactly."
     if best.winner is not None and best.better_than_all:
-        return f"{best.winner} is the best of {len(best.systems)} systems by {measure}, {sure}."
+        return (
+            f"{best.winner} is the best of {len(best.systems)} systems by {measure}, {sure}. (Were another "
+            f"exactly as good, each of the two could be named with a chance of up to "
+            f"{wording.percent(1 - best.confidence)}.)"
+        )
     if best.winner is not None:
         return (
             f"{best.winner} is the best of {len(best.systems)} systems by {measure} within {margin}: no "
@@ -25,6 +33,8 @@ def best_in_words(best: BestSystem, *, finished: bool) -> str:
     named = ", ".join(still[:_MOST_NAMED]) + (f" and {len(still) - _MOST_NAMED} more"
                                               if len(still) > _MOST_NAMED else "")
     within = f" within {margin}" if best.margin else ""
+    if exact and len(still) > 1 and len({one.value for one in best.systems if not one.out}) == 1:
+        return f"No winner: {named} are equally good by {measure}, and all of their labels are known."
     if len(still) == 1:      # ahead of all, and not known at a look that counts
         return f"No winner{within} {'is' if finished else 'is yet'} known: {named} is ahead."
     ended = "is known" if finished else "is known yet"
@@ -64,12 +74,12 @@ class BestSection:
 
 def best_section(
     best: BestSystem | None, rows: Sequence[MeasureEstimate], strengths: Mapping[str, float], *,
-    finished: bool,
+    finished: bool, outcome: OutcomeKind | None,
 ) -> BestSection | None:
     """None where nobody asked, and rows are of no systems; strengths: of Bradley and Terry, where systems
     are compared two by two."""
     if best is None:
-        return _side_by_side(rows, strengths)
+        return _side_by_side(rows, strengths, outcome)
     return BestSection(
         title="Best system", said=best_in_words(best, finished=finished),
         measure=wording.measure_name(best.measure), confidence=wording.percent(best.confidence),
@@ -90,13 +100,16 @@ def best_section(
     )
 
 
-def _side_by_side(rows: Sequence[MeasureEstimate], strengths: Mapping[str, float]) -> BestSection | None:
-    """The first measure of systems whose rows the pool has."""
+def _side_by_side(
+    rows: Sequence[MeasureEstimate], strengths: Mapping[str, float], outcome: OutcomeKind | None
+) -> BestSection | None:
+    """The first measure of systems whose rows the pool has, the best first."""
     apart = [row for row in rows if row.band is not None and row.curve is None and row.system is not None]
     first = [row for row in apart if row.measure == apart[0].measure]
     if not first:
         return None
-    ordered = sorted(first, key=lambda row: (row.value is None, -(row.value or 0.0)))
+    sign = 1.0 if wording.is_error(first[0].measure, outcome) else -1.0
+    ordered = sorted(first, key=lambda row: (row.value is None, sign * (row.value or 0.0)))
     measure = wording.measure_name(first[0].measure)
     return BestSection(
         title="Systems side by side", said=f"{measure} of each system's rows.", measure=measure,

@@ -321,11 +321,19 @@ def report_html(data: ReportData) -> bytes:
     return render("page.html.j2", **report_values(data))
 
 
+def _leader_first(data: ReportData, rows: Sequence[MeasureEstimate]) -> list[MeasureEstimate]:
+    """Where the best of several systems is asked for, first the value of the one that is ahead."""
+    if data.best is None:
+        return list(rows)
+    ahead = data.best.winner or data.best.systems[0].system, None, data.best.measure
+    return sorted(rows, key=lambda row: (row.system, row.versus, row.measure) != ahead)
+
+
 def report_values(data: ReportData) -> dict[str, Any]:
     """What the template of the page's body is filled in with."""
     import yaml
 
-    first, *others = whole_pool_rows(data) or list(data.estimates[:1])
+    first, *others = _leader_first(data, whole_pool_rows(data) or list(data.estimates[:1]))
     beside = [row for row in data.estimates if row.comparison is None]
     lowest, highest = scale_of_bars(beside, data.outcome)
     line = partial(table_line, data, lowest=lowest, highest=highest)
@@ -342,7 +350,8 @@ def report_values(data: ReportData) -> dict[str, Any]:
         "wide": price.wide_in_words(first, data.positive),
         "figure": estimate_against_labels(data, first),
         "best": best_section(
-            data.best, whole_pool_rows(data), data.strengths, finished=data.state == "finished"
+            data.best, whole_pool_rows(data), data.strengths, finished=data.state == "finished",
+            outcome=data.outcome,
         ),
         "comparison": comparison_section(data),
         "joint": joint_section(data.joint) if data.joint else None,

@@ -13,25 +13,25 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.evalcore.errors import plural as plural  # the templates use it too
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily
+from assay.evalcore.measures.measure import AskedMeasure, MeasureFamily, OutcomeMeasure
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, named
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.tasks.ledger.life import Ownership
 
 _TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-_OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
+_OF_WHAT = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<what>.+ minus .+|[A-Za-z][\w-]*)")
 
 
 def measure_name(name: str) -> str:
     """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`, `top_k_accuracy(5)` → `Top-k accuracy (5)`,
-    `accuracy of new minus old` → `Accuracy of new minus old`."""
+    `accuracy of new minus old` → `Accuracy of new minus old`, `accuracy of tone` → `Accuracy of tone`."""
     try:
         return named(name).title
     except BadInput:
-        whose = _OF_SYSTEMS.fullmatch(name)
+        whose = _OF_WHAT.fullmatch(name)
         if whose:
-            return f"{measure_name(whose['measure'])} of {whose['systems']}"
+            return f"{measure_name(whose['measure'])} of {whose['what']}"
         family, inside = _family(name)
         return family.title + (f" ({inside})" if inside else "")
 
@@ -48,11 +48,20 @@ def measure_bounds(
     one it is of."""
     if outcome is None:
         return named(name).bounds
-    outcome = _asked(outcome, question)
+    return _made(name, _asked(outcome, question)).bounds
+
+
+def is_error(name: str, outcome: OutcomeKind | None) -> bool:
+    """Whether a measure is the better the smaller it is."""
+    return named(name).is_error if outcome is None else _made(name, outcome).is_error
+
+
+def _made(name: str, outcome: OutcomeKind) -> OutcomeMeasure:
+    """The measure, of any class: what is asked of it is the same for every one."""
     family, _ = _family(name, outcome)
-    # they are the same for every class, and some measures are of one class alone
+    # some measures are of one class alone
     one = {"class": outcome.parts[0]} if "class" in family.options and outcome.parts else {}
-    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one)).bounds
+    return family.make(AskedMeasure(kind=outcome, pool_size=1, options=one))
 
 
 def _asked(outcome: OutcomeKind, question: str | None) -> OutcomeKind:

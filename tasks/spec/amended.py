@@ -7,6 +7,7 @@
 A monitor compares windows. So what a window's value means may not change between two that are compared.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,17 +24,26 @@ _NEVER = {
     "monitor.first": "is where the monitor began",
     "monitor.timezone": "says when windows begin and end",
 }
+_OF_A_LIMIT = re.compile(r"labels\.[^.]+\.(limit|drop)(\..+)?")    # of one of several questions
 _OF_A_MODEL = (
     "pool.score", "pool.probability", "pool.prediction", "pool.threshold", "pool.segments", "pool.features",
     "pool.systems", "pool.baseline", "pool.cluster", "pool.weight",
-    "pool.rank",
+    "pool.rank", "pool.strata",
 )
 
 
 def changed_keys(before: MonitorSpec, after: MonitorSpec) -> tuple[str, ...]:
     """The keys whose values differ, such as limit.min, sorted."""
-    old, new = dict(_leaves(before.to_json())), dict(_leaves(after.to_json()))
+    old, new = dict(_leaves(_by_name(before.to_json()))), dict(_leaves(_by_name(after.to_json())))
     return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+
+
+def _by_name(data: dict[str, Any]) -> dict[str, Any]:
+    """Several questions under their names, with their order beside them."""
+    asked = data["labels"].get("questions")
+    if asked is None:
+        return data
+    return data | {"labels": {"order": [one["name"] for one in asked], **{one["name"]: one for one in asked}}}
 
 
 def is_new_model(before: MonitorSpec, after: MonitorSpec) -> bool:
@@ -50,8 +60,13 @@ def check_amendment(before: MonitorSpec, after: MonitorSpec) -> None:
 
 def _problems(before: MonitorSpec, after: MonitorSpec) -> Iterator[str]:
     changed = changed_keys(before, after)
+    if [one.question for one in before.watched] != [one.question for one in after.watched]:
+        yield ("$.labels: other questions are watched, and those that are share the error rate; give the "
+               "spec another name to begin another monitor")
+        return
+    meant = tuple(key for key in changed if not _OF_A_LIMIT.fullmatch(key))
     for fixed, reason in _NEVER.items():
-        if _touches(changed, fixed):
+        if _touches(meant, fixed):
             yield f"$.{fixed} {reason}; give the spec another name to begin another monitor"
     if after.kind != before.kind:
         yield (

@@ -27,7 +27,7 @@ from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
 from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.pool import Pool, problems_of_probability
-from assay.tasks.spec.questions import contradictions_of_questions
+from assay.tasks.spec.questions import contradictions_of_questions, out_of
 
 
 class WholeSpec(SpecParts, Protocol):
@@ -102,16 +102,12 @@ def out_of_range(
         return []
     first = measures[0]
     try:
-        low, high = (
+        bounds = (
             first.of_two_classes(labels.one_class) if labels.outcome is None else first.of(labels.outcome, 1)
         ).bounds
     except BadInput:
         return []      # said already
-    given = {"min": limit.min, "max": limit.max}
-    return [
-        (f"limit.{key}", f"is {value:g}, and {first.name} lies between {low:g} and {high:g}")
-        for key, value in given.items() if value is not None and not low <= value <= high
-    ]
+    return list(out_of(limit, bounds, first.name))
 
 
 def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
@@ -299,6 +295,9 @@ def _of_guarantee(spec: WholeSpec) -> Iterator[tuple[str, str]]:
 
 def _of_population(spec: WholeSpec) -> Iterator[tuple[str, str]]:
     """(key, what is wrong with it) of intervals about a population that cannot be given."""
+    if spec.pool.strata is not None and spec.about == "pool":
+        yield "pool.strata", ("says how the pool was drawn from a population, and `about` is 'pool': leave "
+                              "one of the two out")
     if spec.about != "population":
         return
     try:
@@ -310,10 +309,10 @@ def _of_population(spec: WholeSpec) -> Iterator[tuple[str, str]]:
             f"is 'population', and a {GUARANTEED} interval is of the pool's items alone: nothing is "
             "guaranteed of how the pool itself was drawn; leave one of the two out"
         )
-    if spec.pool.weight is not None:
+    if spec.pool.weight is not None and spec.pool.strata is None:
         yield "about", (
             "is 'population', and items that count differently (`pool.weight`) are no simple sample of one; "
-            "leave one of the two out"
+            "leave one of the two out, or name the strata that it was drawn in under `pool.strata`"
         )
     if anew:
         yield "about", (

@@ -64,6 +64,10 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
                    + f"; {meant}".rstrip("; "))
         case "literal_error":
             yield f"{where} must be {details['ctx']['expected']}, not {_show(got)}"
+        case "too_short" if isinstance(got, list | tuple) and len(got) >= details["ctx"]["min_length"]:
+            pass      # of its entries too few are what they should be, which is said of each
+        case "too_short" if got:
+            yield f"{where} has {len(got)}; give at least {details['ctx']['min_length']}"
         case "string_type" if isinstance(got, int | float):
             yield f"{where} must be text, not {_show(got)}; put it in quotes"
         case kind if kind in _EXPECTED:

@@ -121,11 +121,11 @@ __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 
 def _guessed_beside(pool: Mapping[str, Any]) -> bool:
-    """Whether a `pool`, as it is written, has predictions without a score beside judges, clusters or
-    weights."""
+    """Whether a `pool`, as it is written, has predictions without a score beside judges, clusters, weights or
+    strata."""
     unsure = all(pool.get(key) is None for key in ("score", "probability", "threshold", "systems"))
     return unsure and pool.get("prediction") is not None and (
-        pool.get("judge") is not None or pool.get("cluster") is not None or pool.get("weight") is not None
+        any(pool.get(key) is not None for key in ("judge", "cluster", "weight", "strata"))
     )
 
 
@@ -234,7 +234,7 @@ class Spec(Part):
         if not isinstance(data.get("pool"), dict):
             return data
         labels = data.get("labels")
-        beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight"))
+        beside = any(data["pool"].get(key) is not None for key in ("cluster", "weight", "strata"))
         curves = asks_for_scores(data.get("measure"))
         alone = (_guessed_beside(data["pool"]) or data["pool"].get("rank") is not None) and not curves
         if (compares(data["pool"]) or alone) and isinstance(labels, dict):

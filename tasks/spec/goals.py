@@ -326,6 +326,16 @@ class Limit(Part):
         return self
 
 
+class Drop(Part):
+    """What counts as worse than before, in a monitor."""
+
+    by: float = Field(ge=0, allow_inf_nan=False, description="worse by more than this is a breach")
+    than: Literal["reference", "previous"] = Field(
+        default="reference", description="reference (one window) or previous (the windows before)"
+    )
+    windows: int = Field(default=4, ge=1, le=100, description="with previous: how many windows before")
+
+
 # How items are chosen, in a spec: the method, and labels it starts from.
 
 class WarmStart(Part):

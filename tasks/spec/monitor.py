@@ -11,13 +11,14 @@ monitor judges.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, Strict, ValidationError, field_validator, model_validator
+from pydantic import Field, Strict, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
@@ -26,6 +27,7 @@ from assay.evalcore.methods.registry import (
     auto_in_monitors,
     is_auto,
     method_for,
+    method_of_questions,
     with_single_draws,
 )
 from assay.evalcore.monitoring.calendar import (
@@ -42,8 +44,10 @@ from assay.tasks.schema import Part, wrong
 from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.goals import MethodName
+from assay.tasks.spec.goals import Drop, Limit, MethodName
 from assay.tasks.spec.labels.demands import unwatchable, unwatched_systems, watched_by_tangent
+from assay.tasks.spec.labels.questions import QuestionList
+from assay.tasks.spec.questions import watched_questions
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
 _EXACT = 1e-9        # the half-width of an interval that has closed
@@ -67,16 +71,6 @@ class Schedule(Part):
             have = "both" if self.cron is not None else "neither"
             raise wrong(f"needs exactly one of `cron` and `every_minutes`, got {have}")
         return self
-
-
-class Drop(Part):
-    """What counts as worse than before."""
-
-    by: float = Field(ge=0, allow_inf_nan=False, description="worse by more than this is a breach")
-    than: Literal["reference", "previous"] = Field(
-        default="reference", description="reference (one window) or previous (the windows before)"
-    )
-    windows: int = Field(default=4, ge=1, le=100, description="with previous: how many windows before")
 
 
 class CatchUp(Part):
@@ -162,6 +156,22 @@ class Watch(Part):
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedQuestion:
+    """One measure that a monitor watches, and what it is held against."""
+
+    question: str | None    # the one it is of, where several are asked
+    measure: str            # its name, with the class or the difference that it is of
+    limit: Limit | None
+    drop: Drop | None
+    is_error: bool
+
+    @property
+    def name(self) -> str:
+        """`accuracy`; where several questions are asked, `accuracy of tone`."""
+        return self.measure if self.question is None else f"{self.measure} of {self.question}"
+
+
 class MonitorSpec(Spec):
     """One monitor, as asked for."""
 
@@ -178,9 +188,11 @@ class MonitorSpec(Spec):
 
     @field_validator("method")
     @classmethod
-    def _auto_for_monitors(cls, name: str) -> str:
-        """What `auto` means in a monitor was measured there (docs/how-to/monitoring.md)."""
-        return auto_in_monitors(name) if is_auto(name) else name
+    def _auto_for_monitors(cls, name: str, info: ValidationInfo) -> str:
+        """What `auto` means in a monitor was measured there (docs/how-to/monitoring.md); of several questions
+        it is the method that serves all of them."""
+        several = isinstance(info.data.get("labels"), QuestionList)
+        return auto_in_monitors(name) if is_auto(name) and not several else name
 
     @field_validator("name")
     @classmethod
@@ -192,7 +204,13 @@ class MonitorSpec(Spec):
     @model_validator(mode="after")
     def _makes_sense(self) -> "MonitorSpec":
         problems: list[tuple[str, str]] = []
-        if self.limit is None and self.monitor.drop is None:
+        several = self.labels if isinstance(self.labels, QuestionList) else None
+        if several is not None:
+            problems += watched_questions(several, self.measure)
+            if self.monitor.drop is not None:
+                problems.append(("monitor.drop", "is of one question; write it beside each question that is "
+                                 "watched: {name: ..., drop: ...}"))
+        elif self.limit is None and self.monitor.drop is None:
             problems.append(("limit", "and monitor.drop are both missing: nothing could be a breach; add "
                              "limit: {min: 0.80}, or monitor.drop: {by: 0.03}"))
         if self.warm_start is not None:
@@ -206,8 +224,9 @@ class MonitorSpec(Spec):
                              "report of an {evaluation} has none"))
         problems += self._idle()
         most = 2 if self.pool.compares else 1      # how far shares, and their differences, can fall
-        if self.monitor.drop is not None and self.monitor.drop.by >= most and self.labels.shares:
-            problems.append(("monitor.drop.by", f"is {self.monitor.drop.by:g}, and such a measure cannot "
+        drop = None if several is not None else self.monitor.drop
+        if drop is not None and drop.by >= most and self.labels.shares:
+            problems.append(("monitor.drop.by", f"is {drop.by:g}, and such a measure cannot "
                              f"fall so far; give less than {most}"))
         problems += self._wrong_windows()
         try:
@@ -215,13 +234,13 @@ class MonitorSpec(Spec):
         except BadInput as error:
             problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
         first, labels, compares = self.measure[0], self.labels, self.pool.compares
-        if self.pool.segments and watched_by_tangent(labels, first, compares):
+        if self.pool.segments and several is None and watched_by_tangent(labels, first, compares):
             problems.append((
                 "pool.segments", f"of {first.name} have no evidence of their own: no mean over items decides "
                 "about it, and a tangent stands for it of the whole pool alone; leave them out, or watch "
                 "accuracy, F1, precision or recall",
             ))
-        watched = unwatchable(labels, first, compares)
+        watched = () if several is not None else unwatchable(labels, first, compares)
         problems += [("measure", why) for why in watched]
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
@@ -229,21 +248,52 @@ class MonitorSpec(Spec):
 
     def _idle(self) -> Iterator[tuple[str, str]]:
         """What is said and would change nothing."""
-        watch, drop, usual = self.monitor, self.monitor.drop, Watch.model_fields
+        watch, usual = self.monitor, Watch.model_fields
         windows = Drop.model_fields["windows"].default
-        if drop is not None and drop.than == "reference" and drop.windows != windows:
-            yield "monitor.drop.windows", "is of a drop from the windows before: add than: previous"
+        for one in self.watched:
+            drop, at = one.drop, "monitor.drop" if one.question is None else f"labels.{one.question}.drop"
+            if drop is not None and drop.than == "reference" and drop.windows != windows:
+                yield f"{at}.windows", "is of a drop from the windows before: add than: previous"
         if watch.correction != usual["correction"].default and not self.pool.segments:
             yield "monitor.correction", "is for segments, and pool.segments names none; leave it out"
         if watch.carry_over not in (0, usual["carry_over"].default) and not self.starts_warm:
             yield "monitor.carry_over", (
+                "cannot be used where several questions are asked: their label models take no labels of the "
+                "window before; leave it out" if isinstance(self.labels, QuestionList) else
                 f"cannot be used by method {self.method!r}, whose label model takes no labels of the window "
                 "before; leave it out"
             )
 
     def _single_draws(self) -> str:
         """The method with its items drawn one at a time. Raises BadInput where it cannot."""
-        return with_single_draws(self.method, self.labels.outcome)
+        several = isinstance(self.labels, QuestionList)
+        return with_single_draws(
+            method_of_questions(self.method) if several else self.method, self.labels.outcome
+        )
+
+    @property
+    def leading_measure(self) -> str:
+        """The first measure that is watched, with its question where several are asked."""
+        return self.watched[0].name
+
+    @property
+    def watched(self) -> tuple[WatchedQuestion, ...]:
+        """What is watched: the first measure, or that of each question that has a limit or a drop."""
+        if not isinstance(self.labels, QuestionList):
+            return (WatchedQuestion(
+                question=None, measure=super().leading_measure, limit=self.limit, drop=self.monitor.drop,
+                is_error=self.watches_an_error,
+            ),)
+        found = []
+        for entry in self.labels.questions:
+            of = [choice for choice in self.measure if choice.question == entry.name]
+            if entry.watched and of:
+                measure = of[0].of(self.labels.outcome, 1)
+                found.append(WatchedQuestion(
+                    question=entry.name, measure=measure.full_name, limit=entry.limit, drop=entry.drop,
+                    is_error=measure.is_error,
+                ))
+        return tuple(found)
 
     def _wrong_windows(self) -> list[tuple[str, str]]:
         try:
@@ -355,7 +405,12 @@ class MonitorSpec(Spec):
         data["method"] = self._single_draws()
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
-        if method_for(data["method"], self.labels.outcome).capabilities.serves_all:
+        if isinstance(self.labels, QuestionList):
+            data.setdefault("drive", [one.question for one in self.watched])
+            for entry in data["labels"]["questions"]:
+                entry.pop("limit", None)
+                entry.pop("drop", None)
+        elif method_for(data["method"], self.labels.outcome).capabilities.serves_all:
             # a breach is called on the first measure
             data.setdefault("drive", [self.measure[0].name])
         for field in data["desk"].keys() & set(self.desk.by_window):

@@ -139,6 +139,9 @@ class Contenders(Part):
             for one in listed:
                 if listed.count(one) > 1:
                     raise wrong(f"`{what}` lists {one!r} twice; keep one")
+        for name in self.names:
+            if not name.isprintable():
+                raise wrong(f"`names` has {name!r}: a name is one line, without control characters")
         return self
 
 
@@ -189,6 +192,10 @@ class Pool(Part):
         default=None,
         description="a column of numbers, 0 or more: what each item counts for, such as its share of traffic",
     )
+    strata: Column | None = Field(
+        default=None,
+        description="a column that names the stratum each item was drawn from, so many of each",
+    )
     rank: Column | None = Field(
         default=None, description="a column of 1, 2, 3 ...: where a document stands in its query (`cluster`)"
     )
@@ -221,10 +228,6 @@ class Pool(Part):
     @model_validator(mode="before")
     @classmethod
     def _written_out(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "strata" in data:
-            raise wrong("names `strata`, which intervals about the population do not take account of: they "
-                        "read the pool as a simple sample, or as one of clusters (`cluster`). Of a pool that "
-                        "was drawn in strata by their shares they are wider than need be; leave it out")
         return written_out(data) if isinstance(data, dict) else data
 
     @field_validator("task", mode="before")
@@ -238,6 +241,9 @@ class Pool(Part):
     @classmethod
     def _by_name(cls, systems: dict[str, System] | None) -> dict[str, System] | None:
         """Thresholds as they rise, others by name: a ledger keeps no other order."""
+        for name in systems or ():
+            if not name.isprintable():
+                raise wrong(f"has {name!r}: a name is one line, without control characters")
         return systems and dict(sorted(systems.items(), key=lambda item: (item[1].threshold or 0.0, item[0])))
 
     @model_validator(mode="after")
@@ -255,6 +261,12 @@ class Pool(Part):
         if self.covariates is not None and self.task in ("binary", "one class", "scored"):
             raise wrong("`covariates` correct what is guessed of items, and labels of two classes or of "
                         "one are modelled along a score: make a score of them, or leave them out")
+        if self.strata is not None and self.cluster is not None:
+            raise wrong("has `strata` and `cluster`: intervals are over clusters then, wherever these were "
+                        "drawn from; keep one")
+        if self.strata is not None and self.strata == self.id:
+            raise wrong("`strata` names the id column, and a stratum of one item says nothing of others; "
+                        "name the column that the pool was drawn by")
         clash = [name for name in self.segments if name in OWN_COLUMNS or name.startswith("assay.")]
         if clash:
             raise wrong(f"`segments` names {clash[0]!r}, which is a column of the frozen pool; "

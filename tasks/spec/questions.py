@@ -6,8 +6,8 @@ from typing import ClassVar, Protocol
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import MEASURES_BY_KIND, of_scores
 from assay.evalcore.methods.registry import method_of_questions
-from assay.tasks.spec.goals import MeasureChoice, Outcomes
-from assay.tasks.spec.labels.demands import Problem, SpecParts
+from assay.tasks.spec.goals import Limit, MeasureChoice, Outcomes
+from assay.tasks.spec.labels.demands import Problem, SpecParts, unwatchable, watched_by_tangent
 from assay.tasks.spec.labels.questions import QuestionEntry, QuestionList
 from assay.tasks.spec.pool import problems_of_columns
 
@@ -25,7 +25,8 @@ class SpecOfQuestions(SpecParts, Protocol):
 
 def contradictions_of_questions(spec: SpecOfQuestions, labels: QuestionList) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
-    found = [*_of_measures(spec, labels), *_of_columns(labels), *_of_desk(spec), *_of_one_question(spec)]
+    found = [*_of_measures(spec, labels), *_of_columns(labels), *_of_desk(spec), *_of_one_question(spec),
+             *_of_limits(spec, labels)]
     try:
         method_of_questions(spec.method)
     except BadInput as error:
@@ -93,11 +94,68 @@ def _of_desk(spec: SpecOfQuestions) -> Iterator[Problem]:
                                  "none: leave it out, or ask several people: desk.annotators_per_item")
 
 
+def _of_limits(spec: SpecOfQuestions, labels: QuestionList) -> Iterator[Problem]:
+    """Of what each question is held against, in a monitor."""
+    if not spec.of_monitor:
+        for i, entry in enumerate(labels.questions):
+            for key in ("limit", "drop"):
+                if getattr(entry, key) is not None:
+                    yield f"labels[{i}].{key}", (
+                        "is of a monitor, which has a verdict on each question; an evaluation has one, on "
+                        "its first measure: `limit` beside `labels`"
+                    )
+        return
+    if spec.limit is not None:
+        yield "limit", ("is of one question; write it beside each question that is watched: {name: ..., "
+                        "limit: ...}")
+    if "question" in spec.pool.segments:
+        yield "pool.segments", "has a column called 'question', as which places are told apart; rename it"
+    if spec.pool.segments:
+        for entry in filter(lambda one: one.watched, labels.questions):
+            of = [choice for choice in spec.measure if choice.question == entry.name]
+            if of and watched_by_tangent(entry.answer, _alone(of[0]), compares=False):
+                yield "pool.segments", (
+                    f"of {of[0].name} ({entry.name}) have no evidence of their own: a tangent stands for it "
+                    "of the whole pool alone; leave them out, or watch accuracy, F1, precision or recall"
+                )
+
+
+def _alone(choice: MeasureChoice) -> MeasureChoice:
+    return choice.model_copy(update={"question": None})
+
+
+def watched_questions(labels: QuestionList, measures: Sequence[MeasureChoice]) -> Iterator[Problem]:
+    """What is wrong with the questions that a monitor watches, by the first measure of each."""
+    watched = [(i, entry) for i, entry in enumerate(labels.questions) if entry.watched]
+    if not watched:
+        yield "labels", ("have no limit, so nothing could be a breach; give a question that is watched "
+                         "limit: {min: 0.80}, or drop: {by: 0.03}")
+    for i, entry in watched:
+        of = [choice for choice in measures if choice.question == entry.name]
+        if not of:
+            continue    # said already
+        for why in unwatchable(entry.answer, _alone(of[0]), compares=False):
+            yield f"labels[{i}].measure", why
+        for key, text in out_of(entry.limit, of[0].of(labels.outcome, 1).bounds, of[0].name):
+            yield f"labels[{i}].{key}", text
+        drop = entry.drop
+        if drop is not None and drop.by >= 1 and entry.answer.shares:
+            yield f"labels[{i}].drop.by", (
+                f"is {drop.by:g}, and such a measure cannot fall so far; give less than 1"
+            )
+
+
+def out_of(limit: Limit | None, bounds: tuple[float, float], measure: str) -> Iterator[Problem]:
+    """What is wrong with a limit that a measure within these bounds can never pass, or never miss."""
+    low, high = bounds
+    for key in ("min", "max"):
+        value = None if limit is None else getattr(limit, key)
+        if value is not None and not low <= value <= high:
+            yield f"limit.{key}", f"is {value:g}, and {measure} lies between {low:g} and {high:g}"
+
+
 def _of_one_question(spec: SpecOfQuestions) -> Iterator[Problem]:
     """Of what can be said of one question alone."""
-    if spec.of_monitor:
-        yield "labels", ("ask several questions, and a monitor watches one: give each question a monitor of "
-                         "its own, with its own `labels` and `pool` columns")
     if spec.warm_start is not None:
         yield "warm_start", "teaches a model of one question; leave it out"
     if spec.outcomes is not None:

@@ -36,6 +36,7 @@ pool:
   # rank: rank                   # where a document stands in its query, the cluster: for dcg
   # earlier: [model_v1]         # results of earlier systems on the same items, as judges
   # weight: calls                # what each item counts for; measures are then of the weighted pool
+  # strata: channel              # what the pool was drawn from, so many items of each: for about: population
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
 labels: {positive: match, negative: "no match"}

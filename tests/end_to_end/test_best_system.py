@@ -98,10 +98,16 @@ def test_grades_by_system_end_with_a_winner(assay):
     assert [one["out"] for one in ended["best"]["systems"]] == [False, True, True]
     assert ended["labels"] < 300
     _, said, _ = assay("status", "best")
-    assert "alpha is the best of 3 systems by Mean" in " ".join(said.split())
+    said = " ".join(said.split())
+    assert "alpha is the best of 3 systems by Mean" in said
+    assert "each of the two could be named with a chance of up to 5%" in said
+    assert "hold together for all 3 systems; those of assay compare are of one system each" in said
+    assert "assay status has those that hold together" in " ".join(assay("compare", "best")[1].split())
     assert assay("verify", "best")[0] == 0
     assert assay("report", "best")[0] == 0
-    assert "Best system" in Path("assay-report-best/report.html").read_text()
+    page = Path("assay-report-best/report.html").read_text()
+    assert "Best system" in page
+    assert '<p class="what">Mean <span class="of">alpha</span></p>' in page
     code, _, error = assay("extend", "best", "--labels", "400")
     assert code == 2
     assert "spread over the looks of its budget" in " ".join(error.split())
@@ -147,6 +153,8 @@ def test_an_arena_has_win_rates_and_strengths(assay):
     ({"contenders": None}, {}, {}, "needs several systems"),
     ({"contenders": {"columns": ["model", "text"], "names": NAMES}}, {}, {}, "name one"),
     ({"contenders": {"columns": ["model"], "names": ["a", "a"]}}, {}, {}, "lists 'a' twice"),
+    ({"contenders": {"columns": ["model"], "names": ["a", "b\nc"]}}, {}, {}, "a name is one line"),
+    ({"contenders": {"columns": ["model"], "names": ["a"]}}, {}, {}, "names has 1; give at least 2"),
 ])
 def test_what_makes_no_sense_is_refused(assay, pool, labels, changes, said):
     _answers(40, right=(0.9, 0.6, 0.3))
@@ -188,3 +196,6 @@ def test_a_system_of_which_all_is_known_has_an_interval_of_its_value_alone(assay
     known = [one for one in ended["best"]["systems"] if one["upper"] - one["lower"] < 1e-6]
     assert known
     assert all(one["lower"] == one["value"] == one["upper"] for one in known)
+    names = {one["system"] for one in known}
+    alone = [one for one in ended["estimates"] if one["system"] in names and one["versus"] is None]
+    assert {one["interval"] for one in alone} == {"exact"}

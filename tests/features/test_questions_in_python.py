@@ -93,6 +93,7 @@ def test_estimates_refuse_what_says_nothing(frame, given, says):
     ({"threshold": 0.5}, "threshold: .*says this of each"),
     ({"label": "grade"}, "label: .*says this of each"),
     ({"measures": ["f1"]}, "is of one of the questions"),
+    ({"measures": "f1"}, "is of one of the questions"),
     ({"outcome": [QUESTIONS[0], {**QUESTIONS[1], "name": "tone"}]}, "no column 'tone'"),
 ])
 def test_replays_refuse_what_says_nothing(frame, given, says):

@@ -21,7 +21,6 @@ from assay.flows.weighted import exported_questions
 from assay.tasks.ledger import open_store
 from assay.tasks.report.files import render_report
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.monitor import MonitorSpec
 from assay.tasks.testing import MemoryStore
 
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
@@ -248,12 +247,3 @@ def test_columns_of_the_pool_belong_to_a_question(tmp_path):
     spec = spec_of(tmp_path)
     with pytest.raises(BadInput, match="beside the question's name"):
         Spec.from_json(spec | {"pool": spec["pool"] | {"prediction": "guessed"}})
-
-
-def test_a_monitor_refuses_several_questions(tmp_path):
-    spec = spec_of(tmp_path, monitor={
-        "schedule": {"every_minutes": 5}, "first": "2026-11-20", "monthly_labels": 500,
-    })
-    source = str(tmp_path / "pool-{date}.csv")
-    with pytest.raises(BadInput, match="a monitor watches one"):
-        MonitorSpec.from_data(spec | {"pool": spec["pool"] | {"source": source}}, origin="m.yaml")

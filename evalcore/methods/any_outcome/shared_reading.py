@@ -275,21 +275,13 @@ class SharedReading(Sampled):
     interval: ClassVar[str] = Guesses.interval
     interval_note: ClassVar[str] = Guesses.interval_note
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, judges_systems=False, ok_by_interval="none", single_draws=False,
-        weighs_guesses=True, no_weights="",
+        Sampled.capabilities, judges_systems=False, weighs_guesses=True, no_weights="",
     )
 
     @property
     def of_one(self) -> Sampled:
         """The method that reads each question."""
-        return EvenOfQuestion() if self.even else GuessesOfQuestion()
-
-    def as_set(self) -> OutcomeMethod:
-        """Itself.  Raises BadInput for items drawn one at a time."""
-        if self.one_at_a_time:
-            raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
-                           "one-at-a-time")
-        return self
+        return EvenOfQuestion(self.one_at_a_time) if self.even else GuessesOfQuestion(self.one_at_a_time)
 
     def cells(self, pool: MeasuredPool) -> CellsOfQuestions:    # type: ignore[override]
         """By what items may move of all questions together.

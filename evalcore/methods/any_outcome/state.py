@@ -130,6 +130,7 @@ class LossTable:
     square: Floats   # (M, d')        the truth squared
     code: Floats     # (M,) of the outcome
     cluster: Floats | None = None   # (M,) the cluster of each item, where items come in clusters
+    stratum: Floats | None = None   # (M,) the stratum that each was drawn from, where the pool says
 
     def plus(self, other: "LossTable") -> "LossTable":
         """With the rows of another table after these."""
@@ -190,6 +191,7 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
     return LossTable(
         loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square, code=codes,
         cluster=None if items.cluster is None else items.cluster[:, 0],
+        stratum=None if items.stratum is None else items.stratum[:, 0],
     )
 
 

@@ -37,6 +37,7 @@ from assay.tasks.ledger.manifest import (
     JUDGES,
     PROBABILITIES,
     RANK,
+    STRATUM,
     WEIGHT,
 )
 from assay.tasks.ledger.stores.opening import Travelling
@@ -144,7 +145,8 @@ class GatheredNumbers:
     """Weights and ranks of items, of whichever there are."""
 
     def __init__(self, spec: Spec) -> None:
-        given = {WEIGHT: spec.pool.weight, RANK: spec.pool.rank, CONTENDER: spec.pool.contenders}
+        pool = spec.pool
+        given = {WEIGHT: pool.weight, RANK: pool.rank, STRATUM: pool.strata, CONTENDER: pool.contenders}
         self._found: dict[str, list[Array]] = {name: [] for name, column in given.items() if column}
 
     @property

@@ -14,7 +14,13 @@ from typing import Any
 from assay.evalcore.printed import json_file
 from assay.tasks.report import wording
 from assay.tasks.report.history.page import PlaceCells, history_html, page_of, place_cells, windows_figure
-from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
+from assay.tasks.report.history.record import (
+    HistoryRow,
+    MonitorHistory,
+    held_against,
+    history_by_question,
+    place_name,
+)
 from assay.tasks.report.history.table import history_parquet
 from assay.tasks.report.history.words import (
     SIGNALS,
@@ -96,7 +102,7 @@ class PlaceLines:
     """What is said of the whole pool, or of a segment."""
 
     name: str
-    segment: str | None
+    segment: str
     state: str
     said: str
     known: bool
@@ -110,7 +116,7 @@ class PlaceLines:
 class LimitLine:
     """One limit, and the evidence against it."""
 
-    segment: str | None
+    segment: str
     limit: str
     evidence: str
     needed: str
@@ -150,13 +156,14 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
         raise ValueError(f"window {row.window} has no verdict")
     several = news_in(history, row)
     first, (whole, *segments) = first_news(several), several
-    at = history.rows.index(row) + 1
+    at, several_asked = history.rows.index(row) + 1, whole.place.question is not None
     return {
         "told": history,
         "back": back,
         "w": wording,
         "window": row.window,
-        "measure": wording.measure_name(history.measure),
+        "measure": "" if several_asked else wording.measure_name(history.measure) + " ",
+        "places": "Questions and segments" if several_asked else "Segments",
         "state": row.state,
         "said": STATES[row.state],
         "first": _lines(first),
@@ -166,10 +173,13 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
             _lines(news) for news in several
             if news is not first and (news.place.verdict == "breach" or news.recovers)
         ],
-        "segments": [_lines(news) for news in segments],
+        "segments": [_lines(news) for news in (several if several_asked else segments)],
         "pending": row.asked,
         "more": verdict.labels_to_decide,
-        "figure": windows_figure(replace(history, rows=history.rows[max(at - _DRAWN, 0):at])),
+        "figures": [
+            windows_figure(replace(one, rows=one.rows[max(at - _DRAWN, 0):at]))
+            for one in history_by_question(history)
+        ],
         "limits": [line for news in (whole, *segments) for line in limit_lines(news)],
         "signals": _signals(row),
         "fell": what_fell(whole),
@@ -189,7 +199,7 @@ def window_values(history: MonitorHistory, row: HistoryRow, back: str) -> dict[s
 
 def _lines(news: PlaceNews) -> PlaceLines:
     return PlaceLines(
-        name=news.name, segment=news.place.segment, state=news.place.verdict,
+        name=news.name, segment=place_name(news.place), state=news.place.verdict,
         said=STATES[news.place.verdict], known=news.place.measured.value is not None,
         cells=place_cells(news.place),
         headline=alert_headline(news), moved=what_moved(news), sure=how_sure(news),
@@ -200,7 +210,7 @@ def limit_lines(news: PlaceNews) -> list[LimitLine]:
     """The limits of a place, each with the evidence against it."""
     return [
         LimitLine(
-            segment=news.place.segment, limit=limit_in_words(limit), evidence=as_factor(evidence),
+            segment=place_name(news.place), limit=limit_in_words(limit), evidence=as_factor(evidence),
             needed=as_factor(news.place.needed),
         )
         for limit, evidence in held_against(news.place)

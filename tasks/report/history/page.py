@@ -1,13 +1,21 @@
 """A history as a page: the newest verdict, a plot of the measure over windows, and a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.tasks.ledger.monitors import own_segment
 from assay.tasks.report import wording
-from assay.tasks.report.history.record import HistoryRow, MonitorHistory, consequence_of, runs_without_data
+from assay.tasks.report.history.record import (
+    HistoryRow,
+    MonitorHistory,
+    consequence_of,
+    history_by_question,
+    place_name,
+    runs_without_data,
+)
 from assay.tasks.report.history.table import (
     changes_of_judges,
     compared_windows,
@@ -75,8 +83,18 @@ class SegmentLine:
     """A segment in breach, as the page prints it."""
 
     window: str
-    segment: str | None
+    segment: str
     place: PlaceCells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionPart:
+    """The windows as one of several questions has them, or the only one."""
+
+    title: str           # nothing where one is asked
+    figure: Picture
+    joined: str
+    rows: Sequence[WindowLine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,21 +126,23 @@ def history_values(
     """
     newest_first = shown[::-1]
     newest = next((row for row in reversed(history.rows) if row.verdict is not None), None)
+    several = history_by_question(history)
     return {
         "told": history,
         "w": wording,
-        "measure": wording.measure_name(history.measure),
+        "measure": " and ".join(wording.measure_name(one.measure) for one in several),
         "newest": None if newest is None else _newest(history, newest, link),
-        "figure": windows_figure(replace(history, rows=tuple(shown))),
-        "joined": _joined(history),
+        "parts": [
+            _part(one, {row.window for row in shown}, link, several=len(several) > 1) for one in several
+        ],
         "false_breaches": false_breaches(history),
         "judges": changes_of_judges(history),
         "judges_compared": compared_windows(history),
-        "rows": [_window(run, link) for run in reversed(runs_without_data(shown))],
         "no_data": no_data_in_words(history),
         "segments": [
-            SegmentLine(window=row.window, segment=place.segment, place=place_cells(place))
-            for row in newest_first for place in row.segments if place.verdict == "breach"
+            SegmentLine(window=row.window, segment=place_name(place), place=place_cells(place))
+            for row in newest_first for place in row.segments
+            if place.verdict == "breach" and own_segment(place)
         ],
         "changes": [
             ChangeLine(
@@ -132,6 +152,17 @@ def history_values(
             for one in history.amendments
         ],
     }
+
+
+def _part(
+    history: MonitorHistory, shown: Collection[str], link: Callable[[str], str], *, several: bool
+) -> QuestionPart:
+    rows = tuple(row for row in history.rows if row.window in shown)
+    return QuestionPart(
+        title=wording.measure_name(history.measure) if several else "",
+        figure=windows_figure(replace(history, rows=rows)), joined=_joined(history),
+        rows=[_window(run, link) for run in reversed(runs_without_data(rows))],
+    )
 
 
 def page_of(window: str) -> str:

@@ -1,7 +1,7 @@
 """A monitor's windows, in order, with the newest verdict on each; and the JSON of `assay history --json`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from typing_extensions import TypedDict
@@ -15,7 +15,16 @@ from assay.evalcore.monitoring.tracking import FURTHEST, OwnDraws, Tracked
 from assay.evalcore.monitoring.verdicts import PlaceVerdict, Test, WatchedLimit
 from assay.evalcore.printed import printed
 from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
-from assay.tasks.ledger.monitors import Amendment, Mute, Opening, WindowState, WindowVerdict
+from assay.tasks.ledger.monitors import (
+    Amendment,
+    Mute,
+    Opening,
+    WindowState,
+    WindowVerdict,
+    own_segment,
+    verdict_by_question,
+)
+from assay.tasks.report import wording
 
 
 class AmendmentJson(TypedDict):
@@ -51,6 +60,8 @@ class LimitJson(TypedDict):
 class PlaceJson(TypedDict):
     """The measure in one place of a window: the pool, or a segment."""
 
+    question: str | None             # of several that are asked; null where there is one
+    measure: str | None              # its measure with the question; null where there is one question
     value: float | None              # null where it is undefined, or nothing was judged yet
     lower: float | None
     upper: float | None
@@ -63,9 +74,9 @@ class PlaceJson(TypedDict):
 
 
 class SegmentJson(PlaceJson):
-    """A segment of a window."""
+    """A segment of a window, or the window by another question."""
 
-    segment: str | None              # as column=value
+    segment: str | None              # as column=value, question=name, or question=name, column=value
     verdict: Verdict
     recent: RecentMean | None
 
@@ -262,6 +273,42 @@ class MonitorHistory:
         }
 
 
+def row_by_question(row: HistoryRow) -> list[HistoryRow]:
+    """A window as each of several questions has it; the window itself where one is asked, or none judged."""
+    if row.verdict is None:
+        return [row]
+    return [replace(row, verdict=one) for one in verdict_by_question(row.verdict)]
+
+
+def history_by_question(history: MonitorHistory) -> list[MonitorHistory]:
+    """The windows as each of several questions has them; the history itself where one is asked."""
+    newest = next((row.verdict for row in reversed(history.rows) if row.verdict is not None), None)
+    if newest is None or newest.overall.question is None:
+        return [history]
+
+    def of(verdict: WindowVerdict, question: str | None) -> list[WindowVerdict]:
+        return [one for one in verdict_by_question(verdict) if one.overall.question == question]
+
+    return [
+        replace(
+            history, measure=one.measure,
+            rows=tuple(
+                replace(row, verdict=next(iter(of(row.verdict, one.overall.question)), None)) if row.verdict
+                else row for row in history.rows
+            ),
+            verdicts=tuple(v for other in history.verdicts for v in of(other, one.overall.question)),
+        )
+        for one in verdict_by_question(newest)
+    ]
+
+
+def place_name(place: PlaceVerdict) -> str:
+    """`region=north`; of several questions `Mean of tone`, `Mean of tone, region=north`; nothing of the whole
+    pool where one is asked."""
+    measure = "" if place.measure is None else wording.measure_name(place.measure)
+    return ", ".join(filter(None, (measure, own_segment(place))))
+
+
 def runs_without_data(rows: Sequence[HistoryRow]) -> list[list[HistoryRow]]:
     """The rows in order, those without data that follow each other together; each other one alone."""
     runs: list[list[HistoryRow]] = []
@@ -337,7 +384,7 @@ def _place_json(place: PlaceVerdict | None) -> PlaceJson:
     if place is None:
         return {
             "value": None, "lower": None, "upper": None, "confidence": None, "labels": 0, "limits": [],
-            "evidence_needed": None, "drawn": None, "tracked": None,
+            "evidence_needed": None, "drawn": None, "tracked": None, "question": None, "measure": None,
         }
     measured = place.measured
     return {
@@ -350,4 +397,6 @@ def _place_json(place: PlaceVerdict | None) -> PlaceJson:
         "evidence_needed": place.needed,
         "drawn": printed(place.drawn),
         "tracked": printed(place.tracked),
+        "question": place.question,
+        "measure": place.measure,
     }

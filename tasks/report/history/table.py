@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT
+from assay.tasks.ledger.monitors import own_segment
 from assay.tasks.report import wording
 from assay.tasks.report.guesses import FIGURES
-from assay.tasks.report.history.record import HistoryRow, MonitorHistory
+from assay.tasks.report.history.record import HistoryRow, MonitorHistory, history_by_question
 from assay.tasks.report.history.words import limits_in_words
 
 
@@ -56,12 +57,13 @@ def _place_row(history: MonitorHistory, row: HistoryRow, place: PlaceVerdict | N
     measured = place.measured if place else None
     segment = place.segment if place else None
     mean = row.recent_of(segment)
+    whole = place is None or (segment is None and place.question is None)
     return PlaceRow(
         monitor=history.monitor,
         window=row.window,
-        measure=history.measure,
-        segment=segment,
-        verdict=row.state if place is None or segment is None else place.verdict,
+        measure=history.measure if place is None or place.measure is None else place.measure,
+        segment=segment if place is None else own_segment(place),
+        verdict=row.state if place is None or whole else place.verdict,
         value=measured.value if measured else None,
         lower=measured.lower if measured else None,
         upper=measured.upper if measured else None,
@@ -106,6 +108,10 @@ def history_parquet(history: MonitorHistory) -> bytes:
 
 def history_markdown(history: MonitorHistory, last: int = 20) -> str:
     """The newest windows as a chart and a table, for an artifact."""
+    return "\n".join(_markdown_of(one, last) for one in history_by_question(history))
+
+
+def _markdown_of(history: MonitorHistory, last: int) -> str:
     newest = history.rows[-last:]
     lines = [f"### {history.monitor}: {wording.measure_name(history.measure)} over windows", ""]
     drawn = chart(newest)

@@ -21,7 +21,7 @@ from assay.evalcore.monitoring.verdicts import (
     needed_for_ok,
     shown_by_windows,
 )
-from assay.tasks.ledger.monitors import WindowVerdict
+from assay.tasks.ledger.monitors import WindowVerdict, is_question, own_segment
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 
@@ -100,8 +100,9 @@ class PlaceNews:
     @property
     def name(self) -> str:
         """`F1`, `F1 in region=north`."""
-        of = f" in {self.place.segment}" if self.place.segment else ""
-        return wording.measure_name(self.verdict.measure) + of
+        segment = own_segment(self.place)
+        of = f" in {segment}" if segment else ""
+        return wording.measure_name(self.place.measure or self.verdict.measure) + of
 
 
 def news_of_place(
@@ -244,10 +245,13 @@ def news_in(history: MonitorHistory, row: HistoryRow) -> list[PlaceNews]:
 
 
 def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
-    """What is told first of a window: the whole pool, or a segment where only segments are in breach."""
-    whole = several[0]
+    """What is told first of a window: the whole pool, or a segment where only segments are in breach; of
+    several questions one in breach, or undecided where the first is ok."""
     in_breach = [news for news in several if news.place.verdict == "breach"]
-    return in_breach[0] if in_breach else whole
+    undecided = [
+        news for news in several if is_question(news.place) and news.place.verdict == "inconclusive"
+    ] if several[0].place.verdict == "ok" else []
+    return next(iter((*in_breach, *undecided, several[0])))
 
 
 def alert_headline(news: PlaceNews) -> str:
@@ -342,11 +346,14 @@ def worst_segment(news: PlaceNews) -> str:
     """`Worst of 4 segments: carrier=HA 0.410 (0.330 to 0.520), each interval by itself.`, of a breach of the
     whole pool; nothing with fewer than two segments."""
     limit = limit_in_question(news.place)
-    known = [one for one in news.verdict.segments if one.measured.value is not None]
-    if news.place.verdict != "breach" or news.place.segment is not None or limit is None or len(known) < 2:
+    known = [
+        one for one in news.verdict.segments
+        if one.measured.value is not None and one.question == news.place.question and own_segment(one)
+    ]
+    if news.place.verdict != "breach" or own_segment(news.place) or limit is None or len(known) < 2:
         return ""
     sign = 1.0 if limit.side == "below" else -1.0
-    drawn = [(one.segment, one.drawn) for one in known if one.drawn is not None]
+    drawn = [(own_segment(one), one.drawn) for one in known if one.drawn is not None]
     if len(drawn) == len(known):
         segment, own = min(drawn, key=lambda one: sign * one[1].value)
         half = simultaneous_half(own, known[0].measured.confidence, len(drawn))
@@ -354,7 +361,7 @@ def worst_segment(news: PlaceNews) -> str:
         said = f"{segment} {wording.value_and_interval(own.value, lowest, highest)}"
         return f"Worst of {len(drawn)} segments: {said}; the intervals of all of them hold together."
     worst = min(known, key=lambda one: sign * (one.measured.value or 0.0))
-    said = f"{worst.segment} {value_in_words(worst.measured)}"
+    said = f"{own_segment(worst)} {value_in_words(worst.measured)}"
     return f"Worst of {len(known)} segments: {said}, each interval by itself."
 
 
@@ -362,7 +369,7 @@ def how_sure(news: PlaceNews) -> str:
     """The interval, what it rests on, and whether it alone would say the same."""
     m = news.place.measured
     on = (f"{wording.plural(m.labels, 'label')} of {wording.grouped_digits(news.verdict.pool)} predictions"
-          if news.place.segment is None else wording.plural(m.labels, "label"))
+          if own_segment(news.place) is None else wording.plural(m.labels, "label"))
     if m.exact:
         return f"The value is exact: every item is labelled ({on})."
     if m.lower is None or m.upper is None:

@@ -4,7 +4,7 @@ Lines are searched, filtered and sorted as values; what is unusual is said, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil, floor, isfinite
@@ -16,6 +16,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.tasks.ledger.life import NOBODYS, Ownership, OwnershipJson, ownership_json
+from assay.tasks.ledger.monitors import verdict_by_question
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.report.history.words import STATES
@@ -83,6 +84,15 @@ class HomeJson(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionFigure:
+    """The first measure of one of several questions."""
+
+    question: str
+    measure: str
+    known: tuple[float | None, float | None, float | None]    # value, lower, upper
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HomeEntry:
     """One line."""
 
@@ -97,7 +107,7 @@ class HomeEntry:
     said: str                         # the state in words
     verdict: Verdict | None = None
     known: tuple[float | None, float | None, float | None] = (None, None, None)   # value, lower, upper
-    by_question: tuple[MeasureEstimate, ...] = ()   # of several questions the first measure of each
+    by_question: tuple[QuestionFigure, ...] = ()   # of several questions the first measure of each
     exact: bool = False
     undefined: str = ""               # why there is no value
     confidence: float | None = None
@@ -232,12 +242,15 @@ def _part(row: MeasureEstimate | None) -> str:
     return ", ".join(filter(None, (row.class_name, row.question))) if row else ""
 
 
-def _first_of_each_question(rows: Sequence[MeasureEstimate]) -> tuple[MeasureEstimate, ...]:
+def _first_of_each_question(rows: Sequence[MeasureEstimate]) -> tuple[QuestionFigure, ...]:
     """None where one question is asked."""
-    found: dict[str, MeasureEstimate] = {}
+    found: dict[str, QuestionFigure] = {}
     for row in rows:
         if row.question is not None and row.segment is None:
-            found.setdefault(row.question, row)
+            found.setdefault(row.question, QuestionFigure(
+                question=row.question, measure=measure_or_difference(row),
+                known=(row.value, row.lower, row.upper),
+            ))
     return tuple(found.values())
 
 
@@ -268,11 +281,18 @@ class MonitorSums:
 def monitor_entry(
     store: str, sums: MonitorSums, newest: HistoryRow | None, judged: HistoryRow | None
 ) -> HomeEntry:
-    """The line of a monitor; newest: its newest window, judged: the newest with a verdict."""
+    """The line of a monitor; newest: its newest window, judged: the newest with a verdict.
+
+    Of several questions it shows the one that needs people first.
+    """
+    verdict = judged.verdict.verdict if judged and judged.verdict else None
+    several = verdict_by_question(judged.verdict) if judged and judged.verdict else []
+    if several[1:] and judged is not None:
+        shown = next((one for one in several if one.verdict == verdict), several[0])
+        sums, judged = replace(sums, measure=shown.measure), replace(judged, verdict=shown)
     place = judged.overall if judged else None
     measured = place.measured if place else None
     limits = _of_place(judged)
-    verdict = judged.verdict.verdict if judged and judged.verdict else None
     state = newest.state if newest else "open"
     said = "no window yet" if newest is None else f"{newest.window}: {STATES[state]}"
     known = (measured.value, measured.lower, measured.upper) if measured else (None, None, None)
@@ -292,6 +312,14 @@ def monitor_entry(
         measure=sums.measure, state=state, said=said, verdict=verdict, known=known,
         undefined="nothing was judged" if measured and measured.value is None else "",
         confidence=measured.confidence if measured else None,
+        by_question=tuple(
+            QuestionFigure(
+                question=one.overall.question,
+                measure=one.measure.removesuffix(f" of {one.overall.question}"),
+                known=(one.overall.measured.value, one.overall.measured.lower, one.overall.measured.upper),
+            )
+            for one in several if one.overall.question is not None
+        ),
         limits=limits, labels=sums.this_month, bought=sums.bought, budget=sums.monthly,
         changed=sums.changed, muted=sums.muted, printed=lambda: printed,
     )

@@ -22,6 +22,7 @@ from assay.evalcore.outcomes.questions import (
     packing,
 )
 from assay.tasks.schema import Column, Columns, Finite, Part, wrong
+from assay.tasks.spec.goals import Drop, Limit
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.classes import ClassList, ComparedClasses, Grades
 from assay.tasks.spec.labels.number import NumberLabels
@@ -76,6 +77,12 @@ class QuestionEntry(Part):
     probability: Column | dict[str, Column] | None = Field(default=None, description="as in `pool`")
     threshold: Finite | None = Field(default=None, description="of two classes, as in `pool`")
     judge: Column | Columns | None = Field(default=None, description="as in `pool`; of any labels")
+    limit: Limit | None = Field(
+        default=None, description="in a monitor: what the question's first measure must keep"
+    )
+    drop: Drop | None = Field(
+        default=None, description="in a monitor: what counts as worse than before, as in monitor.drop"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -112,6 +119,11 @@ class QuestionEntry(Part):
         }
         two = isinstance(self.answer, ComparedClasses)
         return System.model_construct(**said) if said and two else None
+
+    @property
+    def watched(self) -> bool:
+        """Whether a monitor watches it."""
+        return self.limit is not None or self.drop is not None
 
     @property
     def predicts(self) -> bool:

@@ -85,7 +85,35 @@ def test_clusters_are_about_their_population_unless_the_pool_is_asked_for():
     assert pool.also.upper == pytest.approx(clustered.upper, abs=0.02)
 
 
+def test_a_pool_drawn_in_strata_errs_within_them_alone():
+    """Of a stratum all are right, of the other half: what it came from, as in Cochran's chapter 5."""
+    odd = [i % 2 == 1 and i % 4 == 1 for i in range(N)]
+    truth = {f"i{i}": ("ham" if i % 4 == 0 else "spam") if odd[i] else ("spam" if i % 4 == 0 else "ham")
+             for i in range(N)}
+    told = ITEMS.append_column("from", pa.array(["odd" if i % 2 else "even" for i in range(N)]))
+    asked = {**QUESTION, "measures": "accuracy", "oracle": truth, "target": {}, "budget": N,
+             "about": "population"}
+    simple, strata = (
+        assay.evaluate(told, **asked, **more).estimates[0] for more in ({}, {"strata": "from"})
+    )
+    assert simple.value == strata.value == 0.75
+    within = 0.25 * 0.5 * (100 / 99) * (200 / 199) / N        # of half the pool, a variance of a quarter
+    assert strata.variance == pytest.approx(within, rel=1e-6)
+    assert simple.lower < strata.lower < strata.value < strata.upper < simple.upper
+    assert strata.upper - strata.lower == pytest.approx(2 * 1.97 * within**0.5, rel=0.05)
+    # a population of which the odd ones are a tenth: weights say so, and the variance is that of W²S²/n
+    tenth = told.append_column("share", pa.array([0.2 if i % 2 else 1.8 for i in range(N)]))
+    one = assay.evaluate(tenth, **asked, strata="from", weight="share").estimates[0]
+    assert one.value == pytest.approx(0.95)
+    assert one.variance == pytest.approx(0.1**2 * 0.25 / 99, rel=0.01)
+    with pytest.raises(BadInput, match="name the strata that it was drawn in"):
+        assay.evaluate(tenth, **asked, weight="share")
+
+
 @pytest.mark.parametrize(("asked", "said"), [
+    ({"strata": "place", "cluster": "prompt"}, "intervals are over clusters then"),
+    ({"strata": "place", "about": "pool"}, "leave one of the two out"),
+    ({"strata": "id"}, "names the id column"),
     ({"cluster": "id"}, "say `about: population`"),
     ({"about": "population", "interval": "guaranteed", "method": "passive"}, "is of the pool's items alone"),
     ({"about": "people"}, "about must be 'pool' or 'population'"),
@@ -141,8 +169,3 @@ def test_what_a_census_tells_is_said_in_the_unit_of_the_measure(labels, says):
     said = hardly_met_by_all(spec, 100)
     for one in says:
         assert one in said
-
-
-def test_strata_of_the_pool_are_refused_with_what_is_told_instead():
-    with pytest.raises(BadInput, match="wider than need be; leave it out"):
-        Spec.from_json({"name": "n", "pool": {"source": "p.csv", "id": "id", "strata": "region"}})

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
 from doubles.report_data import estimate, report_data, with_estimates
 
 from assay.evalcore.evaluation.estimate import Band, MeasureEstimate
 from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.numbers import Numbers
 from assay.tasks.report.best import best_section
 from assay.tasks.report.data import MATRIX, whole_pool_rows
 from assay.tasks.report.outcomes import confusion_matrix
@@ -43,14 +45,15 @@ def test_the_matrix_is_not_in_the_table_of_measures_and_is_none_where_nobody_ask
     assert confusion_matrix(report_data()) is None
 
 
-def test_systems_side_by_side_have_those_without_a_value_last():
+@pytest.mark.parametrize(("measure", "order"), [("mean", ["c", "b", "a"]), ("mae", ["b", "c", "a"])])
+def test_systems_side_by_side_have_the_best_first_and_those_without_a_value_last(measure, order):
     rows = [
         MeasureEstimate(
-            measure="bias", system=system, value=value, lower=-1.0, upper=1.0, confidence=0.95, interval="x",
+            measure=measure, system=system, value=value, lower=-1.0, upper=1.0, confidence=0.95, interval="x",
             labels=9, band=Band(lower=-1.0, upper=1.0),
         )
         for system, value in (("a", None), ("b", -0.5), ("c", 0.5))
     ]
-    section = best_section(None, rows, {}, finished=True)
+    section = best_section(None, rows, {}, finished=True, outcome=Numbers(-1, 1))
     assert section is not None
-    assert [line.system for line in section.lines] == ["c", "b", "a"]
+    assert [line.system for line in section.lines] == order

@@ -14,6 +14,7 @@ from assay.tasks.report.service.entries import (
     HomeEntry,
     ListQuery,
     MonitorSums,
+    QuestionFigure,
     damaged_entry,
     evaluation_entry,
     home_json,
@@ -159,10 +160,7 @@ def test_labels_are_summed_by_team_and_month_and_cost_only_where_they_have_a_pri
 
 def test_each_of_several_questions_has_a_value_of_its_own():
     def of(question, value):
-        return MeasureEstimate(
-            measure="mean", question=question, value=value, lower=value - 1, upper=value + 1, confidence=0.95,
-            interval="model", labels=90,
-        )
+        return QuestionFigure(question=question, measure="mean", known=(value, value - 1, value + 1))
 
     asks = line("asks", measure="mean", by_question=(of("tone", 3.0), of("facts", 4.0)))
     found = [one for one in entry_samples(asks, DAY) if one.family.name == "assay.value"]
