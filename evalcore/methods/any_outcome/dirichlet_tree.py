@@ -1,9 +1,9 @@
 """`dirichlet-tree` and `dirichlet-tree-stochastic` of K classes.
 
 Marchant & Rubinstein (2021), Algorithm 1 and section 4: leaves as in `dirichlet_leaves`, the tree and its
-prior as with two classes (`label_models.dirichlet_tree`).  With two classes, or one asked for of several,
-leaves, prior, label model and proposal are those of `two_classes.dirichlet`; the estimate differs by what is
-said here.
+prior and how it learns as with two classes (`methods.dirichlet`).  With two classes, or one asked for of
+several, leaves, prior, label model and proposal are those of `two_classes.dirichlet`; draws and estimate
+differ by what is said here.
 
 **Proposal** (Propositions 1 and 2).  With J the gradient of the numbers that drive, each in units of its
 target, φ(x, y) = ‖J(R̂) ℓ(x, y)‖₂ is how far an item pulls, and the q of the smallest trace of the estimates'
@@ -57,7 +57,6 @@ from assay.evalcore.design.draws import Draws, multinomial, waterfill
 from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import dirichlet_leaves, interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
@@ -79,11 +78,10 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
     no_rows_yet,
 )
+from assay.evalcore.methods.dirichlet import Belief, LabelsStay, LabelsVary, TreeSettings
 from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.two_classes.dirichlet import Branches, MayAskAnew, TreeSettings
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.partition import feature_tree
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
@@ -94,12 +92,9 @@ _AT_ONCE = 2 * 10**7   # numbers worked on together
 class ClassTreeState(SampleState):
     """The label model, and with what chance every label was drawn."""
 
-    tree: DirichletTree
+    belief: Belief
     by_class: "scipy.sparse.csr_array"   # (C·K, D') mean loss of a cell's items, if they were of a class
-    lump: Ints            # (K,) classes of one number are one to the tree (`dirichlet_leaves`)
-    part: Floats          # (C, K) of the chance of its lump that a class has
     touched: Bools        # (C, K) the label can pull at a number that drives
-    joint: Floats         # (R, lumps, slots) p(lump, leaf)
     chance: Floats        # (R, n) of the item of each label to be asked in its round
     round_of: Ints        # (n,) its round, counted from 0
     drawn: Ints           # (T,) labels of each round
@@ -139,11 +134,6 @@ class ClassTreeState(SampleState):
         loss = self.table.loss[self.item] - self.stack.perfect
         return np.concatenate([loss, self.table.known[self.item]], axis=2)
 
-    @property
-    def chances(self) -> Floats:
-        """(R, C, K) p(y|x) of the unlabelled items."""
-        return np.asarray(self.tree.chances(self.joint)[:, :, self.lump] * self.part)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
@@ -171,7 +161,7 @@ def pool_risk(state: ClassTreeState, mean: Floats) -> Floats:
 
 def expected_tree_risk(state: ClassTreeState, chances: Floats | None = None) -> Floats:
     """R̂ (R, D') by the label model, or if the unlabelled items have these chances (R, C, K)."""
-    p = state.chances if chances is None else chances
+    p = state.belief.chances if chances is None else chances
     expected = (state.wanted[..., None] * p).reshape(len(p), -1) @ state.by_class
     known = 0.0 if state.anew else state.losses.sum(axis=1)
     return pool_risk(state, (expected + known) / np.maximum(state.relevant_items, 1.0)[:, None])
@@ -206,7 +196,7 @@ def driving_slopes(state: ClassTreeState, risk: Floats) -> Floats:
 
 def squared_pulls(state: ClassTreeState, slopes: Floats) -> Floats:
     """φ² (R, C, K) of an item of each cell by class; slopes (R, q, D')."""
-    squared = np.zeros((len(slopes), state.cells.n_cells, len(state.lump)))
+    squared = np.zeros((len(slopes), *state.labelled.shape[1:]))
     for _, pull in pulls(state, slopes):
         squared += (pull**2).sum(axis=3)
     return squared
@@ -218,15 +208,14 @@ def touched_by(state: ClassTreeState) -> Bools:
     It stands for 1[ℓ ≠ 0], as ℓ has components here that no number asked for depends on.  Everything, where
     nothing pulls.
     """
-    k = len(state.lump)
-    even = expected_tree_risk(state, np.full((len(state.labelled), state.cells.n_cells, k), 1 / k))
+    even = expected_tree_risk(state, np.full(state.labelled.shape, 1 / state.labelled.shape[2]))
     found = squared_pulls(state, driving_slopes(state, even))[0]
     return np.asarray((found > 1e-24 * found.max()) | (found.max() == 0))
 
 
 def tree_proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool) -> Proposal:
     """Proposition 2; epsilon (R,)."""
-    chances = state.chances
+    chances = state.belief.chances
     slopes = driving_slopes(state, expected_tree_risk(state, chances))
     squared, least = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
     if deterministic:
@@ -300,7 +289,7 @@ def predicted(state: ClassTreeState, found: Weighed, share: Floats, slopes: Floa
     share (R, C): the chance of a draw to fall on an unlabelled item of each
     cell; slopes (R, Q, D').
     """
-    wanted, chances = state.wanted, state.chances
+    wanted, chances = state.wanted, state.belief.chances
     each = np.divide(wanted, share, out=np.zeros(share.shape), where=share > 0)
     whole = np.maximum(state.relevant_items + state.idle_items, 1.0)[:, None]
     variance = np.empty(slopes.shape[:2])
@@ -327,11 +316,13 @@ class TreeOfClasses(TreeSettings, Sampled):
     interval_note: ClassVar[str] = (
         "Student's interval of the weighted estimate, spread towards that of what the label model expects."
     )
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, single_draws=False)
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, single_draws=False, starts_warm=True, draws_alone=True
+    )
 
     def __post_init__(self) -> None:
         self.n_leaves()
-        if feature_tree(self.partition, self.branching, self.depth) is not None:
+        if self.feature_tree is not None:
             raise BadInput(
                 f"partition={self.partition} cuts by features, which this method is not given; cut by score: "
                 "csf, geometric, equal-size or rank-geometric"
@@ -342,8 +333,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         """Proposition 2."""
 
     @abstractmethod
-    def learned(self, state: ClassTreeState) -> Floats:
-        """The joint (R, lumps, slots) of the label model, from the labels."""
+    def believed(self, state: ClassTreeState) -> Belief:
+        """Of the label model, from the labels."""
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The leaves of the tree.  Raises BadInput where outcomes are not classes."""
@@ -351,31 +342,29 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
         """The prior, which is the same in every repeat."""
-        return self._begun(cells, measures, repeats, None)
+        return self.start_from(cells, measures, repeats, None)
 
-    def _begun(
-        self, cells: OutcomeCells, stack: Stack, repeats: int, evidence: Floats | None
+    def start_from(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
     ) -> ClassTreeState:
-        one = self._unlabelled(stack, cells, 1)
-        plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats)
-        if evidence is not None:
-            tree = one.tree.after(dirichlet_leaves.lumped(evidence, one.lump))
-            one, plain = replace(one, tree=tree), replace(plain, tree=tree)
-        joint = np.repeat(self.learned(one), repeats, axis=0)
-        return replace(plain, joint=joint, touched=touched_by(one))
+        """The same, with pseudo-labels (C, K) from an earlier pool on top."""
+        belief = self.prior(dirichlet_leaves.leaves_of(cells, self.n_leaves()), evidence)
+        touched = touched_by(self._unlabelled(measures, cells, belief))
+        return replace(self._unlabelled(measures, cells, belief.of_repeats(repeats)), touched=touched)
 
-    def _unlabelled(self, stack: Stack, cells: OutcomeCells, repeats: int) -> ClassTreeState:
-        k = stack.kind.width
-        hanging, part = dirichlet_leaves.leaves_of(cells, self.n_leaves())
-        tree = dirichlet_tree(hanging, branching=self.branching)
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, K)."""
+        return dirichlet_leaves.evidence_by_leaf(kind, cells, items, code, weight)
+
+    def _unlabelled(self, stack: Stack, cells: OutcomeCells, belief: Belief) -> ClassTreeState:
+        k, repeats = stack.kind.width, len(belief.joint)
         return ClassTreeState(
             **no_rows_yet(stack, cells, repeats, k),
-            tree=tree,
+            belief=belief,
             by_class=dirichlet_leaves.losses_by_class(cells, k, stack.size + cells.told.shape[1]),
-            lump=np.zeros(k, np.int64) if cells.lump is None else cells.lump,
-            part=part,
-            touched=np.ones(part.shape, np.bool_),
-            joint=tree.initial(repeats),
+            touched=np.ones((cells.n_cells, k), np.bool_),
             chance=np.zeros((repeats, 0)),
             round_of=np.zeros(0, np.int64),
             drawn=np.zeros(0, np.int64),
@@ -387,7 +376,7 @@ class TreeOfClasses(TreeSettings, Sampled):
     def even(self, state: ClassTreeState) -> float:
         """The share of a proposal that is spread evenly: where one number of two classes is not all that is
         asked."""
-        alone = len(state.stack.parts) == 1 and state.joint.shape[1] == 2
+        alone = len(state.stack.parts) == 1 and state.belief.of_two
         return 0.0 if alone else self.secondary_mixing
 
     def share(self, state: SampleState) -> Floats:
@@ -427,7 +416,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             open_share=np.concatenate([before.open_share, open_share[:, None]], axis=1),
             items=np.concatenate([before.items, before.relevant_items[:, None]], axis=1),
         )
-        return replace(known, joint=self.learned(known)).without(heard, excluded)
+        return replace(known, belief=self.believed(known)).without(heard, excluded)
 
     def weights(self, state: SampleState) -> ItemWeights:
         """What the labels stand for, by the importance weights of all rounds."""
@@ -441,7 +430,7 @@ class TreeOfClasses(TreeSettings, Sampled):
     def expects(self, state: SampleState) -> Floats:
         """By the label model."""
         tree = cast(ClassTreeState, state)
-        chances, size = tree.chances[0], state.stack.size
+        chances, size = tree.belief.chances[0], state.stack.size
         each = tree.by_class.multiply(chances.reshape(-1, 1)).tocsr()[:, :size].toarray()
         return np.asarray(each.reshape(*chances.shape, size).sum(axis=1) + state.stack.perfect)
 
@@ -480,7 +469,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         squares = parts**2
         total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
         doubt = np.ones(total.shape)
-        if state.joint.shape[1] == 2:
+        if state.belief.of_two:
             worth = total**2 / np.where(fourth > 0, fourth, np.inf)
             doubt = DOUBT / (DOUBT + worth)
         by_model = predicted(state, found, self.share(state), gradient(state, expected))
@@ -497,7 +486,7 @@ class TreeOfClasses(TreeSettings, Sampled):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassTree(TreeOfClasses):
+class ClassTree(LabelsStay, TreeOfClasses):
     """The published method: Proposition 2 in its deterministic form, with ε_t = ε_0 times the unlabelled
     share (Proposition 3), mixed with an even share (section 3.3.1); EM."""
 
@@ -507,45 +496,22 @@ class ClassTree(TreeOfClasses):
         "from the labels, expects them to add to the error."
     )
 
-    capabilities: ClassVar[Capabilities] = replace(
-        TreeOfClasses.capabilities, starts_warm=True, draws_alone=True
-    )
-
-    branches: Branches = "means"   # `modes`: eq. 11 as printed
-
-    def start_from(
-        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats
-    ) -> ClassTreeState:
-        """Evidence (C, K): pseudo-labels on top of the prior."""
-        return self._begun(cells, measures, repeats, evidence)
-
-    def pseudo_labels(
-        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
-    ) -> Floats:
-        """(C, K)."""
-        return dirichlet_leaves.evidence_by_leaf(kind, cells, items, code, weight)
-
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The deterministic form; labelled items are known."""
-        epsilon = self.epsilon * state.left.sum(axis=1) / state.cells.n_items
-        return tree_proposal(state, epsilon, deterministic=True)
+        return tree_proposal(state, self.threshold(state), deterministic=True)
 
-    def learned(self, state: ClassTreeState) -> Floats:
-        """EM, from where it last stood."""
-        tree = replace(state.tree, modes=self.branches == "modes")
-        return fit_tree(tree, dirichlet_leaves.lumped(state.labelled, state.lump), state.joint)
+    def believed(self, state: ClassTreeState) -> Belief:
+        return self.learned(state.belief, state.labelled)
 
 
 @dataclass(frozen=True, slots=True)
-class ClassTreeStochastic(MayAskAnew, TreeOfClasses):
+class ClassTreeStochastic(LabelsVary, TreeOfClasses):
     """For labels that may come out otherwise on another day (appendix H): a label tells of its leaf, not of
     the item.
 
-    The model counts importance weights instead of labels (equation 15, bias-corrected; the weights of n
-    labels sum to about n) and has a posterior without EM (equation 14), with α_y = 1 + Σ_k s(y|k) as printed.
-    Proposition 2 in its stochastic form, with ε_t = ε_0/(t + 1) (Proposition 5), for labelled and unlabelled
-    items alike.  An item is asked once, and its label counts as the truth in the estimate: several people's
-    answers are joined before.
+    Proposition 2 in its stochastic form, for labelled and unlabelled items alike.  An item is asked once, and
+    its label counts as the truth in the estimate: several people's answers are joined before.  The weights of
+    n labels are scaled to sum to n.
 
     With `requery` every answer is another draw from p(y|x), of which there are K: the posterior of equation
     14, the proposal and the weights are those of K classes as they are, and no item is ever done with.
@@ -588,16 +554,16 @@ class ClassTreeStochastic(MayAskAnew, TreeOfClasses):
 
     def proposed(self, state: ClassTreeState) -> Proposal:
         """The stochastic form."""
-        epsilon = np.full(len(state.labelled), self.epsilon / (len(state.drawn) + 1))
+        epsilon = np.full(len(state.labelled), self.threshold(len(state.drawn)))
         return tree_proposal(state, epsilon, deterministic=False)
 
-    def learned(self, state: ClassTreeState) -> Floats:
-        """The posterior given the weights, which are scaled to sum to the number of labels."""
+    def believed(self, state: ClassTreeState) -> Belief:
+        if not state.n or state.table is None:
+            return state.belief
         weight = np.zeros(state.labelled.shape)
-        if state.n and state.table is not None:
-            each = weighed(state).stands
-            each = each * state.n / each.sum(axis=1, keepdims=True)
-            rows = np.repeat(np.arange(len(each)), state.n)
-            code = state.table.code[state.item].ravel().astype(np.int64)
-            np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
-        return tree_posterior(state.tree, state.tree.by_leaf(dirichlet_leaves.lumped(weight, state.lump)))
+        each = weighed(state).stands
+        each = each * state.n / each.sum(axis=1, keepdims=True)
+        rows = np.repeat(np.arange(len(each)), state.n)
+        code = state.table.code[state.item].ravel().astype(np.int64)
+        np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
+        return self.learned(state.belief, state.belief.tree.by_leaf(weight))

@@ -9,7 +9,6 @@ from scipy.special import expit
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
-from assay.evalcore.label_models import dirichlet_tree, tree_posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -17,6 +16,7 @@ from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, leaves
 from assay.evalcore.methods.any_outcome.dirichlet_tree import weighed
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
+from assay.evalcore.methods.dirichlet import dirichlet_tree, tree_posterior
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
 from assay.evalcore.methods.registry import method as two_class_method
 from assay.evalcore.outcomes.base import UNANSWERED
@@ -68,7 +68,7 @@ def _after(method, pool, stack, rounds, size, repeats=1, seed=1):
 def test_the_posterior_of_k_classes_is_equation_14():
     rng = np.random.default_rng(1)
     cells = OUTCOME_METHODS[TREES[0]].cut(_stack(pool := _pool(3, 200), "accuracy"), pool.items).cells
-    leaves = leaves_of(cells, 256)[0]
+    leaves = leaves_of(cells, 256)
     tree, counts = dirichlet_tree(leaves), rng.random((1, cells.n_cells, 3))
     assert (leaves.slot == cells.slot).all()
     found = tree.chances(tree_posterior(tree, tree.by_leaf(counts)))[0]
@@ -100,7 +100,7 @@ def test_an_item_is_drawn_by_proposition_2(name, names):
     stack, method = _stack(pool, *names), OUTCOME_METHODS[name]
     made, state = _after(method, pool, stack, 2, 6)
     cells, n, k = made.cells, 40, 3
-    chances = state.chances[0]
+    chances = state.belief.chances[0]
     labelled = state.item[0]
     # every item's loss by class, with the part that the pool tells; accuracy is told as its errors
     right = np.concatenate([stack.perfect, np.zeros(cells.told.shape[1])])
@@ -285,7 +285,7 @@ def test_with_two_classes_leaves_model_and_proposal_are_those_of_the_method_of_t
         np.add.at(new[0], (cell[rows], pool.codes[rows].astype(int)), 1)
         labels = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
         twin = two.observe(twin, two.propose(twin, size), labels, np.zeros_like(new[..., 0]))
-        np.testing.assert_allclose(state.chances, twin.tree.chances(twin.joint), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(state.belief.chances, twin.belief.chances, rtol=1e-8, atol=1e-12)
         q, mine = two.propose(twin, size).unlabelled, method.share(state)
         total = (q * state.wanted).sum()
         # slopes by what the pool tells are central differences here
