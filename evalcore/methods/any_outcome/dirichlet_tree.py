@@ -24,9 +24,10 @@ item i to be asked,
     R̂_t = (1/N) (Σ_labelled before ℓ + Σ_round ℓ/π)          R̂ = Σ_t a_t R̂_t / Σ_t a_t,      a_t = b_t/M_t
 
 1/M_t is the number of draws with replacement that a new item takes.  R̂_t is unbiased given the rounds before
-it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the paper.
+it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the paper; so it is for other a_t that
+are known by then (`combination`).
 
-    Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,   x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,   α_i = 1/M_t
+    Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,  x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,  α_i = a_t/b_t
 
 The paper's formula puts the last proposal in place of each draw's own.
 
@@ -57,6 +58,7 @@ from assay.evalcore.design.draws import Draws, multinomial, waterfill
 from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.importance import CombinationRule, round_weight
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import dirichlet_leaves, interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
@@ -98,7 +100,7 @@ class ClassTreeState(SampleState):
     chance: Floats        # (R, n) of the item of each label to be asked in its round
     round_of: Ints        # (n,) its round, counted from 0
     drawn: Ints           # (T,) labels of each round
-    open_share: Floats    # (R, T) the share of the round's proposal that fell on unlabelled items
+    alpha: Floats         # (R, T) what a label of each round counts
     items: Floats         # (R, T) relevant items, without those undecided before the round
     anew: bool = False    # every answer is a draw of its own, and no item is done with
 
@@ -245,7 +247,7 @@ class Weighed:
 def weighed(state: ClassTreeState) -> Weighed:
     """The weights of all labels, at least one."""
     which = state.round_of
-    alpha = 1 / np.maximum(state.open_share, LEAST_OPEN)                           # (R, T)
+    alpha = state.alpha
     a = alpha * state.drawn
     total = a.sum(axis=1, keepdims=True)
     round_share = a / (total * state.items)
@@ -283,11 +285,11 @@ def by_chance(state: ClassTreeState) -> Floats:
     return np.ones_like(state.chance) if state.anew else np.maximum(1 - state.chance, 0.0)
 
 
-def predicted(state: ClassTreeState, found: Weighed, share: Floats, slopes: Floats) -> Floats:
-    """The variance (R, Q) by Theorem 2, if the label model is right.
+def draw_variance(state: ClassTreeState, share: Floats, slopes: Floats) -> Floats:
+    """The variance (R, q) of one draw by Theorem 2, if the label model is right.
 
     share (R, C): the chance of a draw to fall on an unlabelled item of each
-    cell; slopes (R, Q, D').
+    cell; slopes (R, q, D').
     """
     wanted, chances = state.wanted, state.belief.chances
     each = np.divide(wanted, share, out=np.zeros(share.shape), where=share > 0)
@@ -297,7 +299,7 @@ def predicted(state: ClassTreeState, found: Weighed, share: Floats, slopes: Floa
         second = np.einsum("rc,rck,rckq->rq", each, chances, pull**2, optimize=True)
         first = np.einsum("rc,rck,rckq->rq", wanted, chances, pull, optimize=True)
         variance[:, some] = np.maximum(second - first**2, 0.0) / whole**2
-    return variance / found.draws[:, None]
+    return variance
 
 
 DOUBT = 3.0   # labels that the label model counts for in the interval of two classes
@@ -319,6 +321,8 @@ class TreeOfClasses(TreeSettings, Sampled):
     capabilities: ClassVar[Capabilities] = replace(
         Sampled.capabilities, single_draws=False, starts_warm=True, draws_alone=True
     )
+
+    combination: CombinationRule = "plain"   # how rounds are weighed
 
     def __post_init__(self) -> None:
         self.n_leaves()
@@ -368,7 +372,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             chance=np.zeros((repeats, 0)),
             round_of=np.zeros(0, np.int64),
             drawn=np.zeros(0, np.int64),
-            open_share=np.zeros((repeats, 0)),
+            alpha=np.zeros((repeats, 0)),
             items=np.zeros((repeats, 0)),
             anew=self.asks_anew,
         )
@@ -407,16 +411,25 @@ class TreeOfClasses(TreeSettings, Sampled):
         if heard.asked is not None:
             each = 1 / np.take_along_axis(design.unlabelled, heard.asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
-        open_share = self.proposed(before).open_share(before.wanted)
         known = replace(
             after,
             chance=np.concatenate([before.chance, chance], axis=1),
             round_of=np.concatenate([before.round_of, np.full(item.shape[1], len(before.drawn))]),
             drawn=np.append(before.drawn, item.shape[1]),
-            open_share=np.concatenate([before.open_share, open_share[:, None]], axis=1),
+            alpha=np.concatenate([before.alpha, self._each_counts(before, item.shape[1])[:, None]], axis=1),
             items=np.concatenate([before.items, before.relevant_items[:, None]], axis=1),
         )
         return replace(known, belief=self.believed(known)).without(heard, excluded)
+
+    def _each_counts(self, before: ClassTreeState, labels: int) -> Floats:
+        """(R,) what each of so many labels of the next round counts."""
+        free = np.maximum(self.proposed(before).open_share(before.wanted), LEAST_OPEN)
+        if self.combination == "plain" or not labels:
+            return np.asarray(1 / free)
+        slopes = driving_slopes(before, expected_tree_risk(before))
+        draws = labels / free
+        variance = draw_variance(before, self.share(before), slopes).sum(axis=1) / draws
+        return round_weight(self.combination, len(before.drawn) + 1, draws, variance) / labels
 
     def weights(self, state: SampleState) -> ItemWeights:
         """What the labels stand for, by the importance weights of all rounds."""
@@ -472,7 +485,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         if state.belief.of_two:
             worth = total**2 / np.where(fourth > 0, fourth, np.inf)
             doubt = DOUBT / (DOUBT + worth)
-        by_model = predicted(state, found, self.share(state), gradient(state, expected))
+        by_model = draw_variance(state, self.share(state), gradient(state, expected)) / found.draws[:, None]
         variance = total * n / max(n - 1, 1)
         variance = variance + doubt * np.maximum(by_model - variance, 0.0)
         error = Errors(
@@ -502,6 +515,17 @@ class ClassTree(LabelsStay, TreeOfClasses):
 
     def believed(self, state: ClassTreeState) -> Belief:
         return self.learned(state.belief, state.labelled)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatTreeOfClasses(ClassTree):
+    """All leaves directly below the root: they learn from the pool as a whole, and not from neighbours."""
+
+    name: ClassVar[str] = "dirichlet-flat"
+    says: ClassVar[str] = (
+        "Adaptive importance sampling as by dirichlet-tree, with strata that do not learn from neighbours."
+    )
+    flat: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
