@@ -31,6 +31,9 @@ are known by then (`combination`).
 
 The paper's formula puts the last proposal in place of each draw's own.
 
+**Items drawn one at a time** (for monitors) stand for 1/π = ω items (`evalcore.design.draws`): R̂_t stays
+unbiased.
+
 **Items asked anew** (appendix H).  Where every answer is another draw from p(y|x), no item is known: R̂_t is
 (1/N) Σ_round ℓ/π alone, M_t is 1, and the 1 - π_i of the variance goes, because an item that is certain to be
 asked may still be answered otherwise.
@@ -54,7 +57,8 @@ from typing import ClassVar, Self, cast
 import numpy as np
 import scipy
 
-from assay.evalcore.design.draws import Draws, multinomial, waterfill
+from assay.evalcore.design.draws import Draws, draw_one_at_a_time, expansion_weight, multinomial, waterfill
+from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
@@ -215,9 +219,10 @@ def touched_by(state: ClassTreeState) -> Bools:
     return np.asarray((found > 1e-24 * found.max()) | (found.max() == 0))
 
 
-def tree_proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool) -> Proposal:
-    """Proposition 2; epsilon (R,)."""
-    chances = state.belief.chances
+def tree_proposal(
+    state: ClassTreeState, epsilon: Floats, chances: Floats, *, deterministic: bool
+) -> Proposal:
+    """Proposition 2 with these chances (R, C, K) of the unlabelled items; epsilon (R,)."""
     slopes = driving_slopes(state, expected_tree_risk(state, chances))
     squared, least = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
     if deterministic:
@@ -319,13 +324,16 @@ class TreeOfClasses(TreeSettings, Sampled):
         "Student's interval of the weighted estimate, spread towards that of what the label model expects."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, single_draws=False, starts_warm=True, draws_alone=True
+        Sampled.capabilities, starts_warm=True, draws_alone=True
     )
 
     combination: CombinationRule = "plain"   # how rounds are weighed
 
     def __post_init__(self) -> None:
         self.n_leaves()
+        if self.one_at_a_time and self.asks_anew:
+            raise BadInput(f"method {self.written!r}: an item that is drawn after others is asked once; "
+                           "leave out one-at-a-time, or requery")
         if self.feature_tree is not None:
             raise BadInput(
                 f"partition={self.partition} cuts by features, which this method is not given; cut by score: "
@@ -333,8 +341,8 @@ class TreeOfClasses(TreeSettings, Sampled):
             )
 
     @abstractmethod
-    def proposed(self, state: ClassTreeState) -> Proposal:
-        """Proposition 2."""
+    def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
+        """Proposition 2 with these chances (R, C, K) of the unlabelled items."""
 
     @abstractmethod
     def believed(self, state: ClassTreeState) -> Belief:
@@ -385,21 +393,36 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def share(self, state: SampleState) -> Floats:
         """The proposal on unlabelled items: it sums to 1 over those whose label can matter."""
-        tree, wanted = cast(ClassTreeState, state), state.wanted
-        q = self.proposed(tree).open
+        tree = cast(ClassTreeState, state)
+        return self._share_of(tree, tree.belief.chances)
+
+    def _share_of(self, tree: ClassTreeState, chances: Floats) -> Floats:
+        q, wanted = self.proposed(tree, chances).open, tree.wanted
         total = (q * wanted).sum(axis=1, keepdims=True)
         total = np.where(total > 0, total, 1.0)     # nothing is left to ask
-        alike = state.cells.relevant / np.maximum(wanted.sum(axis=1, keepdims=True), 1)
+        alike = tree.cells.relevant / np.maximum(wanted.sum(axis=1, keepdims=True), 1)
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """q raised until it adds up to `size`, cut at 1."""
-        left = state.left
-        return Design(
-            left=left, unlabelled=waterfill(self.share(state), state.wanted, size),
-            census=np.zeros(len(left), np.bool_),
-        )
+        """q raised until it adds up to `size`, cut at 1.
+
+        Of items drawn one at a time half goes by chances half way to those of the pool: a label model that is
+        sure and wrong would leave out what a monitor has to see.
+        """
+        tree, left, wanted = cast(ClassTreeState, state), state.left, state.wanted
+        inclusion = waterfill(self.share(state), wanted, size)
+        if self.one_at_a_time:
+            chances, items = tree.belief.chances, state.cells.size[:, None]
+            doubted = (chances + (chances * items).sum(axis=1, keepdims=True) / items.sum()) / 2
+            inclusion = (inclusion + waterfill(self._share_of(tree, doubted), wanted, size)) / 2
+        return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
+
+    def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Together, or one at a time."""
+        if not self.one_at_a_time:
+            return Sampled.draw(self, state, design, size, rng)
+        return draw_one_at_a_time(design.left, draw_weights(design.unlabelled), size, rng)
 
     def observe(
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
@@ -407,9 +430,14 @@ class TreeOfClasses(TreeSettings, Sampled):
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
         after, item, cell = before.plus(heard), heard.item, heard.cell
-        chance = np.take_along_axis(design.unlabelled, cell, axis=1)
+        each_item = design.unlabelled
+        if self.one_at_a_time and not design.census.all():
+            asked = cell if heard.asked is None else heard.asked
+            stands = expansion_weight(design.left, draw_weights(design.unlabelled), asked)
+            each_item = 1 / np.maximum(stands, 1.0)
+        chance = np.take_along_axis(each_item, cell, axis=1)
         if heard.asked is not None:
-            each = 1 / np.take_along_axis(design.unlabelled, heard.asked, axis=1)
+            each = 1 / np.take_along_axis(each_item, heard.asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
         known = replace(
             after,
@@ -423,7 +451,8 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def _each_counts(self, before: ClassTreeState, labels: int) -> Floats:
         """(R,) what each of so many labels of the next round counts."""
-        free = np.maximum(self.proposed(before).open_share(before.wanted), LEAST_OPEN)
+        proposal = self.proposed(before, before.belief.chances)
+        free = np.maximum(proposal.open_share(before.wanted), LEAST_OPEN)
         if self.combination == "plain" or not labels:
             return np.asarray(1 / free)
         slopes = driving_slopes(before, expected_tree_risk(before))
@@ -509,9 +538,9 @@ class ClassTree(LabelsStay, TreeOfClasses):
         "from the labels, expects them to add to the error."
     )
 
-    def proposed(self, state: ClassTreeState) -> Proposal:
+    def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
         """The deterministic form; labelled items are known."""
-        return tree_proposal(state, self.threshold(state), deterministic=True)
+        return tree_proposal(state, self.threshold(state), chances, deterministic=True)
 
     def believed(self, state: ClassTreeState) -> Belief:
         return self.learned(state.belief, state.labelled)
@@ -576,10 +605,10 @@ class ClassTreeStochastic(LabelsVary, TreeOfClasses):
         design = self.propose(state, size)
         return design, self.draw(state, design, size, rng)
 
-    def proposed(self, state: ClassTreeState) -> Proposal:
+    def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
         """The stochastic form."""
         epsilon = np.full(len(state.labelled), self.threshold(len(state.drawn)))
-        return tree_proposal(state, epsilon, deterministic=False)
+        return tree_proposal(state, epsilon, chances, deterministic=False)
 
     def believed(self, state: ClassTreeState) -> Belief:
         if not state.n or state.table is None:
