@@ -63,6 +63,7 @@ from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
+from assay.evalcore.estimators.joint_region import NoRegion, Region, region_around
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import dirichlet_leaves, interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
@@ -324,7 +325,7 @@ class TreeOfClasses(TreeSettings, Sampled):
         "Student's interval of the weighted estimate, spread towards that of what the label model expects."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, starts_warm=True, draws_alone=True
+        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True
     )
 
     combination: CombinationRule = "plain"   # how rounds are weighed
@@ -500,6 +501,25 @@ class TreeOfClasses(TreeSettings, Sampled):
             (np.fmin(own.band[0], spread(own.band[0], model.band[0])),
              np.fmax(own.band[1], spread(own.band[1], model.band[1]))),
         )
+
+    def region(self, state: SampleState, confidence: float) -> Region:
+        """The joint confidence region of the weighted estimates (first repeat), without the label model.
+
+        Raises NoRegion of curves and compared systems, of clusters, and while the labels determine none.
+        """
+        tree, stack = cast(ClassTreeState, state), state.stack
+        if len(stack.parts) > len(stack.measures) or any(m.system or m.versus for m in stack.measures):
+            raise NoRegion("a joint region is of measures of one number each, of one system")
+        if state.clustered or state.n < 2 or not state.wanted.any():
+            raise NoRegion("a joint region needs 2 labels of items on their own, and something left to ask")
+        found = weighed(tree)
+        risk = pool_risk(tree, found.mean)
+        value = stack.value(risk, state.cells.known_sizes.tolist())[0]
+        if not np.isfinite(value).all():
+            raise NoRegion("no joint region: a measure is undefined among the labels so far")
+        parts = terms(tree, found, gradient(tree, risk))[0]
+        covariance = parts.T @ parts * state.n / (state.n - 1)
+        return region_around([m.full_name for m in stack.measures], value, covariance, confidence)
 
     def _error(
         self, state: ClassTreeState, found: Weighed, risk: Floats, expected: Floats, exact: Bools
