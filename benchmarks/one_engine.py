@@ -298,20 +298,20 @@ IN_BOTH = tuple(name for name in METHODS if name in OUTCOME_METHODS)
 FORMS = """\
 Two classes stand in two forms, which inherit one `LabelledSample` (cells, labels (R, C, K), undecided items):
 counts by cell and label, for methods that were published for two classes, and rows of labelled items, for
-any outcome. A form of rows alone, with counts as a view of it, was looked at twice and left out:
+any outcome. Rows alone, with counts as a view of them, were looked at twice and left out:
 
 - Replays of counts draw how many items of a cell have which label (hypergeometric), and never an item. Rows
   would be made up from these counts to be counted again, or be drawn, which moves every golden replay.
 - With replacement, a draw of an item that is labelled is known by cell and label alone; rows of draws grow
   with the draws (50 on unlabelled items for each label, and more on others), counts do not.
-- Cells of counts have one loss for each prediction and label; rows carry a loss of their own, products of
-  guesses and clusters, which the methods of two classes never read.
+- Independent coins give every repeat another number of labels; rows are as many in every repeat.
+- Rows carry losses, products of guesses and clusters, which counts do not need: see the bytes below.
 - What would go are about 120 lines (`RoundLabels`, `CountedDesign`); more would come to make rows of them.
 
-The same question in both forms, of a pool of two classes, 300 labels. Squared error · coverage · mean width ·
-processor seconds of all repeats. The trees differ most: as printed they draw with replacement, and their
-normal interval covers too rarely; in rows they draw without, and the interval reaches towards the label
-model. Leaves, prior, posterior and proposal are one (`evalcore/methods/dirichlet.py`)."""
+The same question in both forms, 300 labels: squared error · coverage · mean width · processor seconds of all
+repeats. The trees differ most: counts are drawn with replacement, as printed, and the paper's interval covers
+too rarely; rows are drawn without, and the interval reaches towards the label model. Leaves, prior, posterior
+and proposal are one (`evalcore/methods/dirichlet.py`)."""
 
 
 def _both_forms(repeats: int, budget: int) -> Iterator[str]:
@@ -336,7 +336,7 @@ def _both_forms(repeats: int, budget: int) -> Iterator[str]:
 
 
 def _a_round(n_items: int) -> Iterator[str]:
-    """Twenty rounds of 50 labels: the median of planning, of all else, and what is known after them."""
+    """Twenty rounds of 50 labels: median processor time, and what is known after them."""
     yield f"| method, {n_items:,} items | form | cells | plan | observe | bytes of the state |"
     yield "| --- | --- | --- | --- | --- | --- |"
     score, prediction, label = rounds.pool(n_items)
@@ -361,14 +361,14 @@ def _a_round(n_items: int) -> Iterator[str]:
             begun = before_any_label(question)
             state, took = begun, []
             for _ in range(20):
-                start = time.perf_counter()
+                start = time.process_time()
                 drawn = plan(question, state, 50)
-                planned = time.perf_counter()
+                planned = time.process_time()
                 at_hand = order[first[drawn.cell] + drawn.rank]
                 state = observe(
                     question, state, drawn, label[at_hand].astype(np.float64), items.at(at_hand)
                 )
-                took.append((planned - start, time.perf_counter() - planned))
+                took.append((planned - start, time.process_time() - planned))
             planning, observing = np.median(np.array(took), axis=0) * 1_000
             size = len(written_value(state.inner, 20, begun.inner)[0])
             yield (f"| `{by}` | {form} | {cells.n_cells} | {planning:.0f} ms | {observing:.0f} ms | "
