@@ -9,10 +9,12 @@
     three classes      the negatives split in two at random, and the names in another order, by every method
     one of many        F1 of one class of 28 against the evaluation that asks it as two classes
     several of many    named classes, and averages over all 28, against labels drawn evenly
+    counts and rows    two classes as counts by cell and as rows of items: why both forms of a sample stand
 """
 
 import argparse
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -21,21 +23,24 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
 from assay.evalcore.measures.measure import OutcomeMeasure, leading, side_by_side
 from assay.evalcore.measures.registry import measure, outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.registry import OUTCOME_METHODS, method, outcome_method
+from assay.evalcore.methods.registry import METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
+from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
 from assay.evalcore.replay.run import Trace, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
+from assay.tasks.ledger.checkpoint_values import written_value
 from assay.tasks.pool.febrl import write_febrl_pool
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
-from benchmarks import lottery
+from benchmarks import lottery, rounds
 from benchmarks.reproduce.pools import pool_file, write_page
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "one-engine.md"
@@ -255,10 +260,10 @@ def _f1_of(pool: OutcomePool, name: str) -> OutcomeMeasure:
     return outcome_measure("f1", pool.kind, len(pool.codes), options={"class": name})
 
 
-def _of_many(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
+def _of_many(repeats: int, budgets: Sequence[int], names: Sequence[str] = RARE) -> Iterator[str]:
     many = _many()
     yield from _head(("class", "share", "asked as"), budgets)
-    for name in RARE:
+    for name in names:
         k = many.kind.parts.index(name)
         p = np.asarray(many.items.probability)[:, k]
         two = OutcomePool(
@@ -287,6 +292,87 @@ def _several(repeats: int, budgets: Sequence[int]) -> Iterator[str]:
             even, mine = by["passive"][q], by["recalibrated"][q]
             yield f"| {asked} | {one.full_name} | `passive` | {_told(even)} |"
             yield f"| {asked} | {one.full_name} | `recalibrated` | {_told(mine, even)} |"
+
+
+IN_BOTH = tuple(name for name in METHODS if name in OUTCOME_METHODS)
+FORMS = """\
+Two classes stand in two forms, which inherit one `LabelledSample` (cells, labels (R, C, K), undecided items):
+counts by cell and label, for methods that were published for two classes, and rows of labelled items, for
+any outcome. Rows alone, with counts as a view of them, were looked at twice and left out:
+
+- Replays of counts draw how many items of a cell have which label (hypergeometric), and never an item. Rows
+  would be made up from these counts to be counted again, or be drawn, which moves every golden replay.
+- With replacement, a draw of an item that is labelled is known by cell and label alone; rows of draws grow
+  with the draws (50 on unlabelled items for each label, and more on others), counts do not.
+- Independent coins give every repeat another number of labels; rows are as many in every repeat.
+- Rows carry losses, products of guesses and clusters, which counts do not need: see the bytes below.
+- What would go are about 120 lines (`RoundLabels`, `CountedDesign`); more would come to make rows of them.
+
+The same question in both forms, 300 labels: squared error · coverage · mean width · processor seconds of all
+repeats. The trees differ most: counts are drawn with replacement, as printed, and the paper's interval covers
+too rarely; rows are drawn without, and the interval reaches towards the label model. Leaves, prior, posterior
+and proposal are one (`evalcore/methods/dirichlet.py`)."""
+
+
+def _both_forms(repeats: int, budget: int) -> Iterator[str]:
+    yield "| pool | method | counts | rows |"
+    yield "| --- | --- | --- | --- |"
+    for name in POOLS:
+        pool, rows = read_labelled_pool(pool_file(name)), _as_classes(name)
+        rows = replace(rows, items=replace(
+            rows.items, score=None, probability=np.stack([1 - pool.probability, pool.probability], axis=1)
+        ))
+        counts, f1 = measure("f1"), outcome_measure("f1", rows.kind, len(rows.codes))
+        truth = float(counts.of_confusion(pool.confusion()))
+        for by in IN_BOTH:
+            start = time.process_time()
+            (trace,) = simulate(method(by), pool, [counts], (budget,), repeats=repeats)
+            between = time.process_time()
+            (other,) = _run(rows, [f1], (budget,), repeats, by)
+            seconds = between - start, time.process_time() - between
+            cells = [f"{_told(found)} · {spent:.1f} s" for found, spent in
+                     zip((_figures(trace, truth), other), seconds, strict=True)]
+            yield f"| {name} | `{by}` | {cells[0]} | {cells[1]} |"
+
+
+def _a_round(n_items: int) -> Iterator[str]:
+    """Twenty rounds of 50 labels: median processor time, and what is known after them."""
+    yield f"| method, {n_items:,} items | form | cells | plan | observe | bytes of the state |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    score, prediction, label = rounds.pool(n_items)
+    kind = Classes(("negative", "positive"), positive="positive")
+    p = np.asarray(expit(score))
+    items = Items(
+        prediction=prediction.astype(np.float64)[:, None], probability=np.stack([1 - p, p], axis=1)
+    )
+    for by in ("passive", "dirichlet-tree", "recalibrated"):
+        two, rows = method(by), outcome_method(by)
+        counted, cell = build_partition(two, score, p, prediction)
+        stack = Stack(kind=kind, measures=(outcome_measure("f1", kind, n_items),))
+        cut = rows.cut(stack, items)
+        for form, chosen, asked, cells, at in (
+            ("counts", two, (measure("f1"),), counted.cells, cell),
+            ("rows", rows, stack, cut.cells, cut.cell),
+        ):
+            question = Question(
+                method=chosen, cells=cells, measures=asked, confidence=0.95, seed=1, evaluation="one engine"
+            )
+            order, first = np.argsort(at, kind="stable"), np.cumsum(cells.size) - cells.size
+            begun = before_any_label(question)
+            state, took = begun, []
+            for _ in range(20):
+                start = time.process_time()
+                drawn = plan(question, state, 50)
+                planned = time.process_time()
+                at_hand = order[first[drawn.cell] + drawn.rank]
+                state = observe(
+                    question, state, drawn, label[at_hand].astype(np.float64), items.at(at_hand)
+                )
+                took.append((planned - start, time.process_time() - planned))
+            planning, observing = np.median(np.array(took), axis=0) * 1_000
+            size = len(written_value(state.inner, 20, begun.inner)[0])
+            yield (f"| `{by}` | {form} | {cells.n_cells} | {planning:.0f} ms | {observing:.0f} ms | "
+                   f"{size:,} |")
 
 
 def _seen(lines: Iterator[str]) -> Iterator[str]:
@@ -340,11 +426,23 @@ def page(repeats: int) -> str:
         "",
         *_seen(_of_many(repeats, (50, 100, 300, 1_000))),
         "",
+        f"{4 * repeats} repeats of what is furthest apart above:",
+        "",
+        *_seen(_of_many(4 * repeats, (50, 100), RARE[:1])),
+        "",
         "## Several of 28",
         "",
         "In brackets, multiples of labels drawn evenly. Bar: coverage at least 0.93.",
         "",
         *_seen(_several(repeats, (50, 100, 300, 1_000))),
+        "",
+        "## Counts and rows",
+        "",
+        FORMS,
+        "",
+        *_seen(_both_forms(repeats, 300)),
+        "",
+        *_seen(_a_round(10**6)),
         "",
     ]
     return "\n".join(lines)

@@ -18,7 +18,7 @@ the quantile has the rank of Σ for degrees of freedom, and directions without v
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -149,18 +149,23 @@ def confidence_region(
         covariance = (second - np.outer(pull, pull)) / sums.say[repeat]
     if not np.isfinite(covariance).all():
         raise NoRegion("no joint region: the last proposal gives an item that was drawn no chance")
+    found = region_around([m.name for m in measures], np.array(values), covariance, confidence)
+    return replace(
+        found, radius_squared=_radius_squared(quantile, found.rank, int(sums.draws[repeat]), confidence),
+        quantile=quantile, variance="corrected" if last is None else "printed",
+    )
+
+
+def region_around(
+    measures: Sequence[str], centre: Floats, covariance: Floats, confidence: float
+) -> Region:
+    """The region of estimates (M,) of measures of these names, from their covariance (M, M)."""
     covariance = (covariance + covariance.T) / 2
     eigenvalues = np.linalg.eigvalsh(covariance)
     rank = int((eigenvalues > _NEGLIGIBLE * max(float(eigenvalues.max()), 1e-300)).sum())
     return Region(
-        measures=tuple(m.name for m in measures),
-        centre=np.array(values),
-        covariance=covariance,
-        radius_squared=_radius_squared(quantile, rank, int(sums.draws[repeat]), confidence),
-        rank=rank,
-        confidence=confidence,
-        quantile=quantile,
-        variance="corrected" if last is None else "printed",
+        measures=tuple(measures), centre=centre, covariance=covariance, rank=rank, confidence=confidence,
+        radius_squared=_radius_squared("chi-squared", rank, 0, confidence),
     )
 
 

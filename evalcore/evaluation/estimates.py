@@ -27,6 +27,7 @@ from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
+from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.strata import relevant_cells
@@ -369,11 +370,14 @@ def reported_region(question: Question, state: State) -> JointRegion | None:
     None for one measure, for a method without a region, before the draws determine one, and once every value
     is exact.
     """
-    if len(question.measures) < 2 or not question.method.capabilities.joint_region:
+    asked = question.measures
+    if len(asked.measures if isinstance(asked, Stack) else asked) < 2:
+        return None
+    if not question.method.capabilities.joint_region:
         return None
     if question.about == "population":
         return None      # the region is of the pool
-    if all(bool(is_exact(state.inner, m)[0]) for m in question.measures):
+    if not isinstance(asked, Stack) and all(bool(is_exact(state.inner, m)[0]) for m in asked):
         return None
     try:
         return joint_region(question, state).in_plain_numbers()

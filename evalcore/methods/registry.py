@@ -92,6 +92,7 @@ OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # 
     "active-inference": "active.ActiveInference",
     "lure": "active.Lure",
     "dirichlet-tree": "dirichlet_tree.ClassTree",
+    "dirichlet-flat": "dirichlet_tree.FlatTreeOfClasses",
     "dirichlet-tree-stochastic": "dirichlet_tree.ClassTreeStochastic",
     "whole-clusters": "whole_clusters.WholeClusters",
 })

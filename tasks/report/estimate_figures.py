@@ -10,8 +10,7 @@ import numpy as np
 
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.measures.registry import named
-from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.report import wording
 from assay.tasks.report.data import ReportData, rounds_and_reissue
 from assay.tasks.report.rendering import BAND, LIMIT, LINE, TRUTH, Picture, is_narrow, picture, shortened_name
@@ -182,10 +181,9 @@ class JointSection:
     figure: Picture | None           # of the first two measures; None where the region is flat along one
 
 
-def joint_section(joint: JointRegion) -> JointSection:
+def joint_section(joint: JointRegion, outcome: OutcomeKind | None = None) -> JointSection:
     """The joint region of the measures in words and numbers."""
-    measures = [named(name) for name in joint.measures]
-    names = [measure.title for measure in measures]
+    names = [wording.measure_name(name) for name in joint.measures]
     shape, reach = joint.shape, joint.reach
     return JointSection(
         confidence=wording.percent(joint.confidence),
@@ -200,7 +198,7 @@ def joint_section(joint: JointRegion) -> JointSection:
             )
             for i, name in enumerate(names)
         ),
-        figure=region_figure((measures[0], measures[1]), joint.center[:2], [row[:2] for row in shape[:2]])
+        figure=region_figure(joint.measures[:2], joint.center[:2], [row[:2] for row in shape[:2]], outcome)
         if reach[0] > 0 and reach[1] > 0 else None,
     )
 
@@ -224,15 +222,18 @@ def _correlation(shape: Sequence[Sequence[float]], i: int, j: int) -> str:
 # The ellipse.
 
 def region_figure(
-    measures: tuple[Measure, Measure], center: Sequence[float], shape: Sequence[Sequence[float]]
+    measures: Sequence[str], center: Sequence[float], shape: Sequence[Sequence[float]],
+    outcome: OutcomeKind | None = None,
 ) -> Picture:
-    """The ellipse within what the two measures can be.
+    """The ellipse within what the two measures, by name, can be.
 
     center   (2,) c
     shape    (2, 2) S, with a positive diagonal
     """
     reach = np.sqrt(np.diag(shape))
     ends = [(c - r, c + r) for c, r in zip(center, reach, strict=True)]
+    titles = [wording.measure_name(name) for name in measures]
+    bounds = [wording.measure_bounds(name, outcome) for name in measures]
 
     def draw(figure: Any) -> None:
         from matplotlib.patches import Circle
@@ -243,23 +244,25 @@ def region_figure(
         placed = Affine2D(_placing(center, shape)) + ax.transData
         ax.add_patch(Circle((0, 0), 1, transform=placed, facecolor=BAND, edgecolor=LINE, linewidth=1.2))
         ax.plot(*center, marker="o", markersize=4, color=LINE)
-        for axis, measure, (low, high) in zip((ax.xaxis, ax.yaxis), measures, ends, strict=True):
+        for axis, title, bound, (low, high) in zip(
+            (ax.xaxis, ax.yaxis), titles, bounds, ends, strict=True
+        ):
             air = 0.05 * (high - low)
-            axis.set_view_interval(*_within(measure, low - air, high + air), ignore=True)
-            axis.set_label_text(measure.title)
+            axis.set_view_interval(*_within(bound, low - air, high + air), ignore=True)
+            axis.set_label_text(title)
             axis.set_major_locator(MaxNLocator(4))
         ax.grid()
 
     across, up = (
-        f"{measure.title} from {{}} to {{}}".format(*map(wording.number, _within(measure, low, high)))
-        for measure, (low, high) in zip(measures, ends, strict=True)
+        f"{title} from {{}} to {{}}".format(*map(wording.number, _within(bound, low, high)))
+        for title, bound, (low, high) in zip(titles, bounds, ends, strict=True)
     )
     return picture(draw, (3.6, 3.2), f"The joint region: {across} (across) and {up} (up).")
 
 
-def _within(measure: Measure, low: float, high: float) -> tuple[float, float]:
-    """The part within the measure's bounds."""
-    return max(low, measure.bounds[0]), min(high, measure.bounds[1])
+def _within(bounds: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    """The part within a measure's bounds."""
+    return max(low, bounds[0]), min(high, bounds[1])
 
 
 def _placing(center: Sequence[float], shape: Sequence[Sequence[float]]) -> Any:

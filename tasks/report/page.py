@@ -354,7 +354,7 @@ def report_values(data: ReportData) -> dict[str, Any]:
             outcome=data.outcome,
         ),
         "comparison": comparison_section(data),
-        "joint": joint_section(data.joint) if data.joint else None,
+        "joint": joint_section(data.joint, data.outcome) if data.joint else None,
         "multiples": small_multiples(data, drawn) if drawn else None,
         "undrawn": len(others) - len(drawn),
         "matrix": confusion_matrix(data),

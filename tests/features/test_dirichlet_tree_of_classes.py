@@ -77,5 +77,5 @@ def test_what_is_known_between_rounds_fits_a_checkpoint(tmp_path):
     blob, runs = written_value(state, 2, first)
     back = read_value(blob, runs.__getitem__, first)
     assert back.inner.by_class is first.inner.by_class
-    np.testing.assert_array_equal(back.inner.joint, state.inner.joint)
+    np.testing.assert_array_equal(back.inner.belief.joint, state.inner.belief.joint)
     np.testing.assert_array_equal(back.inner.chance, state.inner.chance)

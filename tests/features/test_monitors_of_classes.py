@@ -52,6 +52,17 @@ def test_a_drop_is_called_and_every_verdict_is_recomputed(tmp_path):
     assert signals == {"psi", "ks", "classes", "expected", "missing text", "schema"}
 
 
+@pytest.mark.parametrize("method", ["dirichlet-tree", "dirichlet-tree-stochastic"])
+def test_trees_watch_classes_too_and_start_from_the_window_before(tmp_path, method):
+    write_classes(tmp_path, 3, drop_from=2)
+    store, history = watched(a_monitor_of_classes(tmp_path, method=method), 3)
+    assert [row.state == "breach" for row in history.rows[:2]] == [False, False]
+    assert open_evaluation(store, "animals-2026-11-02").question.evidence.sum() > 0
+    found = verify_monitor(store, "animals")
+    assert (found.differences, found.rounds) == ((), 3)
+    assert verify(store, "animals-2026-11-03").verified
+
+
 def test_it_says_so_everywhere(tmp_path, capsys):
     """In the history, its JSON and pages, of a measure of one class; a week of labels costs what it says."""
     write_classes(tmp_path, 2, drop_from=1)

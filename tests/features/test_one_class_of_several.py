@@ -176,10 +176,11 @@ def test_outcomes_and_earlier_labels_are_of_every_class(tmp_path):
     known = str(tmp_path / "known.csv")
     _, standing = run(spec_of_owls(tmp_path, method="oasis", outcomes={"source": known, "label": "label"}))
     assert (standing.outcomes, standing.labels) == (60, 40)
-    store, standing = run(spec_of_owls(tmp_path, method="dirichlet-flat", warm_start={"source": known}))
+    by = "dirichlet-flat:reuse=0.1"
+    store, standing = run(spec_of_owls(tmp_path, method=by, warm_start={"source": known}))
     assert open_evaluation(store, "classes").evidence == 60
     assert standing.labels == 40
-    warm = {"method": "dirichlet-flat", "warm_start": {"evaluation": "classes", "discount": 0.5}}
+    warm = {"method": by, "warm_start": {"evaluation": "classes", "discount": 0.5}}
     begin_evaluation(store, again := Spec.from_json(spec_of_owls(tmp_path, name="again", **warm)))
     assert open_evaluation(store, again.name).evidence == 40
     standing = drive(store, again.name, patience=AT_ONCE)

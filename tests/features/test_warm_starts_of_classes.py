@@ -37,7 +37,7 @@ def run(store, data):
 
 
 def test_the_methods_that_start_warm_are_these():
-    assert WARM == ["recalibrated", "dirichlet-tree"]
+    assert WARM == ["recalibrated", "dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"]
 
 
 @pytest.mark.parametrize("columns", [

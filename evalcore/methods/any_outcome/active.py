@@ -33,7 +33,7 @@ import numpy as np
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import FINE, NeymanSample, OfPull, StaticSample
+from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull, OfPull, StaticSample
 from assay.evalcore.methods.any_outcome.bernoulli_sample import ByCoins, CoinState
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
@@ -64,7 +64,7 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveInference(ByCoins, NeymanSample):
+class ActiveInference(ByCoins, ByPull):
     """Predictions corrected by labels of the items whose predictions are least sure."""
 
     sources: ClassVar[tuple[str, ...]] = ("zrnic2024",)
@@ -78,13 +78,13 @@ class ActiveInference(ByCoins, NeymanSample):
         "A normal interval of the corrected predictions, as wide as what no label has shown may reach. The "
         "published interval is the normal one alone."
     )
-    capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, single_draws=False)
+    capabilities: ClassVar[Capabilities] = replace(ByPull.capabilities, single_draws=False)
     least: ClassVar[float] = np.inf
 
     def as_set(self) -> OutcomeMethod:
         """Itself.  Raises BadInput for items drawn one at a time, and for a guarantee."""
         if self.guaranteed:
-            return NeymanSample.as_set(self)
+            return ByPull.as_set(self)
         if self.one_at_a_time:
             raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
                            "one-at-a-time")
@@ -170,13 +170,13 @@ class Lure(StaticSample):
         "wide as what no label has shown may reach."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        NeymanSample.capabilities, no_weights=StaticSample.capabilities.no_weights
+        ByPull.capabilities, no_weights=StaticSample.capabilities.no_weights
     )
 
     def as_set(self) -> OutcomeMethod:
         """Itself.  Raises BadInput for items drawn together, and for a guarantee."""
         if self.guaranteed:
-            return NeymanSample.as_set(self)
+            return ByPull.as_set(self)
         if not self.one_at_a_time:
             raise BadInput(f"method {self.written!r} draws items one after the other: leave out "
                            "one-at-a-time")
@@ -247,7 +247,7 @@ class Lure(StaticSample):
 
 
 def _with_interval(
-    method: NeymanSample, state: SampleState, found: tuple[Floats, Floats, Floats], stands: Floats,
+    method: ByPull, state: SampleState, found: tuple[Floats, Floats, Floats], stands: Floats,
     chance: Floats | None, confidence: float,
 ) -> OutcomeEstimates:
     """The estimates from R̂, its slopes and what each label adds to the error; stands (R, n) items that each

@@ -41,9 +41,10 @@ from assay.evalcore.methods.any_outcome.state import (
     guessed,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
-from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.strata import assign, csf_edges
+from assay.evalcore.pool.partition import PartitionKind, binary_tree, cut_scores
+from assay.evalcore.pool.strata import assign
 from assay.evalcore.types import Floats, Ints
 
 # Stratified sampling without replacement, for a share of labels that each method decides on.
@@ -275,31 +276,56 @@ class StratifiedSample(PassiveSample):
     interval: ClassVar[str] = "stratified"
     capabilities: ClassVar[Capabilities] = replace(PassiveSample.capabilities, ok_by_interval="none")
     least: ClassVar[float] = 2.0
-    strata: ClassVar[int] = STRATA
+
+    strata: int = STRATA
+    partition: PartitionKind = "csf"   # how the confidence is cut
+
+    def as_set(self) -> OutcomeMethod:
+        """As `passive`.  Raises BadInput for strata where intervals are guaranteed, and for a cut by
+        features."""
+        if self.guaranteed and (self.strata, self.partition) != (STRATA, "csf"):
+            raise BadInput(f"method {self.written!r}: a guaranteed interval has few strata of its own; leave "
+                           "strata and partition out")
+        if binary_tree(self.partition, self.strata) is not None:
+            raise BadInput(f"method {self.written!r}: {self.partition} is a cut by features, which this "
+                           "method is not given; cut by confidence: csf, geometric, equal-size or "
+                           "rank-geometric")
+        if self.strata < 2:
+            raise BadInput(f"method {self.written!r}: give at least 2 strata, or use passive")
+        return PassiveSample.as_set(self)
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Strata of the confidence; of the judges' mean for numbers; the rows of each system, if they are of
         one each."""
         found = profile(pool)
         if pool.stack.contenders:
+            if (self.strata, self.partition) != (STRATA, "csf"):
+                raise BadInput(f"method {self.written!r}: the strata of a race are the rows of each system; "
+                               "leave strata and partition out")
             return cut(pool, found, _Rows(found), 1).cells
         confidence = _Confidence(found)
-        edges = csf_edges(pool.ordered(confidence), self.strata)
+        edges = cut_scores(self.partition, pool.ordered(confidence), self.strata)
         return cut(pool, found, _Strata(found, confidence, edges), 1).cells
 
 
 @dataclass(frozen=True, slots=True)
-class NeymanSample(StratifiedSample):
-    """Neyman allocation by the supplied probabilities."""
+class ByPull(PassiveSample):
+    """Items by their guessed pull.  To be named before the method whose cells are taken."""
 
-    name: ClassVar[str] = "stratified-neyman"
-    says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
     capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
 
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances."""
         drive = state.cells.spread @ state.stack.weight
         return np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class NeymanSample(ByPull, StratifiedSample):
+    """Neyman allocation by the supplied probabilities."""
+
+    name: ClassVar[str] = "stratified-neyman"
+    says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
 
 
 _BY_NUMBER = "guarantees ends by how many items can differ, and their number does not say what they weigh"
@@ -318,7 +344,7 @@ class GuaranteedStrata(Guarantee, StratifiedSample):
 
     capabilities: ClassVar[Capabilities] = replace(StratifiedSample.capabilities, no_weights=_BY_NUMBER)
 
-    strata: ClassVar[int] = FEW_STRATA
+    strata: int = FEW_STRATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +353,7 @@ class GuaranteedNeyman(Guarantee, NeymanSample):
 
     capabilities: ClassVar[Capabilities] = replace(NeymanSample.capabilities, no_weights=_BY_NUMBER)
 
-    strata: ClassVar[int] = FEW_STRATA
+    strata: int = FEW_STRATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,15 +419,16 @@ class _Strata:
 #
 #     q(x) ∝ √ Σ_q E_y (J_q·(ℓ(x, y) - R))² / target_q²
 #
-# the expectation under the supplied probabilities, which are believed as they are: the proposal is static.  R
-# is subtracted because the weights are normalised (Sawade et al. 2010).  Beside the variance of J·ℓ given x,
-# which is all that `bernoulli` looks at, q counts how far the expected pull of an item is from the mean.
+# the expectation under the supplied probabilities, softened to λ p + (1 - λ)/K (Yilmaz et al. 2021, section
+# 2; λ is `trust`, 1 unless it is set) and never changed: the proposal is static.  R is subtracted as
+# weights are normalised (Sawade et al. 2010).  Beside the variance of J·ℓ given x, which is all that
+# `bernoulli` looks at, q counts how far the expected pull of an item is from the mean.
 #
 # As in every method here an item is asked at most once: π is q raised until it adds up, cut at 1.  A label
 # weighs 1/π, normalised (Hájek 1971).
 
 @dataclass(frozen=True, slots=True)
-class StaticSample(NeymanSample):
+class StaticSample(ByPull):
     """The static optimal proposal."""
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
@@ -409,16 +436,33 @@ class StaticSample(NeymanSample):
     says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
     interval: ClassVar[str] = "weighted"
     capabilities: ClassVar[Capabilities] = replace(
-        NeymanSample.capabilities, single_draws=False,
+        ByPull.capabilities, single_draws=False,
         no_weights="draws by how far each pull is from one mean of all, and items of other weights have no "
                    "mean pull in common",
     )
     least: ClassVar[float] = np.inf
 
+    trust: Share = 1.0   # λ
+
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool."""
-        found = profile(pool)
-        squares = _Squares(found=found, centre=np.asarray(found.slopes @ self.centre(pool, found)))
+        """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool.
+
+        Raises BadInput as OutcomeMethod.cells, and for a trust in chances that outcomes do not have.
+        """
+        stack, found = pool.stack, profile(pool)
+        slopes = found.slopes
+        if self.trust < 1:
+            if not stack.kind.parts:
+                raise BadInput(f"method {self.written!r}: trust is how far chances of classes or tags are "
+                               f"believed, and a {stack.kind.name} has none; leave it out")
+            expected = np.concatenate([
+                sum(pool.measured(_Expected(found, self.trust))), sum(pool.measured(_known)),
+            ])
+            slopes = stack.slopes(expected / len(pool), stack.known_sizes(pool.none))
+        squares = _Squares(
+            found=found, slopes=slopes, centre=np.asarray(slopes @ self.centre(pool, found)),
+            trust=self.trust,
+        )
         mean = sum(pool.measured(squares.total)) / len(pool)
         made = cut(pool, found, ByRoot(found, squares, FLOOR * mean), FINE, squares.by_cell)
         sums, cells = made.further, made.cells
@@ -427,18 +471,35 @@ class StaticSample(NeymanSample):
 
     def centre(self, pool: MeasuredPool, found: Expecting) -> Floats:
         """(D,) from which losses are counted: their expected mean."""
-        return np.asarray(sum(pool.measured(_Expected(found))) / len(pool))
+        return np.asarray(sum(pool.measured(_Expected(found, self.trust))) / len(pool))
+
+
+def _known(stack: Stack, items: Items) -> Floats:
+    return np.asarray(stack.known(items).sum(axis=0))
+
+
+def _softened(stack: Stack, items: Items, expected: Floats, trust: float) -> Floats:
+    """The expected losses (n, D) as far as they are believed: else outcomes are alike likely."""
+    if trust == 1:
+        return expected
+    return trust * expected + (1 - trust) * stack.of(items, stack.even(len(items)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
     found: Expecting
+    trust: float
 
     def __call__(self, stack: Stack, items: Items) -> Floats:
         """(D,) the sum of the expected losses."""
         total = np.zeros(stack.size)
         for _, piece in items.chunks():
-            total += np.einsum("b,nbd->d", self.found.first, guessed(stack, piece)[1])
+            expected = guessed(stack, piece)[1]
+            if self.trust == 1:
+                total += np.einsum("b,nbd->d", self.found.first, expected)
+            else:
+                each = np.einsum("b,nbd->nd", self.found.first, expected)
+                total += _softened(stack, piece, each, self.trust).sum(axis=0)
         return total
 
 
@@ -489,11 +550,16 @@ class _Squares(SquaredPulls):
     """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
 
     found: Expecting
+    slopes: Floats     # (Q, D) J
+    trust: float       # λ
 
     def of(self, stack: Stack, items: Items) -> Floats:
         """(n, Q)."""
         found, (phi, loss) = self.found, guessed(stack, items)
         mean = np.einsum("b,nbp->np", found.first[: phi.shape[1]], phi)
-        spread = stack.spread(items, mean, found.slopes, found.likely)
-        expected = np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T
-        return np.asarray(spread + (expected - self.centre) ** 2)
+        if self.trust < 1:
+            mean = self.trust * mean + (1 - self.trust) * stack.even(len(mean))
+        spread = stack.spread(items, mean, self.slopes, found.likely)
+        expected = np.einsum("b,nbd->nd", found.first, loss)
+        pull = _softened(stack, items, expected, self.trust) @ self.slopes.T
+        return np.asarray(spread + (pull - self.centre) ** 2)

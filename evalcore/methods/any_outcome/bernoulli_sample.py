@@ -34,8 +34,8 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import (
     FINE,
+    ByPull,
     ByRoot,
-    NeymanSample,
     OfPull,
     SquaredPulls,
     StaticSample,
@@ -75,7 +75,7 @@ Form = Literal["known-totals", "corrected", "printed"]
 
 
 @dataclass(frozen=True, slots=True)
-class BernoulliSample(NeymanSample):
+class BernoulliSample(ByPull):
     """Each item by its own guessed pull."""
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
@@ -91,7 +91,7 @@ class BernoulliSample(NeymanSample):
     def as_set(self) -> OutcomeMethod:
         """Of a published form where one is asked for.  Raises BadInput for settings that change nothing."""
         if self.guaranteed:
-            NeymanSample.as_set(self)
+            ByPull.as_set(self)
         if self.form == "known-totals":
             if self.trust != TRUST:
                 raise BadInput(

@@ -33,7 +33,6 @@ import numpy as np
 import scipy
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import Leaves
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Assign,
@@ -44,6 +43,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     summed,
 )
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
+from assay.evalcore.methods.dirichlet import Leaves, lumped
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, joined_items
 from assay.evalcore.pool.partition import PartitionKind, cut_scores
@@ -255,11 +255,6 @@ class _Line:
         return lumped(expected_phi(stack.kind, items, self.found.first), self.lump)
 
 
-def lumped(by_class: Floats | Ints, lump: Ints) -> Floats:
-    """(..., lumps) sums of what is given by class (..., K); lump (K,) the number of each class's lump."""
-    return np.asarray(by_class @ np.eye(int(lump.max()) + 1)[lump])
-
-
 def _predicted(lump: Ints, items: Items, p: Floats) -> Ints:
     """(n,) the lump of what the first system predicts; the likeliest where nothing is predicted."""
     return lump[items.prediction[:, 0].astype(np.int64)] if items.systems else first_largest(p)
@@ -388,15 +383,12 @@ def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
 
 # The cells as a tree reads them.
 
-def leaves_of(cells: OutcomeCells, n_leaves: int) -> tuple[Leaves, Floats]:
-    """The cells of `dirichlet_leaves` as leaves of a tree, and the part (C, K) of the chance of its lump that
-    each class is supplied with: of classes that are one to the tree, each keeps its part."""
+def leaves_of(cells: OutcomeCells, n_leaves: int) -> Leaves:
+    """The cells of `dirichlet_leaves` as leaves of a tree."""
     if cells.slot is None or cells.chance is None or cells.lump is None:
         raise ValueError("these cells are not the leaves of a tree")
     chance = np.maximum(cells.chance, 1e-12)
-    whole = lumped(chance, cells.lump)
-    leaves = Leaves(slot=cells.slot, size=cells.size, chance=whole, n_slots=n_leaves)
-    return leaves, chance / whole[:, cells.lump]
+    return Leaves(slot=cells.slot, size=cells.size, chance=chance, n_slots=n_leaves, lump=cells.lump)
 
 
 def losses_by_class(cells: OutcomeCells, classes: int, width: int) -> "scipy.sparse.csr_array":

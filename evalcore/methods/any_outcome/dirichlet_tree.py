@@ -1,9 +1,9 @@
 """`dirichlet-tree` and `dirichlet-tree-stochastic` of K classes.
 
 Marchant & Rubinstein (2021), Algorithm 1 and section 4: leaves as in `dirichlet_leaves`, the tree and its
-prior as with two classes (`label_models.dirichlet_tree`).  With two classes, or one asked for of several,
-leaves, prior, label model and proposal are those of `two_classes.dirichlet`; the estimate differs by what is
-said here.
+prior and how it learns as with two classes (`methods.dirichlet`).  With two classes, or one asked for of
+several, leaves, prior, label model and proposal are those of `two_classes.dirichlet`; draws and estimate
+differ by what is said here.
 
 **Proposal** (Propositions 1 and 2).  With J the gradient of the numbers that drive, each in units of its
 target, φ(x, y) = ‖J(R̂) ℓ(x, y)‖₂ is how far an item pulls, and the q of the smallest trace of the estimates'
@@ -24,11 +24,15 @@ item i to be asked,
     R̂_t = (1/N) (Σ_labelled before ℓ + Σ_round ℓ/π)          R̂ = Σ_t a_t R̂_t / Σ_t a_t,      a_t = b_t/M_t
 
 1/M_t is the number of draws with replacement that a new item takes.  R̂_t is unbiased given the rounds before
-it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the paper.
+it, and a_t is known by then, so Σ a_t (R̂_t - R) is a martingale, as in the paper; so it is for other a_t that
+are known by then (`combination`).
 
-    Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,   x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,   α_i = 1/M_t
+    Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,  x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,  α_i = a_t/b_t
 
 The paper's formula puts the last proposal in place of each draw's own.
+
+**Items drawn one at a time** (for monitors) stand for 1/π = ω items (`evalcore.design.draws`): R̂_t stays
+unbiased.
 
 **Items asked anew** (appendix H).  Where every answer is another draw from p(y|x), no item is known: R̂_t is
 (1/N) Σ_round ℓ/π alone, M_t is 1, and the 1 - π_i of the variance goes, because an item that is certain to be
@@ -53,11 +57,13 @@ from typing import ClassVar, Self, cast
 import numpy as np
 import scipy
 
-from assay.evalcore.design.draws import Draws, multinomial, waterfill
+from assay.evalcore.design.draws import Draws, draw_one_at_a_time, expansion_weight, multinomial, waterfill
+from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.proposal import expected_reach
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import DirichletTree, dirichlet_tree, fit_tree, tree_posterior
+from assay.evalcore.estimators.importance import CombinationRule, round_weight
+from assay.evalcore.estimators.joint_region import NoRegion, Region, region_around
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import dirichlet_leaves, interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
@@ -79,11 +85,10 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
     no_rows_yet,
 )
+from assay.evalcore.methods.dirichlet import Belief, LabelsStay, LabelsVary, TreeSettings
 from assay.evalcore.methods.method import Capabilities
-from assay.evalcore.methods.two_classes.dirichlet import Branches, MayAskAnew, TreeSettings
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.partition import feature_tree
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
@@ -94,16 +99,13 @@ _AT_ONCE = 2 * 10**7   # numbers worked on together
 class ClassTreeState(SampleState):
     """The label model, and with what chance every label was drawn."""
 
-    tree: DirichletTree
+    belief: Belief
     by_class: "scipy.sparse.csr_array"   # (C·K, D') mean loss of a cell's items, if they were of a class
-    lump: Ints            # (K,) classes of one number are one to the tree (`dirichlet_leaves`)
-    part: Floats          # (C, K) of the chance of its lump that a class has
     touched: Bools        # (C, K) the label can pull at a number that drives
-    joint: Floats         # (R, lumps, slots) p(lump, leaf)
     chance: Floats        # (R, n) of the item of each label to be asked in its round
     round_of: Ints        # (n,) its round, counted from 0
     drawn: Ints           # (T,) labels of each round
-    open_share: Floats    # (R, T) the share of the round's proposal that fell on unlabelled items
+    alpha: Floats         # (R, T) what a label of each round counts
     items: Floats         # (R, T) relevant items, without those undecided before the round
     anew: bool = False    # every answer is a draw of its own, and no item is done with
 
@@ -139,11 +141,6 @@ class ClassTreeState(SampleState):
         loss = self.table.loss[self.item] - self.stack.perfect
         return np.concatenate([loss, self.table.known[self.item]], axis=2)
 
-    @property
-    def chances(self) -> Floats:
-        """(R, C, K) p(y|x) of the unlabelled items."""
-        return np.asarray(self.tree.chances(self.joint)[:, :, self.lump] * self.part)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal:
@@ -171,7 +168,7 @@ def pool_risk(state: ClassTreeState, mean: Floats) -> Floats:
 
 def expected_tree_risk(state: ClassTreeState, chances: Floats | None = None) -> Floats:
     """R̂ (R, D') by the label model, or if the unlabelled items have these chances (R, C, K)."""
-    p = state.chances if chances is None else chances
+    p = state.belief.chances if chances is None else chances
     expected = (state.wanted[..., None] * p).reshape(len(p), -1) @ state.by_class
     known = 0.0 if state.anew else state.losses.sum(axis=1)
     return pool_risk(state, (expected + known) / np.maximum(state.relevant_items, 1.0)[:, None])
@@ -206,7 +203,7 @@ def driving_slopes(state: ClassTreeState, risk: Floats) -> Floats:
 
 def squared_pulls(state: ClassTreeState, slopes: Floats) -> Floats:
     """φ² (R, C, K) of an item of each cell by class; slopes (R, q, D')."""
-    squared = np.zeros((len(slopes), state.cells.n_cells, len(state.lump)))
+    squared = np.zeros((len(slopes), *state.labelled.shape[1:]))
     for _, pull in pulls(state, slopes):
         squared += (pull**2).sum(axis=3)
     return squared
@@ -218,15 +215,15 @@ def touched_by(state: ClassTreeState) -> Bools:
     It stands for 1[ℓ ≠ 0], as ℓ has components here that no number asked for depends on.  Everything, where
     nothing pulls.
     """
-    k = len(state.lump)
-    even = expected_tree_risk(state, np.full((len(state.labelled), state.cells.n_cells, k), 1 / k))
+    even = expected_tree_risk(state, np.full(state.labelled.shape, 1 / state.labelled.shape[2]))
     found = squared_pulls(state, driving_slopes(state, even))[0]
     return np.asarray((found > 1e-24 * found.max()) | (found.max() == 0))
 
 
-def tree_proposal(state: ClassTreeState, epsilon: Floats, *, deterministic: bool) -> Proposal:
-    """Proposition 2; epsilon (R,)."""
-    chances = state.chances
+def tree_proposal(
+    state: ClassTreeState, epsilon: Floats, chances: Floats, *, deterministic: bool
+) -> Proposal:
+    """Proposition 2 with these chances (R, C, K) of the unlabelled items; epsilon (R,)."""
     slopes = driving_slopes(state, expected_tree_risk(state, chances))
     squared, least = squared_pulls(state, slopes), epsilon[:, None, None] * state.touched
     if deterministic:
@@ -256,7 +253,7 @@ class Weighed:
 def weighed(state: ClassTreeState) -> Weighed:
     """The weights of all labels, at least one."""
     which = state.round_of
-    alpha = 1 / np.maximum(state.open_share, LEAST_OPEN)                           # (R, T)
+    alpha = state.alpha
     a = alpha * state.drawn
     total = a.sum(axis=1, keepdims=True)
     round_share = a / (total * state.items)
@@ -294,13 +291,13 @@ def by_chance(state: ClassTreeState) -> Floats:
     return np.ones_like(state.chance) if state.anew else np.maximum(1 - state.chance, 0.0)
 
 
-def predicted(state: ClassTreeState, found: Weighed, share: Floats, slopes: Floats) -> Floats:
-    """The variance (R, Q) by Theorem 2, if the label model is right.
+def draw_variance(state: ClassTreeState, share: Floats, slopes: Floats) -> Floats:
+    """The variance (R, q) of one draw by Theorem 2, if the label model is right.
 
     share (R, C): the chance of a draw to fall on an unlabelled item of each
-    cell; slopes (R, Q, D').
+    cell; slopes (R, q, D').
     """
-    wanted, chances = state.wanted, state.chances
+    wanted, chances = state.wanted, state.belief.chances
     each = np.divide(wanted, share, out=np.zeros(share.shape), where=share > 0)
     whole = np.maximum(state.relevant_items + state.idle_items, 1.0)[:, None]
     variance = np.empty(slopes.shape[:2])
@@ -308,7 +305,7 @@ def predicted(state: ClassTreeState, found: Weighed, share: Floats, slopes: Floa
         second = np.einsum("rc,rck,rckq->rq", each, chances, pull**2, optimize=True)
         first = np.einsum("rc,rck,rckq->rq", wanted, chances, pull, optimize=True)
         variance[:, some] = np.maximum(second - first**2, 0.0) / whole**2
-    return variance / found.draws[:, None]
+    return variance
 
 
 DOUBT = 3.0   # labels that the label model counts for in the interval of two classes
@@ -327,23 +324,30 @@ class TreeOfClasses(TreeSettings, Sampled):
     interval_note: ClassVar[str] = (
         "Student's interval of the weighted estimate, spread towards that of what the label model expects."
     )
-    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, single_draws=False)
+    capabilities: ClassVar[Capabilities] = replace(
+        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True
+    )
+
+    combination: CombinationRule = "plain"   # how rounds are weighed
 
     def __post_init__(self) -> None:
         self.n_leaves()
-        if feature_tree(self.partition, self.branching, self.depth) is not None:
+        if self.one_at_a_time and self.asks_anew:
+            raise BadInput(f"method {self.written!r}: an item that is drawn after others is asked once; "
+                           "leave out one-at-a-time, or requery")
+        if self.feature_tree is not None:
             raise BadInput(
                 f"partition={self.partition} cuts by features, which this method is not given; cut by score: "
                 "csf, geometric, equal-size or rank-geometric"
             )
 
     @abstractmethod
-    def proposed(self, state: ClassTreeState) -> Proposal:
-        """Proposition 2."""
+    def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
+        """Proposition 2 with these chances (R, C, K) of the unlabelled items."""
 
     @abstractmethod
-    def learned(self, state: ClassTreeState) -> Floats:
-        """The joint (R, lumps, slots) of the label model, from the labels."""
+    def believed(self, state: ClassTreeState) -> Belief:
+        """Of the label model, from the labels."""
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The leaves of the tree.  Raises BadInput where outcomes are not classes."""
@@ -351,35 +355,33 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
         """The prior, which is the same in every repeat."""
-        return self._begun(cells, measures, repeats, None)
+        return self.start_from(cells, measures, repeats, None)
 
-    def _begun(
-        self, cells: OutcomeCells, stack: Stack, repeats: int, evidence: Floats | None
+    def start_from(
+        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats | None
     ) -> ClassTreeState:
-        one = self._unlabelled(stack, cells, 1)
-        plain = one if repeats == 1 else self._unlabelled(stack, cells, repeats)
-        if evidence is not None:
-            tree = one.tree.after(dirichlet_leaves.lumped(evidence, one.lump))
-            one, plain = replace(one, tree=tree), replace(plain, tree=tree)
-        joint = np.repeat(self.learned(one), repeats, axis=0)
-        return replace(plain, joint=joint, touched=touched_by(one))
+        """The same, with pseudo-labels (C, K) from an earlier pool on top."""
+        belief = self.prior(dirichlet_leaves.leaves_of(cells, self.n_leaves()), evidence)
+        touched = touched_by(self._unlabelled(measures, cells, belief))
+        return replace(self._unlabelled(measures, cells, belief.of_repeats(repeats)), touched=touched)
 
-    def _unlabelled(self, stack: Stack, cells: OutcomeCells, repeats: int) -> ClassTreeState:
-        k = stack.kind.width
-        hanging, part = dirichlet_leaves.leaves_of(cells, self.n_leaves())
-        tree = dirichlet_tree(hanging, branching=self.branching)
+    def pseudo_labels(
+        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
+    ) -> Floats:
+        """(C, K)."""
+        return dirichlet_leaves.evidence_by_leaf(kind, cells, items, code, weight)
+
+    def _unlabelled(self, stack: Stack, cells: OutcomeCells, belief: Belief) -> ClassTreeState:
+        k, repeats = stack.kind.width, len(belief.joint)
         return ClassTreeState(
             **no_rows_yet(stack, cells, repeats, k),
-            tree=tree,
+            belief=belief,
             by_class=dirichlet_leaves.losses_by_class(cells, k, stack.size + cells.told.shape[1]),
-            lump=np.zeros(k, np.int64) if cells.lump is None else cells.lump,
-            part=part,
-            touched=np.ones(part.shape, np.bool_),
-            joint=tree.initial(repeats),
+            touched=np.ones((cells.n_cells, k), np.bool_),
             chance=np.zeros((repeats, 0)),
             round_of=np.zeros(0, np.int64),
             drawn=np.zeros(0, np.int64),
-            open_share=np.zeros((repeats, 0)),
+            alpha=np.zeros((repeats, 0)),
             items=np.zeros((repeats, 0)),
             anew=self.asks_anew,
         )
@@ -387,26 +389,41 @@ class TreeOfClasses(TreeSettings, Sampled):
     def even(self, state: ClassTreeState) -> float:
         """The share of a proposal that is spread evenly: where one number of two classes is not all that is
         asked."""
-        alone = len(state.stack.parts) == 1 and state.joint.shape[1] == 2
+        alone = len(state.stack.parts) == 1 and state.belief.of_two
         return 0.0 if alone else self.secondary_mixing
 
     def share(self, state: SampleState) -> Floats:
         """The proposal on unlabelled items: it sums to 1 over those whose label can matter."""
-        tree, wanted = cast(ClassTreeState, state), state.wanted
-        q = self.proposed(tree).open
+        tree = cast(ClassTreeState, state)
+        return self._share_of(tree, tree.belief.chances)
+
+    def _share_of(self, tree: ClassTreeState, chances: Floats) -> Floats:
+        q, wanted = self.proposed(tree, chances).open, tree.wanted
         total = (q * wanted).sum(axis=1, keepdims=True)
         total = np.where(total > 0, total, 1.0)     # nothing is left to ask
-        alike = state.cells.relevant / np.maximum(wanted.sum(axis=1, keepdims=True), 1)
+        alike = tree.cells.relevant / np.maximum(wanted.sum(axis=1, keepdims=True), 1)
         even = self.even(tree)
         return np.asarray((1 - even) * q / total + even * alike)
 
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """q raised until it adds up to `size`, cut at 1."""
-        left = state.left
-        return Design(
-            left=left, unlabelled=waterfill(self.share(state), state.wanted, size),
-            census=np.zeros(len(left), np.bool_),
-        )
+        """q raised until it adds up to `size`, cut at 1.
+
+        Of items drawn one at a time half goes by chances half way to those of the pool: a label model that is
+        sure and wrong would leave out what a monitor has to see.
+        """
+        tree, left, wanted = cast(ClassTreeState, state), state.left, state.wanted
+        inclusion = waterfill(self.share(state), wanted, size)
+        if self.one_at_a_time:
+            chances, items = tree.belief.chances, state.cells.size[:, None]
+            doubted = (chances + (chances * items).sum(axis=1, keepdims=True) / items.sum()) / 2
+            inclusion = (inclusion + waterfill(self._share_of(tree, doubted), wanted, size)) / 2
+        return Design(left=left, unlabelled=inclusion, census=np.zeros(len(left), np.bool_))
+
+    def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Together, or one at a time."""
+        if not self.one_at_a_time:
+            return Sampled.draw(self, state, design, size, rng)
+        return draw_one_at_a_time(design.left, draw_weights(design.unlabelled), size, rng)
 
     def observe(
         self, state: SampleState, design: Design, heard: RoundOutcomes, excluded: Ints
@@ -414,20 +431,35 @@ class TreeOfClasses(TreeSettings, Sampled):
         """Weigh the labels; the label model learns.  Items without an answer are stood for by the others."""
         before = cast(ClassTreeState, state)
         after, item, cell = before.plus(heard), heard.item, heard.cell
-        chance = np.take_along_axis(design.unlabelled, cell, axis=1)
+        each_item = design.unlabelled
+        if self.one_at_a_time and not design.census.all():
+            asked = cell if heard.asked is None else heard.asked
+            stands = expansion_weight(design.left, draw_weights(design.unlabelled), asked)
+            each_item = 1 / np.maximum(stands, 1.0)
+        chance = np.take_along_axis(each_item, cell, axis=1)
         if heard.asked is not None:
-            each = 1 / np.take_along_axis(design.unlabelled, heard.asked, axis=1)
+            each = 1 / np.take_along_axis(each_item, heard.asked, axis=1)
             chance = chance * (1 / chance).sum(axis=1, keepdims=True) / each.sum(axis=1, keepdims=True)
-        open_share = self.proposed(before).open_share(before.wanted)
         known = replace(
             after,
             chance=np.concatenate([before.chance, chance], axis=1),
             round_of=np.concatenate([before.round_of, np.full(item.shape[1], len(before.drawn))]),
             drawn=np.append(before.drawn, item.shape[1]),
-            open_share=np.concatenate([before.open_share, open_share[:, None]], axis=1),
+            alpha=np.concatenate([before.alpha, self._each_counts(before, item.shape[1])[:, None]], axis=1),
             items=np.concatenate([before.items, before.relevant_items[:, None]], axis=1),
         )
-        return replace(known, joint=self.learned(known)).without(heard, excluded)
+        return replace(known, belief=self.believed(known)).without(heard, excluded)
+
+    def _each_counts(self, before: ClassTreeState, labels: int) -> Floats:
+        """(R,) what each of so many labels of the next round counts."""
+        proposal = self.proposed(before, before.belief.chances)
+        free = np.maximum(proposal.open_share(before.wanted), LEAST_OPEN)
+        if self.combination == "plain" or not labels:
+            return np.asarray(1 / free)
+        slopes = driving_slopes(before, expected_tree_risk(before))
+        draws = labels / free
+        variance = draw_variance(before, self.share(before), slopes).sum(axis=1) / draws
+        return round_weight(self.combination, len(before.drawn) + 1, draws, variance) / labels
 
     def weights(self, state: SampleState) -> ItemWeights:
         """What the labels stand for, by the importance weights of all rounds."""
@@ -441,7 +473,7 @@ class TreeOfClasses(TreeSettings, Sampled):
     def expects(self, state: SampleState) -> Floats:
         """By the label model."""
         tree = cast(ClassTreeState, state)
-        chances, size = tree.chances[0], state.stack.size
+        chances, size = tree.belief.chances[0], state.stack.size
         each = tree.by_class.multiply(chances.reshape(-1, 1)).tocsr()[:, :size].toarray()
         return np.asarray(each.reshape(*chances.shape, size).sum(axis=1) + state.stack.perfect)
 
@@ -470,6 +502,25 @@ class TreeOfClasses(TreeSettings, Sampled):
              np.fmax(own.band[1], spread(own.band[1], model.band[1]))),
         )
 
+    def region(self, state: SampleState, confidence: float) -> Region:
+        """The joint confidence region of the weighted estimates (first repeat), without the label model.
+
+        Raises NoRegion of curves and compared systems, of clusters, and while the labels determine none.
+        """
+        tree, stack = cast(ClassTreeState, state), state.stack
+        if len(stack.parts) > len(stack.measures) or any(m.system or m.versus for m in stack.measures):
+            raise NoRegion("a joint region is of measures of one number each, of one system")
+        if state.clustered or state.n < 2 or not state.wanted.any():
+            raise NoRegion("a joint region needs 2 labels of items on their own, and something left to ask")
+        found = weighed(tree)
+        risk = pool_risk(tree, found.mean)
+        value = stack.value(risk, state.cells.known_sizes.tolist())[0]
+        if not np.isfinite(value).all():
+            raise NoRegion("no joint region: a measure is undefined among the labels so far")
+        parts = terms(tree, found, gradient(tree, risk))[0]
+        covariance = parts.T @ parts * state.n / (state.n - 1)
+        return region_around([m.full_name for m in stack.measures], value, covariance, confidence)
+
     def _error(
         self, state: ClassTreeState, found: Weighed, risk: Floats, expected: Floats, exact: Bools
     ) -> tuple[Errors, Floats]:
@@ -480,10 +531,10 @@ class TreeOfClasses(TreeSettings, Sampled):
         squares = parts**2
         total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
         doubt = np.ones(total.shape)
-        if state.joint.shape[1] == 2:
+        if state.belief.of_two:
             worth = total**2 / np.where(fourth > 0, fourth, np.inf)
             doubt = DOUBT / (DOUBT + worth)
-        by_model = predicted(state, found, self.share(state), gradient(state, expected))
+        by_model = draw_variance(state, self.share(state), gradient(state, expected)) / found.draws[:, None]
         variance = total * n / max(n - 1, 1)
         variance = variance + doubt * np.maximum(by_model - variance, 0.0)
         error = Errors(
@@ -497,7 +548,7 @@ class TreeOfClasses(TreeSettings, Sampled):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassTree(TreeOfClasses):
+class ClassTree(LabelsStay, TreeOfClasses):
     """The published method: Proposition 2 in its deterministic form, with ε_t = ε_0 times the unlabelled
     share (Proposition 3), mixed with an even share (section 3.3.1); EM."""
 
@@ -507,45 +558,33 @@ class ClassTree(TreeOfClasses):
         "from the labels, expects them to add to the error."
     )
 
-    capabilities: ClassVar[Capabilities] = replace(
-        TreeOfClasses.capabilities, starts_warm=True, draws_alone=True
-    )
-
-    branches: Branches = "means"   # `modes`: eq. 11 as printed
-
-    def start_from(
-        self, cells: OutcomeCells, measures: Stack, repeats: int, evidence: Floats
-    ) -> ClassTreeState:
-        """Evidence (C, K): pseudo-labels on top of the prior."""
-        return self._begun(cells, measures, repeats, evidence)
-
-    def pseudo_labels(
-        self, kind: OutcomeKind, cells: OutcomeCells, items: Items, code: Floats, weight: Floats
-    ) -> Floats:
-        """(C, K)."""
-        return dirichlet_leaves.evidence_by_leaf(kind, cells, items, code, weight)
-
-    def proposed(self, state: ClassTreeState) -> Proposal:
+    def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
         """The deterministic form; labelled items are known."""
-        epsilon = self.epsilon * state.left.sum(axis=1) / state.cells.n_items
-        return tree_proposal(state, epsilon, deterministic=True)
+        return tree_proposal(state, self.threshold(state), chances, deterministic=True)
 
-    def learned(self, state: ClassTreeState) -> Floats:
-        """EM, from where it last stood."""
-        tree = replace(state.tree, modes=self.branches == "modes")
-        return fit_tree(tree, dirichlet_leaves.lumped(state.labelled, state.lump), state.joint)
+    def believed(self, state: ClassTreeState) -> Belief:
+        return self.learned(state.belief, state.labelled)
 
 
 @dataclass(frozen=True, slots=True)
-class ClassTreeStochastic(MayAskAnew, TreeOfClasses):
+class FlatTreeOfClasses(ClassTree):
+    """All leaves directly below the root: they learn from the pool as a whole, and not from neighbours."""
+
+    name: ClassVar[str] = "dirichlet-flat"
+    says: ClassVar[str] = (
+        "Adaptive importance sampling as by dirichlet-tree, with strata that do not learn from neighbours."
+    )
+    flat: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTreeStochastic(LabelsVary, TreeOfClasses):
     """For labels that may come out otherwise on another day (appendix H): a label tells of its leaf, not of
     the item.
 
-    The model counts importance weights instead of labels (equation 15, bias-corrected; the weights of n
-    labels sum to about n) and has a posterior without EM (equation 14), with α_y = 1 + Σ_k s(y|k) as printed.
-    Proposition 2 in its stochastic form, with ε_t = ε_0/(t + 1) (Proposition 5), for labelled and unlabelled
-    items alike.  An item is asked once, and its label counts as the truth in the estimate: several people's
-    answers are joined before.
+    Proposition 2 in its stochastic form, for labelled and unlabelled items alike.  An item is asked once, and
+    its label counts as the truth in the estimate: several people's answers are joined before.  The weights of
+    n labels are scaled to sum to n.
 
     With `requery` every answer is another draw from p(y|x), of which there are K: the posterior of equation
     14, the proposal and the weights are those of K classes as they are, and no item is ever done with.
@@ -586,18 +625,18 @@ class ClassTreeStochastic(MayAskAnew, TreeOfClasses):
         design = self.propose(state, size)
         return design, self.draw(state, design, size, rng)
 
-    def proposed(self, state: ClassTreeState) -> Proposal:
+    def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
         """The stochastic form."""
-        epsilon = np.full(len(state.labelled), self.epsilon / (len(state.drawn) + 1))
-        return tree_proposal(state, epsilon, deterministic=False)
+        epsilon = np.full(len(state.labelled), self.threshold(len(state.drawn)))
+        return tree_proposal(state, epsilon, chances, deterministic=False)
 
-    def learned(self, state: ClassTreeState) -> Floats:
-        """The posterior given the weights, which are scaled to sum to the number of labels."""
+    def believed(self, state: ClassTreeState) -> Belief:
+        if not state.n or state.table is None:
+            return state.belief
         weight = np.zeros(state.labelled.shape)
-        if state.n and state.table is not None:
-            each = weighed(state).stands
-            each = each * state.n / each.sum(axis=1, keepdims=True)
-            rows = np.repeat(np.arange(len(each)), state.n)
-            code = state.table.code[state.item].ravel().astype(np.int64)
-            np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
-        return tree_posterior(state.tree, state.tree.by_leaf(dirichlet_leaves.lumped(weight, state.lump)))
+        each = weighed(state).stands
+        each = each * state.n / each.sum(axis=1, keepdims=True)
+        rows = np.repeat(np.arange(len(each)), state.n)
+        code = state.table.code[state.item].ravel().astype(np.int64)
+        np.add.at(weight, (rows, state.cell.ravel(), code), each.ravel())
+        return self.learned(state.belief, state.belief.tree.by_leaf(weight))

@@ -1,16 +1,14 @@
-"""`dirichlet-tree`, `dirichlet-flat` and `dirichlet-tree-stochastic` of two classes, and the settings of
-every tree.
+"""`dirichlet-tree`, `dirichlet-flat` and `dirichlet-tree-stochastic` with draws as printed: with replacement,
+labels counted by cell, which takes two classes.
 
-Adaptive importance sampling with a Dirichlet(-tree) label model (Marchant & Rubinstein 2021).  Any number of
-classes shares the settings, the label model with its prior and what is added to it (`evalcore.label_models`),
-the cut of a score (`evalcore.pool.partition`) and Proposition 2 (`evalcore.design.proposal`).  Draws, weights
-and intervals stay apart, because two classes are drawn with replacement as printed, more classes without
-(`any_outcome.dirichlet_tree`), and no setting of the one gives the numbers of the other.
+Adaptive importance sampling with a Dirichlet(-tree) label model (Marchant & Rubinstein 2021).  The tree, its
+settings and how it learns are those of any number of classes (`methods.dirichlet`), as are the cut of a score
+(`evalcore.pool.partition`) and Proposition 2 (`evalcore.design.proposal`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +22,7 @@ from assay.evalcore.design.draws import (
 )
 from assay.evalcore.design.proposal import (
     RelativeProposal,
+    expected_reach,
     predicted_draw_variance,
     replacement_design,
     total_pull,
@@ -42,60 +41,13 @@ from assay.evalcore.estimators.importance import (
     weight_of_draws,
 )
 from assay.evalcore.estimators.joint_region import NoRegion, Quantile, Region, Variance, confidence_region
-from assay.evalcore.label_models import (
-    DirichletTree,
-    dirichlet_tree,
-    fit_tree,
-    settled_prior,
-    strata_as_leaves,
-    tree_posterior,
-)
 from assay.evalcore.measures.two_classes import Measure, served
+from assay.evalcore.methods.dirichlet import Belief, LabelsStay, LabelsVary, Leaves, TreeSettings
 from assay.evalcore.methods.method import Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
-from assay.evalcore.pool.partition import FeatureTree, PartitionKind, cut_scores, feature_tree
+from assay.evalcore.pool.partition import cut_scores
 from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
 from assay.evalcore.types import Bools, Floats, Ints
-
-Branches: TypeAlias = Literal["means", "modes"]
-
-
-@dataclass(frozen=True)
-class TreeSettings:
-    """As in the experiments of Marchant & Rubinstein (2021), section 5.2."""
-
-    branching: int = 2
-    depth: int = 8
-    epsilon: Share = 1e-9          # ε_0
-    secondary_mixing: Share = 0.1  # share drawn evenly when several measures are asked for
-    partition: PartitionKind = "csf"   # how the pool is cut
-
-    def n_leaves(self) -> int:
-        """Leaves of the complete tree.  Raises BadInput unless they are 2 to 65,536."""
-        if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
-            raise BadInput(
-                f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
-            )
-        return int(self.branching**self.depth)
-
-
-@dataclass(frozen=True)
-class MayAskAnew:
-    """The setting of a tree for labels that vary (appendix H)."""
-
-    # ask about an item whenever it is drawn (for replays), or whenever it is drawn in another round
-    requery: Literal["false", "true", "rounds"] = "false"
-
-    @property
-    def asks_anew(self) -> bool:
-        """Where the setting says so."""
-        return self.requery != "false"
-
-    @property
-    def repeats_in_a_round(self) -> bool:
-        """As the appendix draws."""
-        return self.requery == "true"
-
 
 # `dirichlet-tree` and `dirichlet-flat`: adaptive importance sampling with a Dirichlet(-tree) label model.
 #
@@ -119,12 +71,19 @@ _AS_PRINTED = (
 )
 
 
+def strata_as_leaves(cells: Cells) -> Leaves:
+    """The strata of a pool of two classes."""
+    return Leaves(
+        slot=cells.stratum, size=cells.size, n_slots=cells.n_slots, lump=np.arange(2),
+        chance=np.stack([1 - cells.mean_probability, cells.mean_probability], axis=1),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TreeState(MethodState):
     """The label model and the draws so far."""
 
-    tree: DirichletTree
-    joint: Floats        # (R, 2, L) the model's p(y, stratum)
+    belief: Belief
     sums: WeightSums
     weight: Floats       # (R, C, 2) Σ w of the draws, by cell and label
     round: int           # rounds observed
@@ -137,9 +96,8 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, serves_several=True, serves_all=True, joint_region=True, cuts_by_features=True,
-        single_draws=True, weighting="draws",
+        single_draws=True, weighting="draws", starts_warm=True, draws_alone=True,
     )
-    flat: ClassVar[bool] = False  # all leaves directly below the root
     measured: ClassVar[str]       # what the usual interval covered
 
     combination: CombinationRule = "plain"
@@ -169,17 +127,28 @@ class AdaptiveTree(TreeSettings, CountingMethod):
             )
         return cut_scores(self.partition, scores, n_slots), n_slots
 
-    @property
-    def feature_tree(self) -> FeatureTree | None:
-        """The cut by features, where `partition` names one: of the model's own branching and depth."""
-        return feature_tree(self.partition, self.branching, self.depth)
-
     def mixing(self, measures: Sequence[Measure]) -> float:
         """The share of a proposal that is drawn evenly: where one measure is not all that is asked.
 
         It bounds the weights, and segments of the pool rest on it.
         """
         return self.secondary_mixing if len(measures) > 1 else 0.0
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
+        """The prior: the supplied probabilities, worth one item or draw a stratum."""
+        return self.start_from(cells, measures, repeats, None)
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> TreeState:
+        """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
+        return TreeState(
+            **no_labels_yet(cells, measures, repeats),
+            belief=self.prior(strata_as_leaves(cells), evidence).of_repeats(repeats),
+            sums=WeightSums.none(repeats),
+            weight=np.zeros((repeats, cells.n_cells, 2)),
+            round=0,
+        )
 
     def draw(self, state: TreeState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
@@ -230,7 +199,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletTreeMethod(AdaptiveTree):
+class DirichletTreeMethod(LabelsStay, AdaptiveTree):
     """The published method for labels that do not vary."""
 
     name: str = "dirichlet-tree"
@@ -241,11 +210,6 @@ class DirichletTreeMethod(AdaptiveTree):
         "82% of 200 runs on the record-linkage pool of the demo; other implementations, with finer strata, "
         "covered as little as 7% at 50 labels. On a rare class do not rely on it below a thousand labels."
     )
-    capabilities: ClassVar[Capabilities] = replace(
-        AdaptiveTree.capabilities, starts_warm=True, draws_alone=True
-    )
-
-    branches: Branches = "means"   # `modes`: eq. 11 as printed
 
     @property
     def sampling_note(self) -> str:
@@ -260,36 +224,13 @@ class DirichletTreeMethod(AdaptiveTree):
             "not bias the result."
         )
 
-    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
-        """The prior: the supplied probabilities, worth one item a stratum."""
-        return self.start_from(cells, measures, repeats, None)
-
-    def start_from(
-        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
-    ) -> TreeState:
-        """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
-        tree = dirichlet_tree(
-            strata_as_leaves(cells), branching=self.branching, flat=self.flat, modes=self.branches == "modes"
-        )
-        tree = tree if evidence is None else tree.after(evidence)
-        empty = no_labels_yet(cells, measures, repeats)
-        return TreeState(
-            **empty,
-            tree=tree,
-            # every repeat starts alike: settle the prior once
-            joint=np.repeat(settled_prior(tree), repeats, axis=0),
-            sums=WeightSums.none(repeats),
-            weight=np.zeros((repeats, cells.n_cells, 2)),
-            round=0,
-        )
-
     def propose(self, state: TreeState, size: Ints) -> CountedDesign:
         """Proposition 2 for the measures that drive, mixed with an even share where others do not."""
         return variance_minimising(
             state.so_far,
-            state.tree.positive_rate(state.joint),
+            state.belief.chances[..., 1],
             size=size,
-            epsilon=self.epsilon * state.left.sum(axis=1) / state.cells.n_items,
+            epsilon=self.threshold(state),
             deterministic=True,
             mixing=self.mixing(state.measures),
             reuse=self.reuse,
@@ -299,10 +240,10 @@ class DirichletTreeMethod(AdaptiveTree):
         self, state: TreeState, design: CountedDesign, labels: RoundLabels, excluded: Ints
     ) -> TreeState:
         """Count the labels, weigh the draws, and run EM from where it last settled."""
-        labelled = state.labelled + labels.new
+        after = state.with_labels(labels, excluded)
         return replace(
-            state.with_labels(labels, excluded),
-            joint=fit_tree(state.tree, labelled, state.joint),
+            after,
+            belief=self.learned(state.belief, after.labelled),
             sums=self.weighed(state, design, labels),
             weight=state.weight + weight_of_draws(state.cells, design, labels),
             round=state.round + 1,
@@ -325,15 +266,8 @@ class DirichletFlat(DirichletTreeMethod):
 
 # `dirichlet-tree-stochastic`: when the same item may be labelled differently on another day.
 #
-# Marchant & Rubinstein (2021), appendix H.  With a stochastic oracle a label tells of p(y|x), not of the
-# item: no item is ever known, every draw of one is another label of it, and the model counts draws.  Since
-# items are drawn with different probabilities, each draw counts its importance weight w = 1/(N q) (the
-# weights of n draws sum to about n), and the posterior follows without EM.  The proposal is Proposition 2 in
-# its stochastic form,
-#
-#     q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ ≠ 0]),   ε_t = ε_0 / (t + 1)  (Proposition 5)
-#
-# for labelled and unlabelled items alike.
+# Marchant & Rubinstein (2021), appendix H: every draw counts its weight (`LabelsVary`), and the proposal is
+# Proposition 2 in its stochastic form, for labelled and unlabelled items alike.
 #
 # With `requery=true` every draw asks about its item anew, as the appendix has it: the answer is another draw
 # from p(y|x), each costs a label, and no item is ever done with.  A replay does so.  People cannot be asked
@@ -378,7 +312,7 @@ class StochasticState(TreeState):
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletTreeStochastic(MayAskAnew, AdaptiveTree):
+class DirichletTreeStochastic(LabelsVary, AdaptiveTree):
     """The published method for labels that vary."""
 
     name: str = "dirichlet-tree-stochastic"
@@ -397,18 +331,13 @@ class DirichletTreeStochastic(MayAskAnew, AdaptiveTree):
             return without_replacement(systematic(design.left, inclusion, rng))
         return with_replacement(design, state.labelled, size, rng)
 
-    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
-        """The prior: the supplied probabilities, worth one draw a stratum."""
-        tree = dirichlet_tree(strata_as_leaves(cells), branching=self.branching, flat=self.flat)
-        counts = np.zeros((repeats, 2, len(tree.slot_size)))
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> StochasticState:
+        begun = AdaptiveTree.start_from(self, cells, measures, repeats, evidence)
         return StochasticState(
-            **no_labels_yet(cells, measures, repeats),
-            tree=tree,
-            joint=tree_posterior(tree, counts),
-            sums=WeightSums.none(repeats),
-            weight=np.zeros((repeats, cells.n_cells, 2)),
-            round=0,
-            counts=counts,
+            **{field.name: getattr(begun, field.name) for field in fields(begun)},
+            counts=np.zeros_like(begun.belief.joint),
             votes=np.zeros((repeats, cells.n_cells, 2, 2)),
             queries=np.zeros(repeats, np.int64),
         )
@@ -416,12 +345,12 @@ class DirichletTreeStochastic(MayAskAnew, AdaptiveTree):
     def propose(self, state: StochasticState, size: Ints) -> CountedDesign:
         """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
         cells = state.cells
-        rate = state.tree.positive_rate(state.joint)
+        rate = state.belief.chances[..., 1]
         everything = np.broadcast_to(cells.size, state.left.shape)
         phi, slope = total_pull(state.measures, cells, np.zeros_like(state.labelled), everything, rate)
-        threshold = self.epsilon / (state.round + 1) * touched_cells(state.measures, cells)
+        threshold = self.threshold(state.round) * touched_cells(state.measures, cells)
         p = np.stack([1 - rate, rate], axis=-1)
-        weight = np.sqrt((p * np.maximum(phi**2, threshold)).sum(axis=-1))
+        weight = np.sqrt(expected_reach(p, phi**2, threshold)[0])
         proposal = RelativeProposal(
             unknown=weight,
             known=np.broadcast_to(weight[..., None], state.labelled.shape),
@@ -466,10 +395,10 @@ class DirichletTreeStochastic(MayAskAnew, AdaptiveTree):
             revised=None if revised is None else np.einsum("rcsy,rcyz->rcsz", revised, of_known),
         )
         weight = weight_of_draws(state.cells, design, labels)
-        counts = state.counts + state.tree.by_leaf(weight)
+        counts = state.counts + state.belief.tree.by_leaf(weight)
         return replace(
             state.with_labels(labels, excluded),
-            joint=tree_posterior(state.tree, counts),
+            belief=self.learned(state.belief, counts),
             sums=self.weighed(state, design, labels),
             weight=state.weight + weight,
             round=state.round + 1,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evalcore.label_models import _past
 from assay.evalcore.methods.any_outcome.interval import index
+from assay.evalcore.methods.dirichlet import _past
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.recalibration.interval import weighted_quantiles
 from assay.evalcore.recalibration.label_model import SMOOTHNESS, rough_modes

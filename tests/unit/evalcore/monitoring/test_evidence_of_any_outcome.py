@@ -114,7 +114,7 @@ def test_at_the_limit_the_factors_are_worth_1_on_average_over_all_draws_there_ar
     fair_over_all_draws(Window(name, options))
 
 
-@pytest.mark.parametrize("how", ["recalibrated", "passive"])
+@pytest.mark.parametrize("how", ["recalibrated", "passive", "dirichlet-tree", "dirichlet-tree-stochastic"])
 def test_so_they_are_of_items_in_clusters(how):
     """Whatever the items have to do with each other: the evidence is about the window as it is."""
     clustered = replace(ITEMS, cluster=np.array([0, 0, 1, 1, 1], float)[:, None])

@@ -59,13 +59,13 @@ def test_earlier_labels_move_what_the_label_model_expects():
 
 
 def test_methods_say_whether_they_can_start_warm():
-    assert methods_that("starts_warm") == ["dirichlet-tree", "dirichlet-flat", "recalibrated"]
+    trees = ["dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"]
+    assert methods_that("starts_warm") == [*trees, "recalibrated"]
     assert not method("passive").capabilities.starts_warm
 
 
 def test_a_method_that_takes_no_labels_refuses_them(tmp_path):
-    # the stochastic tree counts draws, and has no way to count labels of another pool
-    for name in ("passive", "dirichlet-tree-stochastic"):
+    for name in ("passive", "oasis"):
         with pytest.raises(BadInput, match=rf"\$\.warm_start cannot be used by method '{name}'"):
             _spec(tmp_path, "a", "2026-11-01", method=name, warm_start={"evaluation": "b"})
 

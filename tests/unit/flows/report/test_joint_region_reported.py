@@ -4,15 +4,20 @@ import json
 
 import numpy as np
 import pytest
+from doubles.classes import spec_of_classes, write_pool
 from doubles.report_data import report_data
 from doubles.world import World
 
 from assay.evalcore.estimators.joint_region import Region
+from assay.flows.evaluation.advance import Patience, drive
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data as gathered
 from assay.flows.verify.ledger import verify
 from assay.tasks.report.files import render_report
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.testing import MemoryStore
 
 
 def test_the_region_in_plain_values_is_the_region():
@@ -45,6 +50,22 @@ def test_two_measures_of_a_tree_method_have_a_joint_region_everywhere(tmp_path, 
     assert "All measures at once" in page
     assert "The joint region: F1 from " in page
     assert verify(world.store, "small").differences == ()
+
+
+@pytest.mark.parametrize("method", ["dirichlet-tree", "dirichlet-tree-stochastic"])
+def test_so_have_measures_of_many_classes(tmp_path, method):
+    write_pool(tmp_path, n=150)
+    asked = ["macro_f1", {"name": "recall", "class": "cat"}, "accuracy"]
+    store, spec = MemoryStore(), Spec.from_json(spec_of_classes(tmp_path, method=method, measure=asked))
+    begin_evaluation(store, spec)
+    standing = drive(store, spec.name, patience=Patience(first=0.0, longest=0.0, in_all=0.0))
+    joint = standing.to_json()["joint_region"]
+    assert joint["measures"] == ["macro_f1", "recall(cat)", "accuracy"]
+    assert joint["center"] == pytest.approx([e["value"] for e in standing.to_json()["estimates"][:3]])
+    assert joint["rank"] == 3
+    page = render_report(gathered(open_evaluation(store, spec.name), standing))["report.html"].decode()
+    assert "The joint region: Macro F1 from " in page
+    assert verify(store, spec.name).differences == ()
 
 
 def test_one_measure_or_a_method_without_a_region_has_none(tmp_path):

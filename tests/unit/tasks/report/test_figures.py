@@ -9,7 +9,6 @@ import pytest
 from doubles.history import history, row
 from doubles.report_data import estimate, report_data
 
-from assay.evalcore.measures.registry import named
 from assay.tasks.report.estimate_figures import estimate_against_labels, region_figure, small_multiples
 from assay.tasks.report.history.page import windows_figure
 from assay.tasks.report.rendering import Picture
@@ -31,7 +30,7 @@ def figures() -> dict[str, Picture]:
             row("2026-11-01", 0.9, "ok"), row("2026-11-02", 0.7, "breach"),
             row("2026-11-03", None, "waiting"), monitor=HOSTILE,
         )),
-        "region": region_figure((named("f1"), named("recall")), CENTER, SHAPE),
+        "region": region_figure(("f1", "recall"), CENTER, SHAPE),
     }
 
 
@@ -98,7 +97,7 @@ def test_the_ellipse_is_the_edge_of_the_region(monkeypatch):
         return add_patch(ax, patch)
 
     monkeypatch.setattr(Axes, "add_patch", noted)
-    region_figure((named("f1"), named("recall")), CENTER, SHAPE)
+    region_figure(("f1", "recall"), CENTER, SHAPE)
     ax, circle = next((ax, patch) for ax, patch in added if type(patch).__name__ == "Circle")
     along = np.linspace(0, 2 * np.pi, 17)
     unit = np.column_stack([np.cos(along), np.sin(along)])

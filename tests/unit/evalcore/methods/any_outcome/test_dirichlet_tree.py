@@ -9,7 +9,6 @@ from scipy.special import expit
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
-from assay.evalcore.label_models import dirichlet_tree, tree_posterior
 from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
@@ -17,6 +16,7 @@ from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, leaves
 from assay.evalcore.methods.any_outcome.dirichlet_tree import weighed
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
+from assay.evalcore.methods.dirichlet import dirichlet_tree, tree_posterior
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
 from assay.evalcore.methods.registry import method as two_class_method
 from assay.evalcore.outcomes.base import UNANSWERED
@@ -68,7 +68,7 @@ def _after(method, pool, stack, rounds, size, repeats=1, seed=1):
 def test_the_posterior_of_k_classes_is_equation_14():
     rng = np.random.default_rng(1)
     cells = OUTCOME_METHODS[TREES[0]].cut(_stack(pool := _pool(3, 200), "accuracy"), pool.items).cells
-    leaves = leaves_of(cells, 256)[0]
+    leaves = leaves_of(cells, 256)
     tree, counts = dirichlet_tree(leaves), rng.random((1, cells.n_cells, 3))
     assert (leaves.slot == cells.slot).all()
     found = tree.chances(tree_posterior(tree, tree.by_leaf(counts)))[0]
@@ -100,7 +100,7 @@ def test_an_item_is_drawn_by_proposition_2(name, names):
     stack, method = _stack(pool, *names), OUTCOME_METHODS[name]
     made, state = _after(method, pool, stack, 2, 6)
     cells, n, k = made.cells, 40, 3
-    chances = state.chances[0]
+    chances = state.belief.chances[0]
     labelled = state.item[0]
     # every item's loss by class, with the part that the pool tells; accuracy is told as its errors
     right = np.concatenate([stack.perfect, np.zeros(cells.told.shape[1])])
@@ -131,11 +131,14 @@ def test_an_item_is_drawn_by_proposition_2(name, names):
     np.testing.assert_allclose(share[open_], expected[open_], rtol=tight)
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [
+    *TREES, "dirichlet-flat", "dirichlet-tree:combination=square-root",
+    "dirichlet-tree:combination=inverse-variance", *(f"{one}:one-at-a-time=true" for one in TREES),
+])
 def test_weighted_means_are_unbiased_however_the_proposal_moves(name):
-    # 3 rounds of 5 out of 40; 1,000 repeats: of 6 means one is 4 standard errors off in 1 of 2,600 trials
+    # 3 rounds of 5 out of 40; 1,000 repeats: of 21 means one is 4 standard errors off in 1 of 750 trials
     pool = _pool(2, 40)
-    stack, method = _stack(pool, "f1"), OUTCOME_METHODS[name]
+    stack, method = _stack(pool, "f1"), outcome_method(name)
     _, state = _after(method, pool, stack, 3, 5, repeats=1000)
     stands = weighed(state).stands
     whole = np.concatenate([state.table.loss, state.table.known], axis=1)
@@ -261,12 +264,13 @@ def _f1_of_b(pool):
     return Stack(kind=pool.kind, measures=(outcome_measure("f1", pool.kind, 9, options={"class": "b"}),))
 
 
-@pytest.mark.parametrize(
-    "settings", ["", ":depth=5:partition=equal-size", ":branching=4:depth=3:branches=modes"]
-)
-def test_with_two_classes_leaves_model_and_proposal_are_those_of_the_method_of_two_classes(settings):
+@pytest.mark.parametrize("name", [
+    "dirichlet-tree", "dirichlet-tree:depth=5:partition=equal-size",
+    "dirichlet-tree:branching=4:depth=3:branches=modes", "dirichlet-flat",
+])
+def test_with_two_classes_leaves_model_and_proposal_are_those_of_the_method_of_two_classes(name):
     pool, rng = _rare(), np.random.default_rng(1)
-    method, two = outcome_method(TREES[0] + settings), two_class_method(TREES[0] + settings)
+    method, two = outcome_method(name), two_class_method(name)
     p, said = pool.items.probability[:, 1], pool.items.prediction[:, 0].astype(int)
     partition, cell = build_partition(two, p, p, said)
     stack = _f1_of_b(pool)
@@ -285,7 +289,7 @@ def test_with_two_classes_leaves_model_and_proposal_are_those_of_the_method_of_t
         np.add.at(new[0], (cell[rows], pool.codes[rows].astype(int)), 1)
         labels = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
         twin = two.observe(twin, two.propose(twin, size), labels, np.zeros_like(new[..., 0]))
-        np.testing.assert_allclose(state.chances, twin.tree.chances(twin.joint), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(state.belief.chances, twin.belief.chances, rtol=1e-8, atol=1e-12)
         q, mine = two.propose(twin, size).unlabelled, method.share(state)
         total = (q * state.wanted).sum()
         # slopes by what the pool tells are central differences here

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.baselines import StaticSample
 from assay.evalcore.methods.any_outcome.state import SampleState, no_rows_yet
+from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.numbers import Numbers
 
 KIND = Classes(tuple("abc"))
 RNG = np.random.default_rng(4)
@@ -16,9 +19,10 @@ P = RNG.dirichlet(np.full(3, 0.5), 300)
 ITEMS = Items(prediction=P.argmax(axis=1).astype(float)[:, None], probability=P)
 
 
-def _expected(stack):
+def _expected(stack, trust):
     """(N,) the root of Σ_q w_q E_y (J_q·(ℓ - R))², item by item and class by class."""
     believed = np.einsum("b,nbp->np", KIND.first_weights(ITEMS), KIND.guesses(ITEMS))
+    believed = trust * believed + (1 - trust) / 3
     losses = np.stack([stack.of(ITEMS, np.tile(row, (300, 1))) for row in np.eye(3)], axis=1)   # (N, K, D)
     risk = np.einsum("nk,nkd->d", believed, losses) / 300
     known = stack.known(ITEMS).mean(axis=0)
@@ -27,11 +31,13 @@ def _expected(stack):
     return np.sqrt(np.einsum("nk,nkq,q->n", believed, pull**2, stack.weight))
 
 
-@pytest.mark.parametrize("names", [["accuracy"], ["macro_f1"], ["recall", "accuracy"]])
-def test_an_item_is_asked_in_proportion_to_what_it_may_add_to_the_error(names):
+@pytest.mark.parametrize(("names", "trust"), [
+    (["accuracy"], 1), (["macro_f1"], 1), (["recall", "accuracy"], 1), (["macro_f1"], 0.6),
+])
+def test_an_item_is_asked_in_proportion_to_what_it_may_add_to_the_error(names, trust):
     stack = Stack(kind=KIND, measures=tuple(outcome_measure(name, KIND, 300) for name in names))
-    made = StaticSample().cut(stack, ITEMS)
-    expected = _expected(stack)
+    made = StaticSample(trust=trust).cut(stack, ITEMS)
+    expected = _expected(stack, trust)
     sums = np.bincount(made.cell, weights=expected**2)
     # all that is left of the item is its cell: cells are alike in the square
     share = StaticSample().share(SampleState(**no_rows_yet(stack, made.cells, 1)))[0]
@@ -53,3 +59,19 @@ def test_the_trace_counts_each_measure_in_units_of_its_target():
         for stack, made in ((alone, one), (both, two))
     ]
     assert np.corrcoef(*shares)[0, 1] > 0.999, "a measure that hardly matters does not steer"
+
+
+def test_settings_of_the_baselines_are_those_of_any_number_of_classes():
+    stack = Stack(kind=KIND, measures=(outcome_measure("accuracy", KIND, 300),))
+    assert outcome_method("stratified:strata=6").cut(stack, ITEMS).cells.n_cells == 6
+    alike = outcome_method("stratified-neyman:partition=equal-size:strata=4").cut(stack, ITEMS).cells
+    assert alike.size.tolist() == [75] * 4
+    for written, why in (
+        ("stratified:strata=1", "at least 2 strata"), ("stratified:partition=kd-tree", "by features"),
+        ("stratified:guaranteed=true:strata=6", "few strata of its own"),
+    ):
+        with pytest.raises(BadInput, match=why):
+            outcome_method(written)
+    numbers = Stack(kind=Numbers(0, 1), measures=(outcome_measure("mae", Numbers(0, 1), 300),))
+    with pytest.raises(BadInput, match="a number has none"):
+        outcome_method("static-is:trust=0.5").cut(numbers, Items(prediction=P[:, :1]))

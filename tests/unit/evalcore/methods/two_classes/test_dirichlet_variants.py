@@ -10,10 +10,10 @@ from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
-from assay.evalcore.label_models import dirichlet_tree, fit_tree, strata_as_leaves, tree_posterior
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.dirichlet import dirichlet_tree, fit_tree, tree_posterior
 from assay.evalcore.methods.registry import method
-from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
+from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic, strata_as_leaves
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import Cells, ScoresInMemory
 from assay.evalcore.replay.run import simulate
@@ -77,7 +77,7 @@ def test_the_stochastic_proposal_is_the_root_of_the_expected_square():
     m = DirichletTreeStochastic(depth=1)
     cells = two_cells()
     state = m.start(cells, [measure("accuracy")], 1)
-    rate = state.tree.positive_rate(state.joint)[0]
+    rate = state.belief.chances[..., 1][0]
     design = m.propose(state, np.array([5]))
     # accuracy: |J ℓ| is 1 where the label contradicts the prediction
     wrong = np.array([rate[0], 1 - rate[1]])
@@ -98,7 +98,7 @@ def test_without_a_tree_strata_do_not_learn_from_their_neighbours():
         new[0, at, 1] = cells.size[at] // 2
         outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
         after = m.observe(state, m.propose(state, np.array([5])), outcome, np.zeros((1, cells.n_cells), int))
-        change = after.tree.positive_rate(after.joint)[0] - state.tree.positive_rate(state.joint)[0]
+        change = after.belief.chances[..., 1][0] - state.belief.chances[..., 1][0]
         rates[name] = change[at + 1] - change[-1]
     assert rates["dirichlet-tree:depth=4"] > rates["dirichlet-flat:depth=4"] + 0.005
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.label_models import dirichlet_tree, fit_tree, strata_as_leaves
+from assay.evalcore.methods.dirichlet import dirichlet_tree, fit_tree
+from assay.evalcore.methods.two_classes.dirichlet import strata_as_leaves
 from assay.evalcore.pool.partition import partition_by
 
 
@@ -87,11 +88,11 @@ def test_repeats_do_not_influence_each_other():
 def test_labels_move_the_rate_of_their_stratum():
     cells = small_cells()
     tree = dirichlet_tree(strata_as_leaves(cells))
-    before = tree.positive_rate(fit_tree(tree, np.zeros((1, cells.n_cells, 2), np.int64), tree.initial(1)))
+    before = tree.chances(fit_tree(tree, np.zeros((1, cells.n_cells, 2), np.int64), tree.initial(1)))
     labelled = np.zeros((1, cells.n_cells, 2), np.int64)
     labelled[0, -1, 1] = cells.size[-1]
-    after = tree.positive_rate(fit_tree(tree, labelled, tree.initial(1)))
-    assert after[0, -1] > before[0, -1]
+    after = tree.chances(fit_tree(tree, labelled, tree.initial(1)))
+    assert after[0, -1, 1] > before[0, -1, 1]
 
 
 def test_a_tree_needs_at_least_two_branches():

@@ -1,0 +1,400 @@
+"""A Dirichlet tree of K ≥ 2 classes: its settings, its prior, and what labels make of it.
+
+Two classes are K = 2 of it.  Two chapters draw by it: `two_classes.dirichlet` with replacement, as printed;
+`any_outcome.dirichlet_tree` without.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.method import LabelledSample, Share
+from assay.evalcore.pool.partition import FeatureTree, PartitionKind, feature_tree
+from assay.evalcore.reproducible import remembered
+from assay.evalcore.types import Bools, Floats, Ints
+
+# Marchant & Rubinstein (2021), section 4 and appendix F.  Strata are the leaves of a complete tree; a class
+# deals its items to the leaves by walking down, with a Dirichlet prior on the branches of every node:
+#
+#     theta ~ Dir(alpha),          alpha_y = 1 + Σ_k s(y|k)
+#     psi_yv ~ Dir(beta_yv),       beta_yv = depth(v)² + Σ_k s(y|k) [k below v]
+#     y_i ~ theta,  k_i | y_i ~ leaf reached under psi_y
+#
+# s(y|k) is the mean supplied probability of class y in stratum k, worth `strength` items a stratum.  Labels
+# of unlabelled items are latent; EM fills them in.  The prior of the branches uses the depth of the child.
+#
+# The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the
+# tree that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs,
+# and equal the modes of the prior with one more count a leaf, which is how the authors' experiments set it.
+# With `modes` eq. 11 is taken as printed, and a branch whose mode is no probability gets next to nothing.
+# Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
+# beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
+# (`tree_posterior`) has it.
+#
+#     R repeats, C cells, L leaf slots (a power of the branching factor), depth D
+#     K classes, of which the tree tells K' apart: those that no measure tells apart are one to it (`lump`)
+#     joint  (R, K', L)   p(y, k) under the model
+# Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
+
+TOLERANCE, MOST_STEPS = 1e-6, 1000   # of EM, for two classes
+# for more of them: EM goes on from where it was, so every round adds to the steps
+COARSE, STEPS = 1e-5, 20
+WORK = 2 * 10**6    # classes times leaves times steps, where that makes fewer; 4 at least
+_LEAST_MODE = 1e-9  # counts of a branch whose mode is no probability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DirichletTree:
+    """The shape of the tree and its prior: what does not change while labels come in."""
+
+    branching: int
+    depth: int
+    occupied: Bools      # (L,) slots that hold items
+    slot: Ints           # (C,) slot of each cell
+    slot_size: Floats    # (L,) items in the slot
+    prior: Floats        # (K', L) s(y|k) · strength, 0 in empty slots
+    smoothing: float     # what a branch has beside s: times the square of its child's depth
+    tolerance: float     # EM stops when the log posterior changes by less than this share of itself
+    max_steps: int
+    lump: Ints           # (K,) classes of one number are one of the K' that the tree tells apart
+    part: Floats         # (C, K) of the chance of its lump that a class has
+    modes: bool = False  # the branches have the modes of eq. 11 as printed, not posterior means
+
+    def initial(self, repeats: int) -> Floats:
+        """The joint (R, K', L) before any label: the supplied probabilities as they are."""
+        with np.errstate(invalid="ignore"):
+            conditional = np.nan_to_num(self.prior / self.prior.sum(axis=0))
+        joint = conditional * self.slot_size / self.slot_size.sum()
+        return np.broadcast_to(joint, (repeats, *joint.shape)).copy()
+
+    def chances(self, joint: Floats) -> Floats:
+        """p(y | cell) of an unlabelled item, (R, C, K), from the joint (R, K', L)."""
+        at_cells = np.moveaxis(joint[:, :, self.slot], 1, 2)
+        return np.asarray((at_cells / at_cells.sum(axis=2, keepdims=True))[:, :, self.lump] * self.part)
+
+    def after(self, evidence: Floats) -> "DirichletTree":
+        """With pseudo-labels (C, K) by cell and class on top of the prior
+        (`evalcore.monitoring.earlier_windows`)."""
+        return replace(self, prior=self.prior + self.by_leaf(evidence[None])[0])
+
+    def by_leaf(self, by_cell: Floats | Ints) -> Floats:
+        """(R, K', L) from what is counted by cell and class, (R, C, K)."""
+        told_apart = lumped(by_cell, self.lump)
+        counts = np.zeros((len(by_cell), told_apart.shape[2], len(self.slot_size)))
+        for c, slot in enumerate(self.slot):                           # two cells may share a slot
+            counts[:, :, slot] += told_apart[:, c]
+        return counts
+
+
+def lumped(by_class: Floats | Ints, lump: Ints) -> Floats:
+    """(..., lumps) sums of what is given by class (..., K); lump (K,) the number of each class's lump."""
+    return np.asarray(by_class @ np.eye(int(lump.max()) + 1)[lump])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaves:
+    """The cells of a pool as leaves of a tree: neighbours in the order of the slots are alike."""
+
+    slot: Ints           # (C,) of each cell
+    size: Ints           # (C,) items
+    chance: Floats       # (C, K) the mean supplied probability of each class
+    n_slots: int
+    lump: Ints           # (K,) classes of one number are one to the tree
+
+
+def dirichlet_tree(
+    leaves: Leaves, *, branching: int = 2, strength: float = 1.0, flat: bool = False,
+) -> DirichletTree:
+    """These leaves on a complete tree (`flat`: all of them directly below the root).
+
+    strength: how many items the supplied probabilities of a leaf are worth.
+    Raises BadInput for a branching factor below 2 or a strength that is not positive.
+
+    depth(v)² of the prior is multiplied by 2/(K log₂² K), which is 1 for two classes.  Of K classes each has
+    its likely items in about a K-th of the leaves, below a node at depth log₂ K: there the supplied
+    probabilities weigh as much beside depth(v)² as they do at depth 1 with two.  Without this the prior of 28
+    classes is nearly flat.
+    """
+    if branching < 2 or strength <= 0:
+        raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
+    whole = lumped(leaves.chance, leaves.lump)
+    slot, depth, classes = leaves.slot, 1, whole.shape[1]
+    if flat:   # no leaf has a place to keep, so the empty ones are left out
+        occupied_slots, slot = np.unique(leaves.slot, return_inverse=True)
+        branching = len(occupied_slots)
+    else:
+        while branching**depth < leaves.n_slots:
+            depth += 1
+    n_leaves = branching**depth
+    size = np.bincount(slot, weights=leaves.size, minlength=n_leaves).astype(np.float64)
+    occupied = size > 0
+    rate = np.zeros((classes, n_leaves))
+    for y in range(classes):
+        total = np.bincount(slot, weights=leaves.size * whole[:, y], minlength=n_leaves)
+        np.divide(total, size, out=rate[y], where=occupied)
+    # a supplied probability of exactly 0 or 1 would rule a class out for good
+    rate = np.clip(rate, 1e-12, 1 - 1e-12)
+    if classes == 2:
+        rate[0] = 1 - rate[1]
+    return DirichletTree(
+        branching=branching, depth=depth, occupied=occupied, slot=slot, slot_size=size,
+        prior=strength * np.where(occupied, rate, 0.0),
+        smoothing=0.0 if flat else 2 / (classes * np.log2(classes) ** 2),
+        tolerance=TOLERANCE if classes == 2 else COARSE,
+        max_steps=MOST_STEPS if classes == 2 else int(np.clip(WORK // (classes * n_leaves), 4, STEPS)),
+        lump=leaves.lump, part=leaves.chance / whole[:, leaves.lump],
+    )
+
+
+def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Floats:
+    """Run EM from `joint` (R, K', L) until it settles; labelled (R, C, K) counts by cell and label.
+
+    Returns the new joint.  Each repeat stops on its own, so its result does not depend on its neighbours.
+    The result lies between the last two steps, at the place where the change would have met the tolerance: a
+    rounding that decides whether there is one step more changes nothing.
+    """
+    observed = tree.by_leaf(labelled)
+    missing = tree.slot_size - observed.sum(axis=1)
+    result = joint.copy()
+    active = np.arange(len(joint))
+    before, change_before = np.full(len(joint), -np.inf), np.full(len(joint), np.inf)
+    branches = _branches(tree, len(joint))
+    for _ in range(tree.max_steps):
+        last = result[active]
+        result[active], objective = _em_step(tree, branches, observed[active], missing[active], last)
+        with np.errstate(invalid="ignore"):
+            change = np.abs((objective - before[active]) / objective)
+        going_on = ~(change < tree.tolerance)
+        share = np.where(going_on, 1.0, _past(tree.tolerance, change_before[active], change))[:, None, None]
+        result[active] = last + share * (result[active] - last)
+        before[active], change_before[active] = objective, change
+        if going_on.all():
+            continue
+        active = active[going_on]
+        if not len(active):
+            break
+        branches = _branches(tree, len(active))
+    return result
+
+
+@remembered(8)
+def settled_prior(tree: DirichletTree) -> Floats:
+    """The joint (1, K', L) before any label, settled: every look at an evaluation begins here."""
+    return fit_tree(tree, np.zeros((1, *tree.part.shape), np.int64), tree.initial(1))
+
+
+def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
+    """The share (R,) of a step after which a change that falls by a factor would meet the tolerance."""
+    high, low = np.log(np.maximum(before, tolerance)), np.log(np.clip(after, 1e-300, tolerance))
+    known = np.isfinite(high) & (high > low)
+    share = np.divide(high - np.log(tolerance), high - low, out=np.ones(len(after)), where=known)
+    return np.asarray(np.clip(share, 0.0, 1.0))
+
+
+def tree_posterior(tree: DirichletTree, counts: Floats) -> Floats:
+    """The joint (R, K', L) given observed counts (R, K', L) alone: no latent labels, so no EM.
+
+    For an oracle that answers each draw anew; the counts are sums of importance weights (Marchant &
+    Rubinstein 2021, appendix H).  Eq. 14 has posterior means, so the 1 of α and the depth² of β stay, with a
+    tree or without.
+    """
+    means = replace(tree, modes=False, smoothing=tree.smoothing or 1.0)
+    nothing_missing = np.zeros((len(counts), counts.shape[2]))
+    branches = _branches(means, len(counts))
+    return _em_step(means, branches, counts, nothing_missing, np.ones_like(counts), one_a_class=1.0)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Branches:
+    """All branches of the tree in one row, so that a step treats them at once: the root's come first.
+
+    Those of a level are a block, and lie in it as an array (R, K, branches of the level).
+    """
+
+    blocks: list[tuple[slice, tuple[int, int, int]]]   # of each level: where its branches lie, their shape
+    alive: Bools        # (B,) branches with items below
+    smoothing: Floats   # (B,) what a branch has beside s
+    least: float        # that a branch is given
+
+
+def _branches(tree: DirichletTree, repeats: int) -> _Branches:
+    leaves = [tree.occupied.astype(np.float64)]   # those with items below each branch, by level
+    for _ in range(tree.depth - 1):
+        leaves.append(np.asarray(leaves[-1].reshape(-1, tree.branching).sum(axis=-1)))
+    leaves.reverse()
+    alive = [level > 0 for level in leaves]
+    rows = repeats * len(tree.prior)
+    ends = np.cumsum([0, *(rows * len(level) for level in alive)]).tolist()
+    return _Branches(
+        blocks=[
+            (slice(ends[i], ends[i + 1]), (repeats, len(tree.prior), len(level)))
+            for i, level in enumerate(alive)
+        ],
+        alive=np.concatenate([np.tile(level, rows) for level in alive]),
+        smoothing=np.concatenate([
+            np.tile(tree.smoothing * depth**2 - tree.modes * level, rows)
+            for depth, level in enumerate(leaves, start=1)
+        ]),
+        least=_LEAST_MODE if tree.modes else 0.0,
+    )
+
+
+def _em_step(
+    tree: DirichletTree, branches: _Branches, observed: Floats, missing: Floats, joint: Floats,
+    one_a_class: float = 0.0,
+) -> tuple[Floats, Floats]:
+    """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters.
+
+    one_a_class: 0 for the mode of θ, 1 for its mean, which keeps the 1 of α.
+    """
+    in_leaf = joint.sum(axis=1, keepdims=True)
+    responsibility = np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
+    counts = observed + missing[:, None] * responsibility + tree.prior  # (R, K, L)
+    totals = counts.sum(axis=2) + one_a_class
+    theta = totals / totals.sum(axis=1, keepdims=True)
+    objective = (totals * np.log(theta)).sum(axis=1)
+
+    below = np.empty(len(branches.alive))
+    level = counts
+    for place, shape in reversed(branches.blocks):                     # bottom-up: sums below each branch
+        if level is not counts:
+            level = _sum_of_children(level, tree.branching).reshape(shape)
+        below[place] = level.ravel()
+        level = below[place]
+    counted = np.maximum(below + branches.smoothing, branches.least)
+    weight = np.where(branches.alive, counted, 0.0).reshape(-1, tree.branching)
+    whole = _sum_of_children(weight, tree.branching)[:, None]
+    branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)
+    safe = np.where(branch > 0, branch, 1.0)
+    gain = (weight * np.log(safe)).ravel()
+    branch = branch.ravel()
+    mass = theta[:, :, None]
+    for place, shape in branches.blocks:
+        objective = objective + gain[place].reshape(len(joint), -1).sum(axis=1)
+        dealt = branch[place].reshape(*mass.shape, tree.branching)
+        mass = (mass[..., None] * dealt).reshape(shape)                # top-down: deal the class's mass
+    return mass, objective
+
+
+def _sum_of_children(values: Floats, branching: int) -> Floats:
+    """Sums of so many neighbours, (n,) of any shape that holds n · branching values."""
+    children = values.reshape(-1, branching)
+    if branching == 2:   # the same sum, quicker
+        return np.asarray(children[:, 0] + children[:, 1])
+    return np.asarray(children.sum(axis=-1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Belief:
+    """What a tree makes of the labels so far."""
+
+    tree: DirichletTree
+    joint: Floats        # (R, K', L) p(y, leaf)
+
+    @property
+    def chances(self) -> Floats:
+        """(R, C, K) p(y | cell) of an unlabelled item."""
+        return self.tree.chances(self.joint)
+
+    @property
+    def of_two(self) -> bool:
+        """Whether the tree tells two classes apart."""
+        return self.joint.shape[1] == 2
+
+    def of_repeats(self, repeats: int) -> "Belief":
+        """Of so many repeats that all start as the only one here."""
+        return replace(self, joint=np.repeat(self.joint, repeats, axis=0))
+
+
+Branches: TypeAlias = Literal["means", "modes"]
+
+
+@dataclass(frozen=True)
+class TreeSettings(ABC):
+    """As in the experiments of Marchant & Rubinstein (2021), section 5.2."""
+
+    flat: ClassVar[bool] = False   # all leaves directly below the root
+
+    branching: int = 2
+    depth: int = 8
+    epsilon: Share = 1e-9          # ε_0
+    secondary_mixing: Share = 0.1  # share drawn evenly when several measures are asked for
+    partition: PartitionKind = "csf"   # how the pool is cut
+
+    def n_leaves(self) -> int:
+        """Leaves of the complete tree.  Raises BadInput unless they are 2 to 65,536."""
+        if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
+            raise BadInput(
+                f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
+            )
+        return int(self.branching**self.depth)
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where `partition` names one: of the model's own branching and depth."""
+        return feature_tree(self.partition, self.branching, self.depth)
+
+    def prior(self, leaves: Leaves, evidence: Floats | None = None) -> Belief:
+        """Before any label (R = 1): the supplied probabilities, worth one item a leaf, with pseudo-labels
+        (C, K) on top."""
+        tree = dirichlet_tree(leaves, branching=self.branching, flat=self.flat)
+        return self.settled(tree if evidence is None else tree.after(evidence))
+
+    @abstractmethod
+    def settled(self, tree: DirichletTree) -> Belief:
+        """In a tree without labels (R = 1)."""
+
+
+@dataclass(frozen=True)
+class LabelsStay(TreeSettings):
+    """An oracle that always gives an item the same label: what is labelled is known, the rest is latent."""
+
+    branches: Branches = "means"   # `modes`: eq. 11 as printed
+
+    def settled(self, tree: DirichletTree) -> Belief:
+        """By EM."""
+        tree = replace(tree, modes=self.branches == "modes")
+        return Belief(tree=tree, joint=settled_prior(tree))
+
+    def learned(self, before: Belief, labelled: Ints) -> Belief:
+        """EM, from where it last settled; labelled (R, C, K) items by cell and label."""
+        return replace(before, joint=fit_tree(before.tree, labelled, before.joint))
+
+    def threshold(self, state: LabelledSample) -> Floats:
+        """ε_t (R,): ε_0 times the unlabelled share (Proposition 3)."""
+        return np.asarray(self.epsilon * state.left.sum(axis=1) / state.cells.n_items)
+
+
+@dataclass(frozen=True)
+class LabelsVary(TreeSettings):
+    """An oracle that may give an item another label on another day (appendix H): a label tells of p(y|x).
+
+    No item is known, every draw of one is another label of it.  The model counts a draw for its importance
+    weight 1/(N q) (eq. 15; the weights of n draws sum to about n), and needs no EM (eq. 14).
+    """
+
+    # ask about an item whenever it is drawn (for replays), or whenever it is drawn in another round
+    requery: Literal["false", "true", "rounds"] = "false"
+
+    @property
+    def asks_anew(self) -> bool:
+        return self.requery != "false"
+
+    @property
+    def repeats_in_a_round(self) -> bool:
+        return self.requery == "true"   # as the appendix draws
+
+    def settled(self, tree: DirichletTree) -> Belief:
+        """The posterior given nothing."""
+        return Belief(tree=tree, joint=tree_posterior(tree, np.zeros((1, *tree.prior.shape))))
+
+    def learned(self, before: Belief, counts: Floats) -> Belief:
+        """The posterior given Σ w (R, K', L) of all draws so far, by answer and leaf."""
+        return replace(before, joint=tree_posterior(before.tree, counts))
+
+    def threshold(self, rounds: int) -> float:
+        """ε_t = ε_0/(t + 1) (Proposition 5)."""
+        return self.epsilon / (rounds + 1)
