@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, Protocol, cast
 from urllib.parse import unquote
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, Remediable
 
 
 class NoFile(BadInput):
@@ -107,15 +107,15 @@ class _Ranges(io.RawIOBase):
 
 
 def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> None:
-    """Raise BadInput naming the file, the first missing column, the nearest one and all there are."""
+    """Raise Remediable naming the file, the first missing column, the nearest one and all there are."""
     there = Counter(present)
     for name in needed:
         if name not in there:
             near = get_close_matches(name, present, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise BadInput(
-                f"{path}: no column {name!r}; {hint}It has: {', '.join(_short(present))}. "
-                "Correct the name in the spec, or add the column"
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise Remediable(
+                f"{path}: no column {name!r}{hint} It has: {', '.join(_short(present))}",
+                "correct the name in the spec, or add the column",
             )
         if there[name] > 1:
             raise BadInput(f"{path}: the column {name!r} is there twice; rename or drop one")
