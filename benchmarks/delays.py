@@ -1,9 +1,9 @@
 """How soon do methods call a fall, without the luck of few windows?  `python -m benchmarks.delays`
 
-The log evidence of a window varies three times as much as its mean, so that a delay measured on a
-hundred windows is off by a third by chance.  Here the mean is known far better: before every draw it is worked
-out, over all cells and labels, what its log factor is expected to be.  Factors less what was expected of them
-are 0 on average, so they are moved until their mean is that of the expectations.
+The log evidence of a window varies three times as much as its mean, so that a delay measured on a hundred
+windows is off by a third by chance.  Here the mean is known far better: before every draw it is worked out,
+over all cells and labels, what its log factor is expected to be.  Factors less what was expected of them are 0
+on average, so they are moved until their mean is that of the expectations.
 
     growth     expected log evidence of a window, with the best size of step of the betting grid
     limit      the most that any valid evidence from these draws can grow by (`benchmarks.evidence_limit`)
