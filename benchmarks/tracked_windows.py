@@ -17,7 +17,14 @@ import numpy as np
 import scipy
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.tracking import FEWEST, OwnDraws, Tracked, mean_of_draws, track
+from assay.evalcore.monitoring.tracking import (
+    FEWEST,
+    OwnDraws,
+    Tracked,
+    mean_of_draws,
+    narrows,
+    track,
+)
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats
 from benchmarks.monitored_windows import Windows, against, simulate_against
@@ -71,8 +78,9 @@ def figures(seen: Sequence[Seen]) -> str:
     error = float(np.sqrt(np.mean((tracked - truth) ** 2)))
     half_own = np.array([one.half for one in seen])
     alone = value - half_own >= truth - ABOVE
-    either = alone | _shown(low, own, value, truth - ABOVE)
-    wrong = (low > truth) & _shown(low, own, value, truth)
+    enough = np.array([narrows(one.tracked, one.own) for one in seen])
+    either = alone | (enough & _shown(low, own, value, truth - ABOVE))
+    wrong = enough & (low > truth) & _shown(low, own, value, truth)
     return " | ".join([
         f"{np.sqrt(np.mean((value - truth) ** 2)):.4f}", f"{2 * np.mean([one.half for one in seen]):.3f}",
         f"{np.mean(own - truth):+.4f}", f"{error:.4f}", f"{np.mean(high - low):.3f}",

@@ -41,6 +41,17 @@ class BadArgument(BadInput):
         return f"{self.argument}: {self.problem}"
 
 
+class Remediable(BadInput):
+    """What is wrong, and what to do about it, for those who tell the two apart."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)   # both, so that it can travel between processes
+        self.problem, self.remedy = problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem}. {self.remedy[:1].upper()}{self.remedy[1:]}"
+
+
 class MissingExtra(BadInput):
     """A package that only some need is not installed; the message has the command."""
 

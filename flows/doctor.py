@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.evalcore.errors import AssayError, BadInput, plural
+from assay.evalcore.errors import AssayError, BadInput, Remediable, plural
 from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.prognosis import Prognosis, Wanted, prognosis
 from assay.evalcore.measures.registry import measure
@@ -109,7 +109,7 @@ def examine_spec(
     try:
         spec = load_spec(path)
     except BadInput as error:
-        return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
+        return Examination(subject=str(path), findings=[_refused("spec", error, "correct the spec")])
     if not spec.labels.by_cell or spec.labels.one_class is not None:
         return _any_outcome(path, spec, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
@@ -136,7 +136,7 @@ def examine_spec(
                 ahead, more = _prognosis(spec, examined, watch, found.times)
                 findings += more
     except BadInput as error:
-        findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
+        findings.append(_refused("pool.source", error, "correct the source, or name another one"))
     if found.rows and spec.budget.labels > found.total:
         findings.append(_too_many(spec, found.total))
     if found.rows:
@@ -147,6 +147,13 @@ def examine_spec(
         sample=looked_at,
         summary=examined.summary if examined else None, prognosis=ahead,
     )
+
+
+def _refused(about: str, error: BadInput, otherwise: str) -> Finding:
+    """With the remedy that the error has, if it has one."""
+    if isinstance(error, Remediable):
+        return problem(about, error.problem, error.remedy)
+    return problem(about, str(error), otherwise)
 
 
 def _any_outcome(
@@ -165,7 +172,7 @@ def _any_outcome(
         findings += sample_findings(portion, read)
         findings += more
     except BadInput as error:
-        findings.append(problem("pool", str(error), "correct the source, or name another one"))
+        findings.append(_refused("pool", error, "correct the source, or name another one"))
     if rows and spec.budget.labels > rows:
         findings.append(_too_many(spec, rows))
     if rows:

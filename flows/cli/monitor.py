@@ -50,7 +50,13 @@ from assay.tasks.report.history.record import (
     history_by_question,
     runs_without_data,
 )
-from assay.tasks.report.history.table import history_parquet, joined_windows, judge_in_words, recent_of
+from assay.tasks.report.history.table import (
+    history_parquet,
+    joined_windows,
+    judge_in_words,
+    place_interval,
+    recent_of,
+)
 from assay.tasks.report.history.words import (
     STATES,
     again_in_words,
@@ -203,20 +209,19 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
     if not told.rows:
         click.echo("  no window has been opened yet")
         return
-    shown = told.rows if most is None else told.rows[-most:]
-    several = history_by_question(told)
-    for number, of in enumerate(several):
-        wide = max(len(of.measure), 10)
+    for number, of in enumerate(history_by_question(told)):
+        rows = of.rows if most is None else of.rows[-most:]
+        wide, span = max(len(of.measure), 10), max(18, *(len(place_interval(row.overall)) for row in rows))
         click.echo(
-            f"  {'window':<14} {of.measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
+            f"  {'window':<14} {of.measure:<{wide}} {'interval':<{span}} {'last windows':<28} {'labels':>6} "
             f"{'bought':>6}  verdict"
         )
-        if len(shown) < len(told.rows) and not number:
-            earlier = Counter(row.state for row in told.rows[: -len(shown)])
+        if len(rows) < len(told.rows) and not number:
+            earlier = Counter(row.state for row in told.rows[: -len(rows)])
             states = ", ".join(f"{count:,} {state}" for state, count in earlier.most_common())
             click.echo(f"  {earlier.total():,} earlier windows: {states}; see assay history {told.monitor}")
-        for run in runs_without_data(of.rows if most is None else of.rows[-most:]):
-            click.echo("  " + _line(run, wide))
+        for run in runs_without_data(rows):
+            click.echo("  " + _line(run, wide, span))
     if (silent := no_data_in_words(told)) is not None:
         why = told.without_data[-1].wrong
         click.echo(fill(silent + (f" {why.why}" if why else ""), 100, initial_indent="  ",
@@ -225,7 +230,7 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
     if means:
         click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
     for change in told.judges:
-        click.echo(f"  judge {judge_in_words(change)}")
+        click.echo(f"  {judge_in_words(change)}")
     for one in told.amendments:
         reason = f" ({one.reason})" if one.reason else ""
         click.echo(
@@ -243,15 +248,13 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
         click.echo(f"  owner: {whose}")
 
 
-def _line(run: Sequence[HistoryRow], wide: int) -> str:
-    """Of a window, or of several without data; wide: of the column of the measure."""
+def _line(run: Sequence[HistoryRow], wide: int, span: int) -> str:
+    """Of a window, or of several without data; wide, span: of the columns of the measure and the interval."""
     row = run[0]
     if row.has_no_data and len(run) > 1:
         return f"{windows_in_words(run)}: {STATES[row.state]}, {wording.plural(len(run), 'window')}"
     m = row.verdict.overall.measured if row.verdict else None
     value = "" if m is None else wording.estimate_text(m.value, m.lower, m.upper)
-    bounded = m is not None and m.lower is not None and m.upper is not None
-    interval = wording.ends_in_words(m.value, m.lower, m.upper) if m is not None and bounded else ""
     hints = [row.state]
     if row.overall is not None and (beyond := beyond_in_words(row.overall)):
         hints.append(beyond)
@@ -272,8 +275,8 @@ def _line(run: Sequence[HistoryRow], wide: int) -> str:
         hints.append(again)
     labels = m.labels if m else 0
     return (
-        f"{row.window:<14} {value:<{wide}} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
-        f"{row.bought:>6}  {'; '.join(hints)}"
+        f"{row.window:<14} {value:<{wide}} {place_interval(row.overall):<{span}} "
+        f"{recent_of(row.recent):<28} {labels:>6} {row.bought:>6}  {'; '.join(hints)}"
     )
 
 

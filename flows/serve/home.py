@@ -156,14 +156,18 @@ class StoreView:
         store, known = self._store, self._known
         names = [name for name in retried(_folders)(store, layout.MONITORS_PREFIX) if _is_name(name)]
         glances: dict[str, MonitorGlance] = {}
+        windows: dict[str, tuple[str, ...]] = {}
         entries: list[HomeEntry] = []
         for name, glance in read_in_parallel(names, self._glance):
             if isinstance(glance, MonitorGlance):
-                glances[name] = glance
+                glances[name], windows[name] = glance, glance.windows
                 entries.append(self._monitor(name, glance))
             elif glance is not None:
                 entries.append(self._damaged("monitor", name, glance))
-        own = self._own(glances)
+                windows[name] = tuple(retried(_folders)(
+                    store, layout.monitor_windows(layout.monitor_ledger(name))
+                ))
+        own = self._own(windows)
         index = retried(StandingIndex)(store, own if len(known.folders) > _FEW * len(own) else None)
         for name, entry in read_in_parallel(own, lambda name: self._evaluation(name, index)):
             if isinstance(entry, HomeEntry):
@@ -176,10 +180,9 @@ class StoreView:
         changes = 0 if last is None else last.changes + (entries != last.entries)
         return StoreLook(entries=entries, glances=glances, at=self._clock(), changes=changes)
 
-    def _own(self, glances: Mapping[str, MonitorGlance]) -> tuple[str, ...]:
-        """The evaluations that are no window of a monitor."""
+    def _own(self, windows: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        """The evaluations that are no window of a monitor, be it damaged; windows: of each monitor."""
         known, folders = self._known, tuple(retried(_folders)(self._store))
-        windows = {name: glance.windows for name, glance in glances.items()}
         if folders == known.folders and windows == known.windows:
             return known.own
         of_windows = {f"{name}-{window}" for name, several in windows.items() for window in several}

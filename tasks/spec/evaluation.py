@@ -23,7 +23,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.annotators.answers import RuleName
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, Remediable
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.estimators.population import About
 from assay.evalcore.measures.two_classes import Measure
@@ -385,9 +385,10 @@ def written_spec(data: Any, origin: str, name: str | None = None) -> Spec:
         found = "empty" if data is None else f"a {type(data).__name__}"
         raise BadInput(f"{origin}: a spec is a mapping of keys, this is {found}; `assay init` writes one")
     if "monitor" in data:
-        raise BadInput(
-            f"{origin}: this is the spec of a monitor, which watches a stream: `assay monitor {origin}` "
-            f"schedules it, and `assay monitor {origin} --once` does what is due now"
+        raise Remediable(
+            f"{origin}: this is the spec of a monitor, which watches a stream",
+            f"`assay monitor {origin}` schedules it, and `assay monitor {origin} --once` does what is due "
+            "now",
         )
     return asked_spec(data if name is None else {**data, "name": name}, origin)
 

@@ -30,7 +30,7 @@ def test_the_history_says_how_a_judge_changed_and_sounds_no_alarm(tmp_path, caps
     assert agreement["change_upper"] < 0
     assert agreement["beyond_chance"]
     page = (tmp_path / "pages" / "history.html").read_text(encoding="utf-8")
-    assert "Did the judges change?" in page
+    assert "Did the judges, or the scores, change?" in page
     assert "Nothing here is an alarm" in page
     assert run_command_line(["history", "animals", *at]) == 0
-    assert "judge probability: agrees with the label" in capsys.readouterr().out
+    assert "  probability: agrees with the label" in capsys.readouterr().out

@@ -24,6 +24,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.mute import mute
 from assay.flows.serve.server import Served, serve_pages
 from assay.flows.serve.stores import access_to, read_only_store
+from assay.tasks.ledger import layout
 
 JSON = {"Accept": "application/json"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -249,6 +250,23 @@ def test_a_home_page_takes_fewer_than_twice_the_calls_of_status(store):
     before = counted.calls
     assert len(view._look().entries) == 35
     assert counted.calls - before < of_status
+
+
+def test_the_windows_of_a_damaged_monitor_are_no_evaluations(store):
+    from assay.flows.serve.home import StoreView
+
+    values = {k: v for k, v in store._values.items() if k.startswith("monitors/monitor-00/")}
+    evaluation = next(k for k in store._values if "-model-0001/" in k).split("/")[0]
+    window = next(k for k in values if "/windows/" in k).split("/windows/")[1].split("/")[0]
+    values |= {
+        k.replace(evaluation, f"monitor-00-{window}", 1): v
+        for k, v in store._values.items() if k.startswith(f"{evaluation}/")
+    }
+    whole = StoreView(read_only_store("team", a_store(values))).look().entries
+    assert [one.name for one in whole] == ["monitor-00"]
+    values[layout.spec(layout.monitor_ledger("monitor-00"))] = b"{"
+    found = StoreView(read_only_store("team", a_store(values))).look().entries
+    assert [(one.kind, one.name, one.state) for one in found] == [("monitor", "monitor-00", "damaged")]
 
 
 @pytest.mark.services

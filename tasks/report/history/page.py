@@ -19,10 +19,12 @@ from assay.tasks.report.history.record import (
 from assay.tasks.report.history.table import (
     changes_of_judges,
     compared_windows,
+    confidences_in_words,
     joined_windows,
     place_interval,
     place_value,
     recent_of,
+    unusual_confidence,
 )
 from assay.tasks.report.history.words import (
     SIGNALS,
@@ -135,6 +137,7 @@ def history_values(
         "parts": [
             _part(one, {row.window for row in shown}, link, several=len(several) > 1) for one in several
         ],
+        "confidences": confidences_in_words(shown),
         "false_breaches": false_breaches(history),
         "judges": changes_of_judges(history),
         "judges_compared": compared_windows(history),
@@ -268,7 +271,9 @@ def _in_short(row: HistoryRow) -> str:
     if row.overall is None:
         return wording.in_short(None, None, None)
     m = row.overall.measured
-    return value_in_words(m) if m.exact else wording.in_short(m.value, m.lower, m.upper)
+    if m.exact or m.lower is None:
+        return value_in_words(m) if m.exact else wording.in_short(m.value, m.lower, m.upper)
+    return wording.in_short(m.value, m.lower, m.upper) + unusual_confidence(m)
 
 
 def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> None:

@@ -4,11 +4,12 @@ The chart of characters is for places that show text only, such as Prefect's art
 """
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from assay.evalcore.monitoring.earlier_windows import JudgeChange, RecentMean
-from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict
 from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT
 from assay.tasks.ledger.monitors import own_segment
 from assay.tasks.report import wording
@@ -158,9 +159,34 @@ def place_value(place: PlaceVerdict | None) -> str:
 
 
 def place_interval(place: PlaceVerdict | None) -> str:
-    """The interval of a place; nothing where there is none."""
+    """The interval of a place, with its confidence where that is not 95%; nothing where there is none."""
     m = place.measured if place else None
-    return "" if m is None or m.lower is None else wording.ends_in_words(m.value, m.lower, m.upper)
+    if m is None or m.lower is None:
+        return ""
+    return wording.ends_in_words(m.value, m.lower, m.upper) + unusual_confidence(m)
+
+
+_USUAL = 0.95      # the confidence of intervals of which nothing is said
+
+
+def unusual_confidence(m: Measured) -> str:
+    """` at 97.5%`, of an interval that is not at 95%: with follow-ups it is at more."""
+    return "" if m.exact or m.confidence == _USUAL else f" at {wording.percent(m.confidence)}"
+
+
+def confidences_in_words(rows: Sequence[HistoryRow]) -> str:
+    """`Intervals are at 95%, those of 3 windows at 97.5%.`; nothing where there are none."""
+    counted = Counter(
+        m.confidence for row in rows if row.overall is not None
+        for m in (row.overall.measured,) if m.lower is not None and not m.exact
+    )
+    if not counted:
+        return ""
+    least, *others = sorted(counted)
+    further = "".join(
+        f", those of {wording.plural(counted[one], 'window')} at {wording.percent(one)}" for one in others
+    )
+    return f"Intervals are at {wording.percent(least)}{further}."
 
 
 # The chart of characters.
@@ -245,7 +271,8 @@ def compared_windows(history: MonitorHistory) -> str:
 
 
 def judge_in_words(one: JudgeChange) -> str:
-    """`judge_a: agrees with the label 0.71, before 0.83: changed by -0.12 (-0.21 to -0.03)`."""
+    """`judge_a: agrees with the label 0.71, before 0.83: changed by -0.12 (-0.21 to -0.03)`; of a score
+    alike."""
     line = _line(one)
     return f"{line.judge}: {line.figure} {line.value}, before {line.before}: changed by {line.change} " \
            f"({line.interval})"

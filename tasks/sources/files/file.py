@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, Protocol, cast
 from urllib.parse import unquote
 
-from assay.evalcore.errors import BadInput, did_you_mean
+from assay.evalcore.errors import BadInput, Remediable, did_you_mean
 
 
 class NoFile(BadInput):
@@ -106,14 +106,14 @@ class _Ranges(io.RawIOBase):
 
 
 def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> None:
-    """Raise BadInput naming the file, the first missing column, the nearest one and all there are."""
+    """Raise Remediable naming the file, the first missing column, the nearest one and all there are."""
     there = Counter(present)
     for name in needed:
         if name not in there:
-            raise BadInput(
+            raise Remediable(
                 f"{path}: no column {name!r}; {did_you_mean(name, present)}It has: "
-                f"{', '.join(_short(present))}. "
-                "Correct the name in the spec, or add the column"
+                f"{', '.join(_short(present))}",
+                "correct the name in the spec, or add the column",
             )
         if there[name] > 1:
             raise BadInput(f"{path}: the column {name!r} is there twice; rename or drop one")

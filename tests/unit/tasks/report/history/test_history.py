@@ -58,6 +58,21 @@ def test_an_interval_beyond_the_limit_without_a_breach_says_how_much_evidence_th
     assert why_open(replace(within, kept=(None,))) == ""
 
 
+def test_an_interval_that_is_not_at_95_percent_says_so(capsys):
+    extended = replace(place(0.9, "ok"), measured=Measured(
+        value=0.9, lower=0.85, upper=0.95, confidence=0.975, labels=160))
+    last = row("2026-11-02", 0.9, "ok")
+    last = replace(last, verdict=replace(last.verdict, overall=extended))
+    days = history(row("2026-11-01", 0.9, "ok"), last)
+    assert "to 0.950 at 97.5% |" in history_markdown(days)
+    page = history_html(days).decode()
+    assert "Intervals are at 95%, those of 1 window at 97.5%." in page
+    assert "to 0.950 at 97.5%</td>" in page
+    assert "at 97.5%, ok." in windows_figure(days).told
+    _print_history(days)
+    assert "0.950 at 97.5%" in capsys.readouterr().out
+
+
 def test_json_has_every_window_with_its_segments():
     told = DAYS.to_json()
     assert (told["monitor"], told["measure"], told["labels"]) == ("stream", "f1", 180)
