@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 # Before numpy is imported, and for every process that tests start. Our matrices are small: a second thread
@@ -90,11 +91,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFirst | 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A real S3 server; until the session ends the AWS_* environment points to it and to nothing else."""
+    import botocore.loaders
+
     with s3_server(tmp_path_factory.mktemp("s3")) as server, pytest.MonkeyPatch.context() as environment:
         for name in FOREIGN_VARIABLES:
             environment.delenv(name, raising=False)
         for name, value in server.environment.items():
             environment.setenv(name, value)
+        # every test with credentials of its own has a client of its own; the descriptions of S3 are read once
+        environment.setattr("botocore.loaders.create_loader", cache(botocore.loaders.create_loader))
         yield server
 
 
