@@ -30,9 +30,11 @@ def server(prefect_api):
     store = f"file://{prefect_api.folder}/ledger"
     from prefect.workers.process import ProcessWorker
 
-    prefect_api.post("work_pools/", {      # as `prefect work-pool create assay --type process` does
-        "name": "assay", "type": "process", "base_job_template": ProcessWorker.get_default_base_job_template(),
-    })
+    if "assay" not in {pool["name"] for pool in prefect_api.post("work_pools/filter")}:
+        prefect_api.post("work_pools/", {      # as `prefect work-pool create assay --type process` does
+            "name": "assay", "type": "process",
+            "base_job_template": ProcessWorker.get_default_base_job_template(),
+        })
     prefect_api.run("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
     with process_worker(prefect_api, "assay", ASSAY_STORE=store):
         yield prefect_api
