@@ -14,8 +14,9 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The version of promptfoo whose output is in tests/logs.
 PROMPTFOO ?= 0.121.20
 
-# Files of tests at a time; each job starts servers of its own.
+# Checks at a time, and processes of tests: one more, for some always wait for a server.
 JOBS ?= 2
+TESTERS ?= $(shell expr $(JOBS) + 1)
 
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
@@ -59,10 +60,12 @@ mypy: setup
 imports: setup
 	$(BIN)/lint-imports
 
-# Label Studio comes over the network while the code is checked.
+# Types take a minute and one processor: they are checked beside the tests, and told after them.
 test: setup
-	$(MAKE) --no-print-directory --output-sync -j 4 ruff mypy imports label-studio
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(MAKE) --no-print-directory --output-sync -j 4 ruff imports label-studio
+	@$(BIN)/mypy > $(VENV)/mypy.txt 2>&1 & types=$$!; \
+	$(BIN)/pytest -n $(TESTERS) --dist loadfile; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/mypy.txt; test $$tests -eq 0 -a $$types -eq 0
 
 # What takes minutes: the whole local stack, once, and each of Prefect's task runners.
 test-slow: label-studio

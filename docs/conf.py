@@ -1,5 +1,6 @@
 """The documentation site: `make docs` builds it into .cache/site; a warning is an error."""
 
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ import assay
 from assay.flows.cli.schemas import json_page
 from assay.tasks.spec.reference import reference_page
 from benchmarks.abilities import every_table
+
+gc.set_threshold(200_000, 20, 100)      # trees of pages are no garbage: a quarter of a build was spent on them
 
 project = "Assay"
 author = "The developers of Assay"

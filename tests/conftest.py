@@ -1,7 +1,9 @@
 """Fixtures that several files of tests use. Real servers start once a session, when first asked for."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 # Before numpy is imported, and for every process that tests start. Our matrices are small: a second thread
@@ -41,23 +43,40 @@ def _all_json_fits_its_schema() -> Iterator[None]:
         yield
 
 
-# Where tests look at figures. Elsewhere they are put together, not drawn: that is half the time of a report.
-FIGURES_ARE_SEEN = ("tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/")
+def pytest_collection_finish() -> None:
+    """All tests and modules that were imported stay to the end: garbage is not looked for among them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+# Where tests look at figures. Elsewhere each kind of figure is put together once for a file of tests, and not
+# drawn: that is half the time of a report.
+FIGURES_ARE_SEEN = ("tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/test_demo.py",
+                    "tests/end_to_end/test_curves.py", "tests/end_to_end/test_documentation.py")
+
+
+@pytest.fixture(scope="module")
+def _put_together_here() -> set[tuple[str, float]]:
+    """What the tests of this file have put together: the functions that draw, and the widths."""
+    return set()
 
 
 @pytest.fixture(autouse=True)
 def _figures_that_nobody_sees_are_not_drawn(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _put_together_here: set[tuple[str, float]]
 ) -> None:
+    def put_together(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
+        kind = getattr(draw, "func", draw).__qualname__, size[0]
+        if kind not in _put_together_here:
+            from matplotlib.figure import Figure
+
+            draw(Figure(figsize=size))
+            _put_together_here.add(kind)
+        return "data:image/svg+xml;base64,"
+
     if not request.node.nodeid.startswith(FIGURES_ARE_SEEN):
-        monkeypatch.setattr("assay.tasks.report.rendering._drawn", _put_together)
-
-
-def _put_together(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
-    from matplotlib.figure import Figure
-
-    draw(Figure(figsize=size))
-    return "data:image/svg+xml;base64,"
+        monkeypatch.setattr("assay.tasks.report.rendering._drawn", put_together)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -72,11 +91,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFirst | 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A real S3 server; until the session ends the AWS_* environment points to it and to nothing else."""
+    import botocore.loaders
+
     with s3_server(tmp_path_factory.mktemp("s3")) as server, pytest.MonkeyPatch.context() as environment:
         for name in FOREIGN_VARIABLES:
             environment.delenv(name, raising=False)
         for name, value in server.environment.items():
             environment.setenv(name, value)
+        # every test with credentials of its own has a client of its own; the descriptions of S3 are read once
+        environment.setattr("botocore.loaders.create_loader", cache(botocore.loaders.create_loader))
         yield server
 
 

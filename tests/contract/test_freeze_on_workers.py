@@ -23,7 +23,7 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.settings import Runner
 
-ROWS = 3 * PART_ROWS + 5
+ROWS = PART_ROWS + 5
 TWO_THREADS, TWO_PROCESSES = Runner("threads", workers=2), Runner("processes", workers=2)
 
 
@@ -69,7 +69,7 @@ def test_the_ledger_is_the_same_though_a_worker_is_killed(spec, expected, tmp_pa
 
     def map_over(work, over):
         dies = workers.other_processes and hasattr(work, "spec")
-        return mapped(DyingWork(work, str(tmp_path), at=2) if dies else work, over)
+        return mapped(DyingWork(work, str(tmp_path), at=1) if dies else work, over)
 
     told: list[int] = []
     with closing(OnWorkers(workers)) as mapped:

@@ -28,7 +28,13 @@ pytestmark = pytest.mark.services
 def server(prefect_api):
     """A real Prefect server with our deployments and a running worker."""
     store = f"file://{prefect_api.folder}/ledger"
-    prefect_api.run("work-pool", "create", "assay", "--type", "process", "--overwrite")
+    from prefect.workers.process import ProcessWorker
+
+    if "assay" not in {pool["name"] for pool in prefect_api.post("work_pools/filter")}:
+        prefect_api.post("work_pools/", {      # as `prefect work-pool create assay --type process` does
+            "name": "assay", "type": "process",
+            "base_job_template": ProcessWorker.get_default_base_job_template(),
+        })
     prefect_api.run("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
     with process_worker(prefect_api, "assay", ASSAY_STORE=store):
         yield prefect_api
@@ -53,13 +59,7 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
     form = deployed["begin"]["parameter_openapi_schema"]
     assert [kind["type"] for kind in form["properties"]["spec"]["anyOf"]] == ["string", "object"]
     assert "as YAML" in form["properties"]["spec"]["description"]
-    written = yaml.safe_dump(spec_json(predictions, labels, name="by-form"))
-    begin = server.post(f"deployments/{deployed['begin']['id']}/create_flow_run", {
-        "parameters": {"spec": written, "store": store.url}
-    })
-    assert server.finished(begin["id"], timeout=200)["name"] == "by-form"
-    assert current_standing(open_evaluation(store, "by-form")).labels == 60
-    for run in (evaluate, sweep, begin):
+    for run in (evaluate, sweep):
         ended = server.finished(run["id"], timeout=200)
         assert ended["state_type"] == "COMPLETED", ended["state"]
 
@@ -94,6 +94,12 @@ def test_begin_takes_a_spec_as_json_too_and_refuses_one_as_files_are_refused(in_
     spec = spec_json(predictions, labels, name="as-json")
     state = begin_deployed(spec, store=f"file://{tmp_path}/ledger", return_state=True)
     assert state.message.startswith("as-json: f1 ")
+    written = yaml.safe_dump(spec | {"name": "by-form"})
+    begun = begin_deployed(written, store=f"file://{tmp_path}/ledger", return_state=True)
+    run = in_prefect.get(f"flow_runs/{begun.state_details.flow_run_id}")
+    assert (run["name"], run["state_type"]) == ("by-form", "COMPLETED")
+    store = open_store(f"file://{tmp_path}/ledger")
+    assert current_standing(open_evaluation(store, "by-form")).labels == 60
     for wrong, says in (
         (spec | {"budgte": {}}, r"spec: \$\.budgte .*budget"),
         (spec | {"monitor": {}}, "this is the spec of a monitor"),

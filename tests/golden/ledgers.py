@@ -3,11 +3,9 @@
 Run under one kernel of BLAS and then under another, it tells whether a ledger holds on both.  The steps:
 
     make     evaluations of every kind, to their end, and a monitor
-    some     three of them
-    verify   those that are there; prints what differs
     half     one round of evaluations whose answers are told by the caller
     finish   the other rounds of these; prints the answers
-    whole    all their rounds; prints the answers
+    verify   those that are there; prints what differs
 """
 
 import csv
@@ -66,14 +64,12 @@ def specs(folder: Path) -> dict[str, dict[str, Any]]:
     return {name: {**data, "name": name} for name, data in found.items()}
 
 
-def some(folder: Path, store: Store) -> None:
-    known = specs(folder)
-    for name in TOLD:
-        begin_evaluation(store, Spec.from_json(known[name]))
-        advance(store, name)
+def ledger_of(folder: Path) -> Store:
+    return open_store(f"file://{folder}/ledger")
 
 
-def make(folder: Path, store: Store) -> None:
+def make(folder: Path) -> None:
+    store = ledger_of(folder)
     for data in specs(folder).values():
         begin_evaluation(store, Spec.from_json(data))
         advance(store, data["name"])
@@ -85,8 +81,8 @@ def make(folder: Path, store: Store) -> None:
     tick(store, monitor.name, now=after(3))
 
 
-def half(folder: Path, store: Store) -> None:
-    known = specs(folder)
+def half(folder: Path) -> None:
+    known, store = specs(folder), ledger_of(folder)
     for name in TOLD:
         begin_evaluation(store, Spec.from_json({**known[name], "desk": {"kind": "caller"}}))
         advance(store, name)
@@ -94,27 +90,22 @@ def half(folder: Path, store: Store) -> None:
         advance(store, name)
 
 
-def finish(folder: Path, store: Store) -> None:
-    """Prints the answers."""
+def finish(folder: Path) -> dict[str, Any]:
+    """The answers."""
+    store = ledger_of(folder)
     for name in TOLD:
         while advance(store, name).state != "finished":
             _tell(folder, store, name)
-    print(json.dumps({name: plain(of_evaluation(store, name)) for name in TOLD}))
+    return {name: plain(of_evaluation(store, name)) for name in TOLD}
 
 
-def whole(folder: Path, store: Store) -> None:
-    half(folder, store)
-    finish(folder, store)
-
-
-def check(folder: Path, store: Store) -> None:
-    everything = (folder / "days").exists()
+def check(folder: Path) -> dict[str, list[str]]:
+    """What differs, by ledger."""
+    store, everything = ledger_of(folder), (folder / "days").exists()
     found = [verify(store, name) for name in (specs(folder) if everything else TOLD)]
     if everything:
         found.append(verify_monitor(store, "animals"))
-    print(json.dumps({
-        one.evaluation: [f"{d.key}: {d.difference}" for d in one.differences] for one in found
-    }))
+    return {one.evaluation: [f"{d.key}: {d.difference}" for d in one.differences] for one in found}
 
 
 def _tell(folder: Path, store: Store, name: str) -> None:
@@ -128,6 +119,5 @@ def _tell(folder: Path, store: Store, name: str) -> None:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[2])
-    steps = {"make": make, "some": some, "verify": check, "half": half, "finish": finish, "whole": whole}
-    steps[sys.argv[1]](where, open_store(f"file://{where}/ledger"))
+    steps = {"make": make, "half": half, "finish": finish, "verify": check}
+    print(json.dumps(steps[sys.argv[1]](Path(sys.argv[2]))))

@@ -89,19 +89,19 @@ def test_a_forecast_repeats_and_counts_on_from_the_labels_there_are():
     assert far.low <= far.labels <= far.high
 
 
-def test_forecasts_under_twenty_names_agree_within_the_error_they_state():
-    # the name decides what is drawn, so twenty names are twenty forecasts of one thing; each states its error
-    # with 95%: of 40 statements, fewer than 30 would hold once in a million
+def test_forecasts_under_twelve_names_agree_within_the_error_they_state():
+    # the name decides what is drawn, so twelve names are twelve forecasts of one thing; each states its error
+    # with 95%: of 24 statements, fewer than 15 would hold once in a million
     pool, goal = synthetic_pool(3000, seed=6), Goal(half_width=0.06)
     asked, _ = question(pool, measure_name="f1")
-    named = [replace(asked, evaluation=f"name-{i}") for i in range(20)]
+    named = [replace(asked, evaluation=f"name-{i}") for i in range(12)]
     got = [forecast(one, before_any_label(one), [goal], 400)[0] for one in named]
     far = [np.inf if f.labels is None else f.labels for f in got]
     middle, share = np.median(far), np.mean([f.share for f in got])
     held = sum(
         (f.least or np.inf) <= middle <= (f.most or np.inf) for f in got
     ) + sum(abs(f.share - share) <= f.share_error for f in got)
-    assert held >= binom.ppf(FALSE_ALARM, 40, 0.95)
+    assert held >= binom.ppf(FALSE_ALARM, 24, 0.95)
     assert all(f.worlds == 72 or f.share_error <= 0.10 or f.most - f.least <= 0.2 * f.labels for f in got)
     told = []
     begun = before_any_label(asked)
@@ -126,17 +126,17 @@ def test_what_lies_beyond_the_horizon_is_more_and_never_a_number():
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["passive", "dirichlet-tree"])
 def test_forecasts_after_100_labels_hold_what_replays_take(name):
-    # 40 replays; the middle 80% of the forecast, widened by a fifth for its twelve worlds and its coarse
+    # 25 replays; the middle 80% of the forecast, widened by a fifth for its twelve worlds and its coarse
     # looks, must hold the replayed labels to the target in at least half of them.  Were the chance 0.8, fewer
-    # than 20 of 40 would be seen once in 10⁵; the bound below is the one of FALSE_ALARM.
+    # than 11 of 25 would be seen once in 10⁵; the bound below is the one of FALSE_ALARM.
     pool = synthetic_pool(3000, seed=4)
     asked, cell = question(pool, name, "f1")
     got = forecast(asked, after(asked, cell, pool, 100), [Goal(half_width=0.08)], 1000)[0]
     assert got.low is not None
     assert got.high is not None
     looks = np.arange(100, 1001, 50)
-    (trace,) = simulate(method(name), pool, [measure("f1")], looks.tolist(), repeats=40, batch_size=50)
+    (trace,) = simulate(method(name), pool, [measure("f1")], looks.tolist(), repeats=25, batch_size=50)
     met = (trace.upper - trace.lower) / 2 <= 0.08
     took = looks[np.argmax(met[:, :-1] & met[:, 1:], axis=1) + 1]
     inside = int(((took >= got.low / 1.2 - 50) & (took <= got.high * 1.2 + 50)).sum())
-    assert inside >= binom.ppf(FALSE_ALARM, 40, 0.8)
+    assert inside >= binom.ppf(FALSE_ALARM, 25, 0.8)

@@ -1,6 +1,8 @@
 """Guaranteed intervals cover at all looks together: a slice of docs/measured/guaranteed.md.
 
 What covers with 0.95 falls below the 1 in 10,000 point of its binomial distribution in one of 10,000 tries.
+Of 30 runs that finds a coverage of 0.6 in most cases; the table has 1,000 runs, and guaranteed intervals cover more
+than they must.
 """
 
 import numpy as np
@@ -14,7 +16,7 @@ from assay.evalcore.methods.registry import outcome_method
 from benchmarks.guaranteed import FAMILIES, cell
 from benchmarks.rare_errors import FAMILIES as OUTCOMES
 
-RUNS = 50
+RUNS = 30
 LEAST = binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 CELLS = [

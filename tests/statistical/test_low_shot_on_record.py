@@ -18,7 +18,7 @@ from assay.evalcore.replay.run import simulate, summarise
 
 Z = norm.isf(1e-6)
 F1 = measure("f1")
-REPEATS = 80
+REPEATS = 50
 
 
 def rows(pool_name, method_name, budgets, repeats):
@@ -53,7 +53,7 @@ def test_the_variant_needs_its_calibration():
     # the scores of this pool, taken for log-odds, expect 3,509 positives: there are 45
     budgets = [200, 500, 1000]
     names = ("acis-pooled", "acis-pooled:calibrated=false")
-    got, raw = (rows("restaurant", name, budgets, REPEATS) for name in names)
+    got, raw = (rows("restaurant", name, budgets, 80) for name in names)
     for with_, without in zip(got, raw, strict=True):
         error = np.hypot(with_.mse_se, without.mse_se)
         assert without.mse - with_.mse > norm.isf(0.001) * error, f"at {with_.labels} labels"
@@ -78,7 +78,7 @@ def test_what_lies_below_the_cut_is_missed_by_exactly_one_positive_at_1000_label
         "acis-pooled", "isotonic:prior_labels=1:top_domain=true", "platt:top_domain=true",
         "herding:kernel=gaussian:top_domain=true", "topk", "gmm:top_domain=true",
     ):
-        at_1000, at_2000 = rows("abt-buy", name, [1000, 2000], 3)
+        at_1000, at_2000 = rows("abt-buy", name, [1000, 2000], 2)
         assert at_1000.mse == pytest.approx(missing_one, rel=1e-6)
         assert at_2000.mse == pytest.approx(0, abs=1e-12)
 

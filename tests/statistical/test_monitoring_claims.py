@@ -83,7 +83,7 @@ def test_the_design_is_unbiased_under_a_prior_that_has_every_label_wrong():
 
 @pytest.mark.statistical
 def test_the_design_s_part_of_recalibrated_is_unbiased_under_a_prior_that_has_every_label_wrong():
-    name, what, repeats = "recalibrated:n_strata=8:planning_draws=32", measure("f1"), 400
+    name, what, repeats = "recalibrated:n_strata=8:planning_draws=32", measure("f1"), 200
     _, by_label = prepared_cells(method(with_single_draws(name)), _pool())
     _, state = _windows(
         name, what, 0.5, repeats, rounds=2, size=10,
@@ -108,7 +108,7 @@ WRONG = {"evidence": lambda cells, by_label: by_label[:, ::-1].astype(float)}   
     ("stratified-neyman", 2000, {"sharpness": 0.5}),
     ("sawade", 1000, {"sharpness": 0.5}),
     ("dirichlet-tree:depth=3", 300, WRONG),
-    ("recalibrated:n_strata=8:planning_draws=32", 120, WRONG),
+    ("recalibrated:n_strata=8:planning_draws=32", 80, WRONG),
 ], ids=lambda x: x if isinstance(x, str) else "")
 @pytest.mark.parametrize(("what", "side"), [("accuracy", "below"), ("f1", "above")])
 def test_a_bet_against_the_truth_does_not_gain(name, repeats, given, what, side):
@@ -132,7 +132,7 @@ def test_a_bet_against_a_wrong_claim_gains():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("name", "repeats", "given"), [
-    ("sawade", 1000, {}), ("recalibrated:n_strata=8:planning_draws=32", 150, {"sharpness": 0.5}),
+    ("sawade", 1000, {}), ("recalibrated:n_strata=8:planning_draws=32", 100, {"sharpness": 0.5}),
 ], ids=["sawade", "recalibrated, log odds halved"])
 def test_a_stream_at_its_limit_is_left_alone_for_200_windows(name, repeats, given):
     truth = float(measure("f1").of_confusion(_pool().confusion()))

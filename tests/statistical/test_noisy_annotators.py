@@ -46,7 +46,7 @@ def one_run(chosen, cells, by_label, measures, labels, batch, gold, run):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("name", "runs"), [("passive", 60), ("static-is", 40)]   # without and with importance weights
+    ("name", "runs"), [("passive", 40), ("static-is", 30)]   # without and with importance weights
 )
 def test_the_corrected_interval_covers_where_the_naive_one_does_not(name, runs):
     chosen = method(name)

@@ -17,7 +17,7 @@ from assay.evalcore.recalibration.posterior import CellGroups
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed, for one method
 Z = norm.isf(FALSE_ALARM / 2)
-RUNS, SIZE = 60, 60
+RUNS, SIZE = 40, 60
 
 # The first has cells of many items, and people answer each cell at a rate of its own; the others cut so fine
 # that cells are collapsed with their neighbours (or have one for each prediction), and people answer each

@@ -32,7 +32,7 @@ def rows(pool_name, method_name, repeats):
     [("abt-buy", 0.5946, [7.8e-2, 2.0e-2, 4.6e-3]), ("restaurant", 0.8989, [6.2e-3, None, 1.7e-4])],
 )
 def test_the_dirichlet_tree_is_no_worse_than_the_authors_code(pool_name, true_f1, authors_code):
-    truth, got = rows(pool_name, "dirichlet-tree", 60)
+    truth, got = rows(pool_name, "dirichlet-tree", 40)
     assert truth == pytest.approx(true_f1, abs=5e-5)
     for row, known in zip(got, authors_code, strict=True):
         if known is not None:

@@ -2,6 +2,7 @@
 
 Nominal 95%.  A share of R runs that cover is below its bar by chance with a probability of at most 10⁻⁴ where
 the true coverage is 0.95: `least` says how many of R may miss.
+Whole evaluations are 25: that finds a coverage of 0.6 in nine of ten cases, docs/measured/ has what is finer.
 """
 
 import numpy as np
@@ -50,7 +51,7 @@ def test_a_census_says_what_it_can_of_the_population(name, items):
 
 @pytest.mark.parametrize(("place", "by"), [(0, "passive"), (2, "auto"), (4, "passive"), (5, "auto")])
 def test_an_evaluation_covers_its_population(place, by):
-    population, runs, covered = POPULATIONS[place], 40, {}
+    population, runs, covered = POPULATIONS[place], 25, {}
     for run in range(1, runs + 1):
         for labels, rows in evaluated(population, by, 200, run):
             for q, one in enumerate(rows):

@@ -17,7 +17,7 @@ from assay.evalcore.replay.run import simulate, summarise
 
 Z = norm.isf(1e-6)
 BUDGETS = [100, 300, 1000]
-REPEATS, REPEATS_OF_RECORD = 120, 1000
+REPEATS, REPEATS_OF_RECORD = 80, 1000
 RECORD = {
     "sawade": [1.4e-1, 1.1e-1, 4.4e-2],
     "bernoulli": [1.4e-1, 1.2e-1, 6.1e-2],

@@ -1,7 +1,8 @@
 """Where errors are rare: a fast slice of docs/measured/rare-errors.md, and stops by the real rule.
 
 An interval that covers with 0.95 falls below the 1 in 10,000 point of its binomial distribution in one of
-10,000 tries, of a cell and budget.
+10,000 tries, of a cell and budget. Of 150 runs that finds a coverage of 0.8 in 99 of 100 cases, and one of 0.9
+in one of ten: the table has 1,000 runs.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from assay.evalcore.replay.run import simulate
 from assay.evalcore.reproducible import stream
 from benchmarks.rare_errors import FAMILIES, cell, covering, stack_of
 
-RUNS = 300
+RUNS = 150
 LEAST = binom.ppf(1e-4, RUNS, 0.95) / RUNS
 
 CELLS = [
@@ -68,7 +69,7 @@ def test_common_errors_cost_next_to_nothing(method):
 def test_evaluations_that_stop_by_the_rule_are_honest(family, measure, method, target):
     """Over all evaluations: those that stop on the target, and those that go on to the budget."""
     covers, looks = [], np.arange(MIN_LABELS, 601, 25)
-    for number in range(4):
+    for number in range(2):
         pool = FAMILIES[family].draw(stream(number, f"stop/{family}"), 3_000, 0.01)
         stack = stack_of(pool, measure)
         trace, *_ = simulate(outcome_method(method), pool, stack, looks.tolist(), repeats=50, seed=number)

@@ -1,4 +1,8 @@
-"""What `recalibrated` promises, on a slice of the certified families: coverage, error, and no silent NaN."""
+"""What `recalibrated` promises, on a slice of the certified families: coverage, error, and no silent NaN.
+
+30 repeats and a false alarm in 10,000 find what covers with 0.6 in four of five cases; finer differences are
+what `make certify` measures, with 1,000 repeats.
+"""
 
 import warnings
 
@@ -14,9 +18,9 @@ from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.replay.run import simulate, summarise
 
-FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
+FALSE_ALARM = 1e-4   # chance that correct code would fail on a fresh seed
 QUICK = Recalibrated(report_draws=400)
-REPEATS = 50
+REPEATS = 30
 
 
 @pytest.mark.statistical
@@ -51,7 +55,7 @@ def test_the_confidence_sequence_covers_at_all_looks_at_once():
 
 @pytest.mark.statistical
 def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
-    # certified ratios lie near 0.1; below 0.5 with 50 repeats each leaves no room for chance
+    # certified ratios lie near 0.1; below 0.5 with 30 repeats each leaves no room for chance
     data, f1 = pool("over-confident"), measure("f1")
     truth = float(f1.of_confusion(data.confusion()))
     error = {}

@@ -37,7 +37,7 @@ def test_active_f_is_ahead_on_a_rare_class_and_its_printed_interval_is_too_narro
     pool = rare()
     assert 0.01 < pool.label.mean() < 0.1
     passive, active, printed = (
-        errors(pool, name, "f1", "f1", [200], repeats=150) for name in (PASSIVE, ACTIVE, ACTIVE_PRINTED)
+        errors(pool, name, "f1", "f1", [200], repeats=100) for name in (PASSIVE, ACTIVE, ACTIVE_PRINTED)
     )
     # docs: several times smaller; mean |errors| of 150 runs have a standard error of about 6%
     assert active.error[0] < 0.6 * passive.error[0]

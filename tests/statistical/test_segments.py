@@ -67,14 +67,14 @@ def truth_of(pool, m, s):
 def test_segment_estimates_centre_on_the_truth_of_their_segment():
     pool = synthetic_pool(2000, seed=6)
     measures = [measure("accuracy"), measure("f1")]
-    drawn = [draws_of(pool, run(pool, seed, 6)) for seed in range(25)]
+    drawn = [draws_of(pool, run(pool, seed, 6)) for seed in range(15)]
     values = np.array([
         [e.value for e in segment_estimates(measures, draws, 0.95, [False] * 2)] for draws in drawn
     ])                                                                           # (runs, measures, segments)
     for i, m in enumerate(measures):
         for s in (0, 1):
             v = values[:, i, s]
-            # 25 independent runs; 0.01 for the O(1/n) bias of a ratio at 300 labels
+            # 15 independent runs; 0.01 for the O(1/n) bias of a ratio at 300 labels
             assert abs(v.mean() - truth_of(pool, m, s)) < Z * v.std(ddof=1) / np.sqrt(len(v)) + 0.01
 
 
@@ -83,7 +83,7 @@ def test_known_items_a_proposal_never_repeats_do_not_bias_a_segment():
     # for accuracy alone a correct item has loss 0 and is never drawn again: the weights of the later draws
     # add up to less than the segment, and normalising by their sum would make it look worse than it is
     pool = synthetic_pool(400, seed=6)
-    runs = [draws_of(pool, run(pool, seed, 6, measures=["accuracy"])) for seed in range(40)]
+    runs = [draws_of(pool, run(pool, seed, 6, measures=["accuracy"])) for seed in range(25)]
     values = np.array([
         [e.value for e in segment_estimates([measure("accuracy")], draws, 0.95, [False])] for draws in runs
     ])[:, 0]                                                                     # (runs, segments)
@@ -166,7 +166,7 @@ QUICK = Recalibrated(configurations=CONFIGURATIONS[:1], planning_draws=8, n_stra
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("method", "runs"), [
-    (method("bernoulli-online"), 60), (QUICK, 30), (method("dirichlet-tree"), 20),
+    (method("bernoulli-online"), 40), (QUICK, 20), (method("dirichlet-tree"), 15),
 ], ids=["bernoulli-online", "recalibrated", "dirichlet-tree"])
 def test_segments_are_estimated_without_bias_and_covered(method, runs):
     pool, segment = a_pool_with_a_bad_segment()
@@ -256,7 +256,7 @@ def in_segments(seed, how, *, better, labels=300):
 @pytest.mark.statistical
 @pytest.mark.parametrize("how", ["recalibrated", "passive"])
 def test_intervals_of_differences_in_segments_cover(how):
-    found = [in_segments(seed, how, better=0.7) for seed in range(40)]
+    found = [in_segments(seed, how, better=0.7) for seed in range(25)]
     pairs = [(row, truth) for rows, truths in found for row, truth in zip(rows, truths, strict=True)]
     told = [(row, truth) for row, truth in pairs if row.value is not None]
     assert len(told) > 60
@@ -270,7 +270,7 @@ def test_intervals_of_differences_in_segments_cover(how):
 
 @pytest.mark.statistical
 def test_of_systems_that_are_alike_in_every_segment_hardly_any_is_called_better():
-    runs = 60
+    runs = 40
     found = [in_segments(1000 + seed, "recalibrated", better=0.5) for seed in range(runs)]
     assert all(truth == pytest.approx(0) for _, truths in found for truth in truths)
     called = sum(any(row.comparison.verdict != "open" for row in rows) for rows, _ in found)
@@ -296,11 +296,11 @@ def clustered_in_segments(seed, how, *, clusters, size, correlation, labels):
 @pytest.mark.parametrize("how", ["recalibrated", "whole-clusters"])
 def test_intervals_of_segments_over_clusters_cover_the_population(how):
     told = [
-        row for seed in range(40)
+        row for seed in range(30)
         for row in clustered_in_segments(seed, how, clusters=60, size=10, correlation=0.3, labels=200)
         if row.value is not None
     ]
-    assert len(told) > 60
+    assert len(told) > 45
     missed = sum(not row.lower <= 0.8 <= row.upper for row in told)
     assert missed <= binom.isf(1e-6, len(told), 0.05)
     # taken for independent, the labels would be worth more than they are
@@ -311,7 +311,7 @@ def test_intervals_of_segments_over_clusters_cover_the_population(how):
 def test_intervals_of_areas_in_segments_cover():
     areas = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}
     kind, held = Classes(("no", "yes"), positive="yes"), []
-    for seed in range(28):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         truth = (rng.random(1500) < 0.2).astype(float)
         score, segment = 1.5 * truth + rng.normal(size=1500), rng.choice(2, 1500, p=[0.7, 0.3])

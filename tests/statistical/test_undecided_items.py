@@ -33,7 +33,7 @@ def test_undecided_draws_count_as_draws():
         evaluation="undecided",
     )
     start, values, share = before_any_label(question), [], []
-    for seed in range(120):
+    for seed in range(70):
         asked = replace(question, seed=seed)
         draws = plan(asked, start, 40)
         items = order[offset[draws.cell] + draws.rank]
