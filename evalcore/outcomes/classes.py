@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 from typing import ClassVar, TypeVar
 
@@ -26,6 +27,12 @@ from assay.evalcore.types import Floats, Ints
 POWERS = (np.sqrt, np.positive, np.square)
 CONFIDENCE = 0.7           # guessed of a prediction that comes without a probability
 MANY = 40                  # classes; more are not told apart by cells
+
+
+@cache
+def _one_hot(classes: int) -> Floats:
+    """(K + 1, K) a row for each class, and one of zeros."""
+    return np.eye(classes + 1, classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,7 @@ class Classes(OutcomeKind):
 
     def phi(self, codes: Floats) -> Floats:
         """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros."""
-        return np.asarray(np.eye(self.width + 1, self.width)[self._row(codes)])
+        return np.asarray(_one_hot(self.width)[self._row(codes)])
 
     def at(self, phi: Floats, codes: Floats) -> Floats:
         row = self._row(codes)

@@ -78,6 +78,8 @@ class MeasuredItems(OneShard):
 
 FLOOR = 1e-3        # of the variance under outcomes all alike: no relevant item counts for less
 AT_ONCE = 1 << 18   # numbers that are made at once: they stay in the processor's cache
+FEWEST = 64         # items: with fewer the calls take longer than what they compute
+HELD = 1 << 23      # numbers that are kept until they are added up: more are slow to come by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,7 +93,12 @@ class Expecting:
 
 def at_once(stack: Stack, guesses: int) -> int:
     """Of how many items the guesses and what they expect are made at once."""
-    return min(CHUNK, 1 + AT_ONCE // (guesses * max(stack.kind.width, stack.size)))
+    return min(CHUNK, max(FEWEST, 1 + AT_ONCE // (guesses * max(stack.kind.width, stack.size))))
+
+
+def held(stack: Stack, guesses: int) -> int:
+    """Of how many items the losses that the guesses expect are held until they are added up."""
+    return min(CHUNK, 1 + HELD // (guesses * max(stack.size, 1)))
 
 
 def guessed_spread(stack: Stack, items: Items, guesses: Floats, found: Expecting) -> tuple[Floats, Floats]:
@@ -204,8 +211,8 @@ class _Expected:
         """(D + D_k,) sums over a shard of the losses that the guesses expect, and of those that are known."""
         total, known = np.zeros(stack.size), np.zeros(sum(stack.known_sizes(items)))
         most = at_once(stack, len(self.first))
-        loss = np.empty((min(len(items), CHUNK), len(self.first), stack.size))
-        for _, piece in items.chunks():
+        loss = np.empty((min(len(items), held(stack, len(self.first))), len(self.first), stack.size))
+        for _, piece in items.chunks(held(stack, len(self.first))):
             for at, few in piece.chunks(most):
                 expect(stack, few, stack.guesses(few), loss[at])
             total += np.einsum("b,nbd->d", self.first, loss[: len(piece)])
@@ -346,9 +353,9 @@ class AddUpItems:
         guess = np.zeros((c, len(found.first), stack.size))
         spread: Floats = np.zeros((c, len(found.slopes)))
         told = np.zeros((c, sum(stack.known_sizes(items))))
-        loss = np.empty((min(len(items), CHUNK), *guess.shape[1:]))
+        loss = np.empty((min(len(items), held(stack, len(found.first))), *guess.shape[1:]))
         spreads, most = np.empty((len(loss), len(found.slopes))), at_once(stack, len(found.first))
-        for where, piece in items.chunks():
+        for where, piece in items.chunks(held(stack, len(found.first))):
             n = len(piece)
             for at, few in piece.chunks(most):
                 guesses = stack.guesses(few)
