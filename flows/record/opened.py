@@ -576,12 +576,17 @@ _COMPARED = 1_000     # names of a store, to find what a misspelt one meant
 
 
 def _unknown(store: Store, name: str) -> str:
+    if store.exists(layout.spec(layout.monitor_ledger(name))):
+        return (
+            f"{name!r} is a monitor of {store.url}, and no evaluation: `assay monitor SPEC --once` does what "
+            f"is due, `assay status {name}` and `assay history {name}` show it"
+        )
     # the first by code point: to sort all of a large store takes a second, and nobody asked for a list
     there = (one for one in store.folders() if layout.spec.match(layout.spec(one)) is not None)
     named = list(islice(there, _COMPARED))
-    meant = did_you_mean(name, named)
+    meant = did_you_mean(name, [*named, *islice(store.folders(layout.MONITORS_PREFIX), _COMPARED)])
     known = list(islice((one for one in chain(named, there) if store.exists(layout.manifest(one))), 6))
-    some = ", ".join(known[:5]) + (" ..." if len(known) > 5 else "")
+    some = ", ".join(known[:5]) + (" and others" if len(known) > 5 else "")
     have = f"it holds {some}" if known else "it holds none"
     return (
         f"no evaluation named {name!r} has begun in {store.url}; {meant}{have}. Begin one with "

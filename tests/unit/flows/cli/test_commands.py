@@ -43,12 +43,16 @@ def test_a_command_that_is_misspelt_is_answered_with_the_nearest(capsys):
     (["replay", "rows.csv", "--id", "ids"], "no column 'ids'; did you mean 'id'?"),
     (["schema", "statsu"], "no schema 'statsu'; did you mean 'status'?"),
     (["status", "tiral"], "no evaluation named 'tiral' has begun in ./assay-ledger; did you mean 'trial'?"),
+    (["status", "steam"], "did you mean 'stream'?"),
+    (["advance", "stream"], "'stream' is a monitor of ./assay-ledger, and no evaluation: `assay monitor"),
 ])
 def test_any_name_that_is_misspelt_is_answered_by_one_rule(written, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     Path("rows.csv").write_text("id,score,truth\na,0.2,no\nb,0.9,yes\nc,0.7,yes\nd,0.1,no\n")
     Path("assay-ledger/trial").mkdir(parents=True)
+    Path("assay-ledger/monitors/stream").mkdir(parents=True)
+    Path("assay-ledger/monitors/stream/spec.json").write_text("{}")
     assert run_command_line(written) == 2
     assert says in capsys.readouterr().err
 
