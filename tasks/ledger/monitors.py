@@ -126,6 +126,9 @@ def verdict_by_question(verdict: WindowVerdict) -> list[WindowVerdict]:
                 replace(one, segment=places[one.segment]) for one in verdict.recent if one.segment in places
             ),
             parts=verdict.parts if pool is verdict.overall else (),
+            # a reading answers all: labels are bought for the question that needs most
+            labels_to_decide=verdict.labels_to_decide if pool.verdict == "inconclusive"
+            or pool.question is None else None,
         ))
     return found
 
