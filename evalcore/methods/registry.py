@@ -88,7 +88,7 @@ OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # 
     "stratified": "baselines.StratifiedSample",
     "stratified-neyman": "baselines.NeymanSample",
     "bernoulli": "bernoulli_sample.BernoulliSample",
-    "static-is": "baselines.StaticSample",
+    "static-is": "static_sample.StaticSample",
     "active-inference": "active.ActiveInference",
     "lure": "active.Lure",
     "dirichlet-tree": "dirichlet_tree.ClassTree",

@@ -33,7 +33,7 @@ import numpy as np
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull, OfPull, StaticSample
+from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull, OfPull
 from assay.evalcore.methods.any_outcome.bernoulli_sample import ByCoins, CoinState
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
@@ -52,6 +52,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     SampleState,
 )
+from assay.evalcore.methods.any_outcome.static_sample import StaticSample
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.reproducible import first_largest, is_nothing

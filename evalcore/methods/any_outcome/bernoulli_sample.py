@@ -32,14 +32,7 @@ from assay.evalcore.estimators.intervals import beta_fit
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.baselines import (
-    FINE,
-    ByPull,
-    ByRoot,
-    OfPull,
-    SquaredPulls,
-    StaticSample,
-)
+from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull, OfPull
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
@@ -61,6 +54,7 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
     no_rows_yet,
 )
+from assay.evalcore.methods.any_outcome.static_sample import ByRoot, SquaredPulls, StaticSample
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import Likely

@@ -13,9 +13,9 @@ from assay.evalcore.measures.registry import measure as two_class_measure
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.dirichlet_leaves import _chained, leaves_of, lump_of_each_class
-from assay.evalcore.methods.any_outcome.dirichlet_tree import weighed
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredItems
 from assay.evalcore.methods.any_outcome.state import OutcomeCells, RoundOutcomes, loss_table
+from assay.evalcore.methods.any_outcome.tree_sample import weighed
 from assay.evalcore.methods.dirichlet import dirichlet_tree, tree_posterior
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
 from assay.evalcore.methods.registry import method as two_class_method

@@ -6,8 +6,8 @@ import pytest
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.baselines import StaticSample
 from assay.evalcore.methods.any_outcome.state import SampleState, no_rows_yet
+from assay.evalcore.methods.any_outcome.static_sample import StaticSample
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items

@@ -1,0 +1,176 @@
+"""`static-is`. Importance sampling for any measure: items by how much they are expected to add to the error.
+
+Marchant & Rubinstein (2021), Proposition 2, in its stochastic form and for several numbers at once: of all
+proposals, the one with the smallest trace of the estimates' covariance (each in units of its target) is
+
+    q(x) ∝ √ Σ_q E_y (J_q·(ℓ(x, y) - R))² / target_q²
+
+the expectation under the supplied probabilities, softened to λ p + (1 - λ)/K (Yilmaz et al. 2021, section
+2; λ is `trust`, 1 unless it is set) and never changed: the proposal is static.  R is subtracted as
+weights are normalised (Sawade et al. 2010).  Beside the variance of J·ℓ given x, which is all that
+`bernoulli` looks at, q counts how far the expected pull of an item is from the mean.
+
+As in every method here an item is asked at most once: π is q raised until it adds up, cut at 1.  A label
+weighs 1/π, normalised (Hájek 1971).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.baselines import FINE, ByPull
+from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.measured_pool import (
+    FLOOR,
+    By,
+    Expecting,
+    ItemProfile,
+    MeasuredPool,
+    profile,
+)
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, guessed
+from assay.evalcore.methods.method import Capabilities, Share
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class StaticSample(ByPull):
+    """The static optimal proposal."""
+
+    sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
+    name: ClassVar[str] = "static-is"
+    says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
+    interval: ClassVar[str] = "weighted"
+    capabilities: ClassVar[Capabilities] = replace(
+        ByPull.capabilities, single_draws=False,
+        no_weights="draws by how far each pull is from one mean of all, and items of other weights have no "
+                   "mean pull in common",
+    )
+    least: ClassVar[float] = np.inf
+
+    trust: Share = 1.0   # λ
+
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool.
+
+        Raises BadInput as OutcomeMethod.cells, and for a trust in chances that outcomes do not have.
+        """
+        stack, found = pool.stack, profile(pool)
+        slopes = found.slopes
+        if self.trust < 1:
+            if not stack.kind.parts:
+                raise BadInput(f"method {self.written!r}: trust is how far chances of classes or tags are "
+                               f"believed, and a {stack.kind.name} has none; leave it out")
+            expected = np.concatenate([
+                sum(pool.measured(_Expected(found, self.trust))), sum(pool.measured(_known)),
+            ])
+            slopes = stack.slopes(expected / len(pool), stack.known_sizes(pool.none))
+        squares = _Squares(
+            found=found, slopes=slopes, centre=np.asarray(slopes @ self.centre(pool, found)),
+            trust=self.trust,
+        )
+        mean = sum(pool.measured(squares.total)) / len(pool)
+        made = cut(pool, found, ByRoot(found, squares, FLOOR * mean), FINE, squares.by_cell)
+        sums, cells = made.further, made.cells
+        spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
+        return replace(cells, spread=np.maximum(spread, 1e-30))
+
+    def centre(self, pool: MeasuredPool, found: Expecting) -> Floats:
+        """(D,) from which losses are counted: their expected mean."""
+        return np.asarray(sum(pool.measured(_Expected(found, self.trust))) / len(pool))
+
+
+def _known(stack: Stack, items: Items) -> Floats:
+    return np.asarray(stack.known(items).sum(axis=0))
+
+
+def _softened(stack: Stack, items: Items, expected: Floats, trust: float) -> Floats:
+    """The expected losses (n, D) as far as they are believed: else outcomes are alike likely."""
+    if trust == 1:
+        return expected
+    return trust * expected + (1 - trust) * stack.of(items, stack.even(len(items)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    found: Expecting
+    trust: float
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(D,) the sum of the expected losses."""
+        total = np.zeros(stack.size)
+        for _, piece in items.chunks():
+            expected = guessed(stack, piece)[1]
+            if self.trust == 1:
+                total += np.einsum("b,nbd->d", self.found.first, expected)
+            else:
+                each = np.einsum("b,nbd->nd", self.found.first, expected)
+                total += _softened(stack, piece, each, self.trust).sum(axis=0)
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SquaredPulls(ABC):
+    """Expected squares of items' pulls, and what a cut of the pool adds up of them."""
+
+    centre: Floats     # (Q,) J·R, from which the pulls are counted
+
+    @abstractmethod
+    def of(self, stack: Stack, items: Items) -> Floats:
+        """(n, Q)."""
+
+    def driving(self, stack: Stack, items: Items) -> Floats:
+        """(n,) of the items of a shard, added up as they drive the sampling."""
+        squares = np.empty(len(items))
+        for where, piece in items.chunks():
+            squares[where] = self.of(stack, piece) @ stack.weight
+        return squares
+
+    def total(self, stack: Stack, items: Items) -> float:
+        """Their sum over a shard."""
+        return float(self.driving(stack, items).sum())
+
+    def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, Q) sums over the cells."""
+        sums = np.zeros((n_cells, len(self.centre)))
+        for where, piece in items.chunks():
+            np.add.at(sums, cell[where], self.of(stack, piece))
+        return sums
+
+
+@dataclass(frozen=True, slots=True)
+class ByRoot:
+    """What is found of items, in the order of the root of their squares, in one group."""
+
+    found: By
+    squares: SquaredPulls
+    least: float     # of a square: the guesses may be sure of an item and wrong
+
+    def __call__(self, stack: Stack, items: Items) -> ItemProfile:
+        root = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
+        return replace(self.found(stack, items), pull=root, group=np.zeros(len(items), np.int64), score=root)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Squares(SquaredPulls):
+    """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
+
+    found: Expecting
+    slopes: Floats     # (Q, D) J
+    trust: float       # λ
+
+    def of(self, stack: Stack, items: Items) -> Floats:
+        """(n, Q)."""
+        found, (phi, loss) = self.found, guessed(stack, items)
+        mean = np.einsum("b,nbp->np", found.first[: phi.shape[1]], phi)
+        if self.trust < 1:
+            mean = self.trust * mean + (1 - self.trust) * stack.even(len(mean))
+        spread = stack.spread(items, mean, self.slopes, found.likely)
+        expected = np.einsum("b,nbd->nd", found.first, loss)
+        pull = _softened(stack, items, expected, self.trust) @ self.slopes.T
+        return np.asarray(spread + (pull - self.centre) ** 2)
