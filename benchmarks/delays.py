@@ -15,13 +15,14 @@ over all cells and labels, what its log factor is expected to be.  Factors less 
     one step   the same, told the best size of step
     false      share of streams of 200 windows at the floor with an alarm
 
-A second estimate that shares the evidence evenly takes log 2 = 0.7 from it: 8% of what an alarm takes.
+With --mix another table: delays where the evidence is the mean of that of the first three estimates, the
+label model's included, and by each of them alone.
 
     R  windows;  C  cells;  G  the betting grid
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +30,7 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.monitoring.betting import EFFECTS, Account, bet_on_round, draw_weights, expected, worth
-from assay.evalcore.monitoring.verdicts import HORIZON, Promise
+from assay.evalcore.monitoring.verdicts import HORIZON, Life, Promise, step
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 from assay.evalcore.reproducible import stream
@@ -142,6 +143,53 @@ def alarms(parts: Mapping[str, Floats], rng: np.random.Generator) -> Floats:
     return np.minimum(first_alarm(PROMISE, whole, QUIET), LONGEST + 1)
 
 
+def alarms_of_mix(several: Sequence[Mapping[str, Floats]], rng: np.random.Generator) -> Floats:
+    """`alarms` where the evidence is the mean of that of several estimates of the same windows."""
+    sizes = {"quiet": QUIET, "first": 1, "later": LONGEST - 1}
+    rows = {
+        part: rng.integers(len(several[0][part]), size=(STREAMS, count)) for part, count in sizes.items()
+    }
+    streams = [np.concatenate([one[part][rows[part]] for part in sizes], axis=1) for one in several]
+    new = Life.new(PROMISE.test, len(EFFECTS))
+    lives = [replace(new, wealth=np.zeros((STREAMS, len(EFFECTS)))) for _ in streams]
+    found = np.full(STREAMS, LONGEST + 1.0)
+    for w in range(QUIET + LONGEST):
+        told = []
+        for k, one in enumerate(streams):
+            lives[k], evidence = step(PROMISE, lives[k], one[:, w])
+            told.append(evidence)
+        alarm = np.logaddexp.reduce(told, axis=0) - np.log(len(told)) >= -np.log(ERROR_RATE)
+        if w < QUIET:
+            for life in lives:
+                life.wealth[alarm] = new.wealth
+        else:
+            found = np.where(alarm & (found > LONGEST), w - QUIET + 1, found)
+    return found
+
+
+def mix_of(name: str, fall: float, method: str, count: int) -> str:
+    """A mix of estimates beside that with the label model alone, on the same windows."""
+    what = measure(name)
+    quiet, fallen = even_pool(0.0, what), even_pool(fall, what)
+    truth = float(what.of_confusion(quiet.confusion()))
+    watch = Watch(method=method, what=what, floor=truth - fall / 2 if name == "f1" else truth)
+    mixed = ("model", "no model", "half")
+    parts = {
+        part: windows(watch, data, before, count, mixed)[0]
+        for part, data, before in (
+            ("quiet", quiet, quiet), ("first", fallen, quiet), ("later", fallen, fallen))
+    }
+    each = [{part: bets[one].moved() for part, bets in parts.items()} for one in mixed]
+    told = [
+        alarms_of_mix(some, stream(3, f"delays/mix/{name}/{fall}/{method}"))
+        for some in (each[:1], each, each[1:2], each[2:])
+    ]
+    return " | ".join([
+        f"| {name} falls by {fall:.2f}", method, *(f"{one.mean():.1f}" for one in told),
+        f"{(told[1] - told[0]).mean():+.2f} ± {(told[1] - told[0]).std() / np.sqrt(STREAMS):.2f} |",
+    ])
+
+
 def row_of(name: str, fall: float, method: str, count: int) -> str:
     """One method at one size of a fall."""
     what = measure(name)
@@ -180,7 +228,15 @@ def main() -> None:
     parser.add_argument("--measures", nargs="+", default=["f1", "accuracy"])
     parser.add_argument("--falls", nargs="+", type=float, default=[0.2, 0.1, 0.05, 0.03])
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--mix", action="store_true", help="mixes of estimates instead")
     given = parser.parse_args()
+    if given.mix:
+        titles = "fall | method | label model | mix | no model | half | the mix is later by"
+        print(f"| {titles} |\n|" + " --- |" * 7)
+        for name in given.measures:
+            for fall in given.falls:
+                print(mix_of(name, fall, given.methods[0], given.windows), flush=True)
+        return
     print("| fall | method | growth | limit | further | delay | one step | false |\n|" + " --- |" * 8)
     for name in given.measures:
         for fall in given.falls:
