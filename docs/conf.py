@@ -16,7 +16,7 @@ from assay.flows.cli.schemas import json_page
 from assay.tasks.spec.reference import reference_page
 from benchmarks.abilities import every_table
 
-gc.set_threshold(200_000, 20, 100)      # trees of pages are no garbage: a quarter of a build was spent on them
+gc.set_threshold(200_000, 20, 100)      # pages are no garbage: to look through them took a quarter of a build
 
 project = "Assay"
 author = "The developers of Assay"

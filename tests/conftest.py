@@ -52,8 +52,10 @@ def pytest_collection_finish() -> None:
 
 # Where tests look at figures. Elsewhere each kind of figure is put together once for a file of tests, and not
 # drawn: that is half the time of a report.
-FIGURES_ARE_SEEN = ("tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/test_demo.py",
-                    "tests/end_to_end/test_curves.py", "tests/end_to_end/test_documentation.py")
+FIGURES_ARE_SEEN = (
+    "tests/unit/tasks/report/", "tests/browser/", "tests/end_to_end/test_demo.py",
+    "tests/end_to_end/test_curves.py", "tests/end_to_end/test_documentation.py",
+)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,8 @@ def _put_together_here() -> set[tuple[str, float]]:
 
 @pytest.fixture(autouse=True)
 def _figures_that_nobody_sees_are_not_drawn(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _put_together_here: set[tuple[str, float]]
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch,
+    _put_together_here: set[tuple[str, float]],
 ) -> None:
     def put_together(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
         kind = getattr(draw, "func", draw).__qualname__, size[0]

@@ -53,7 +53,7 @@ def as_parquet(rows: list[dict]) -> bytes:
     return sink.getvalue()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=tables)
 def test_freezing_and_reading_back_gives_the_rows_whatever_the_format(rows):
     digests, partitions = set(), set()

@@ -40,7 +40,7 @@ def live(pool, method_name, measures, seed=1):
     return question, lambda p: order[offset[p.cell] + p.rank]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n_items=st.integers(1, 60),

@@ -84,7 +84,7 @@ def test_a_flipped_bit_in_any_key_of_the_evidence_is_named(finished):
         assert key in named(finished | {key: flipped(finished[key], len(finished[key]) // 2, 0)}), key
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(place=st.integers(0, 10**6), bit=st.integers(0, 7))
 def test_whichever_bit_it_is(finished, place, bit):
     # by the digests alone: what is recomputed can only add to what they name

@@ -1,8 +1,8 @@
 """Guaranteed intervals cover at all looks together: a slice of docs/measured/guaranteed.md.
 
 What covers with 0.95 falls below the 1 in 10,000 point of its binomial distribution in one of 10,000 tries.
-Of 30 runs that finds a coverage of 0.6 in most cases; the table has 1,000 runs, and guaranteed intervals cover more
-than they must.
+Of 30 runs that finds a coverage of 0.6 in 95 of 100 cases; the table has 1,000 runs, and guaranteed intervals
+cover more than they must.
 """
 
 import numpy as np

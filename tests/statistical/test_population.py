@@ -2,7 +2,8 @@
 
 Nominal 95%.  A share of R runs that cover is below its bar by chance with a probability of at most 10⁻⁴ where
 the true coverage is 0.95: `least` says how many of R may miss.
-Whole evaluations are 25: that finds a coverage of 0.6 in nine of ten cases, docs/measured/ has what is finer.
+Whole evaluations are 25: that finds a coverage of 0.6 in five of six cases; what is finer is measured in
+docs/measured/population.md.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Where errors are rare: a fast slice of docs/measured/rare-errors.md, and stops by the real rule.
 
 An interval that covers with 0.95 falls below the 1 in 10,000 point of its binomial distribution in one of
-10,000 tries, of a cell and budget. Of 150 runs that finds a coverage of 0.8 in 99 of 100 cases, and one of 0.9
-in one of ten: the table has 1,000 runs.
+10,000 tries, of a cell and budget. Of 150 runs that finds a coverage of 0.8 in 99 of 100 cases, and one of
+0.9 in one of ten: the table has 1,000 runs.
 """
 
 import numpy as np

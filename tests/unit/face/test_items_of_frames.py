@@ -16,7 +16,7 @@ from assay.face.frames import as_source, with_columns
 
 QUESTION = {
     "outcome": ["spam", "ham"], "prediction": "predicted", "score": "score", "measures": ["f1"],
-    "budget": 150,
+    "budget": 75,
 }
 
 

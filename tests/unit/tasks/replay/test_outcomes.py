@@ -178,7 +178,7 @@ def test_intervals_over_clusters_are_wider(scored, capsys):
     widths = []
     for flags in ([], ["--cluster", "document"]):
         assert run_command_line([
-            "replay", path, "--measure", "accuracy,roc_auc", "--budgets", "40,80", "--repeats", "4", "--json",
+            "replay", path, "--measure", "accuracy,roc_auc", "--budgets", "40,80", "--repeats", "2", "--json",
             *flags,
         ]) == 0
         told = json.loads(capsys.readouterr().out)
