@@ -191,7 +191,7 @@ def evaluated(population: Population, by: str, items: int, run: int) -> Iterator
 # What is counted, kept in blocks of runs: a run that is cut short goes on from its file.
 
 BLOCK = 50
-SLOW = 200      # runs of what takes a third of a second each: the score model of two classes
+SLOW = 1_000    # runs of what takes a third of a second each: the score model of two classes
 
 
 def tallies(population: Population, by: str, items: int, block: int) -> list[dict[str, Any]]:
