@@ -34,7 +34,7 @@ OUT = Path(__file__).parent.parent / "docs" / "measured" / "population.md"
 ITEMS = (200, 1_000, 4_000)
 LABELS = (50, 100, 200)
 BATCH = 50
-LARGE = 400_000      # items of the draw whose value is taken for the population's
+LARGE, LARGE_DRAWS = 400_000, 20   # items and number of the draws whose value is taken for the population's
 SLACK = 1e-9
 
 
@@ -63,12 +63,15 @@ class Population:
 
     @cached_property
     def truth(self) -> tuple[float, ...]:
-        """The population's values."""
-        pool = self.draw(stream(1, f"population/{self.name}"), LARGE)
+        """The population's values: the means over large draws."""
+        return tuple(np.mean([self._truth_of(draw) for draw in range(LARGE_DRAWS)], axis=0).tolist())
+
+    def _truth_of(self, draw: int) -> list[float]:
+        pool = self.draw(stream(1 + draw, f"population/{self.name}"), LARGE)
         asked = self.asked(pool)
         if isinstance(pool, LabelledPool):
-            return tuple(float(one.of_confusion(pool.confusion())) for one in asked)
-        return tuple(pool.truth(asked).tolist())
+            return [float(one.of_confusion(pool.confusion())) for one in asked]
+        return list(pool.truth(asked).tolist())
 
 
 def _scored(rng: np.random.Generator, n: int, positives: float, apart: float, shift: float) -> LabelledPool:
