@@ -5,12 +5,11 @@ prior and how it learns as with two classes (`methods.dirichlet`).  With two cla
 several, leaves, prior, label model and proposal are those of `two_classes.dirichlet`; draws, weights and
 their errors are those of `tree_sample`.
 
-**Interval.**  Student's, with the skew and degrees of freedom of `any_outcome.interval`, about the
-estimate, and reaches towards what the label model expects.  The estimate of a measure that is no mean is
-biased while whole classes are unseen, by as much as its standard error: neither is to be believed more.  Of
-two classes the label model counts for DOUBT of the labels that the variance rests on, (Σ z²)²/Σ z⁴ with z
-what each adds to the error: a few labels of the rarer class are enough to know better than probabilities
-that nobody checked.
+**Interval.**  Student's, with the skew and degrees of freedom of `any_outcome.interval`, about the estimate,
+and reaches towards what the label model expects.  The estimate of a measure that is no mean is biased while
+whole classes are unseen, by as much as its standard error: neither is to be believed more.  Of two classes
+the label model counts for DOUBT of the labels that the variance rests on, (Σ z²)²/Σ z⁴ with z what each adds
+to the error: a few labels of the rarer class know better than probabilities that nobody checked.
 """
 
 from abc import abstractmethod
