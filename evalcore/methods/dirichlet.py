@@ -139,13 +139,16 @@ def dirichlet_tree(
     rate = np.clip(rate, 1e-12, 1 - 1e-12)
     if classes == 2:
         rate[0] = 1 - rate[1]
+    of_all = whole[:, leaves.lump]
+    part = np.broadcast_to(1 / np.bincount(leaves.lump)[leaves.lump], of_all.shape).copy()  # of 0: alike
+    np.divide(leaves.chance, of_all, out=part, where=of_all > 0)
     return DirichletTree(
         branching=branching, depth=depth, occupied=occupied, slot=slot, slot_size=size,
         prior=strength * np.where(occupied, rate, 0.0),
         smoothing=0.0 if flat else 2 / (classes * np.log2(classes) ** 2),
         tolerance=TOLERANCE if classes == 2 else COARSE,
         max_steps=MOST_STEPS if classes == 2 else int(np.clip(WORK // (classes * n_leaves), 4, STEPS)),
-        lump=leaves.lump, part=leaves.chance / whole[:, leaves.lump],
+        lump=leaves.lump, part=part,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.dirichlet import dirichlet_tree, fit_tree
+from assay.evalcore.methods.dirichlet import Leaves, dirichlet_tree, fit_tree
 from assay.evalcore.methods.two_classes.dirichlet import strata_as_leaves
 from assay.evalcore.pool.partition import partition_by
 
@@ -98,3 +98,12 @@ def test_labels_move_the_rate_of_their_stratum():
 def test_a_tree_needs_at_least_two_branches():
     with pytest.raises(BadInput, match="branching"):
         dirichlet_tree(strata_as_leaves(small_cells()), branching=1)
+
+
+def test_a_class_that_no_supplied_probability_expects_is_no_division_by_zero():
+    leaves = Leaves(
+        slot=np.array([0, 1]), size=np.array([5, 5]), chance=np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]]),
+        n_slots=2, lump=np.array([0, 1, 1]),
+    )
+    part = dirichlet_tree(leaves).part
+    assert part == pytest.approx(np.array([[1, 0.5, 0.5], [1, 1 / 3, 2 / 3]]))
