@@ -15,7 +15,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay import families
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from assay.evalcore.reproducible import stream
 from benchmarks.lottery import draw
 
@@ -61,7 +61,9 @@ def rows(name: str, pool: LabelledPool, budget: int, repeats: int) -> list[str]:
         if budget > len(pool.label):
             continue
         how = Recalibrated().audited(audit / budget)
-        (trace,) = simulate(how, pool, [F1], [budget], repeats=repeats, batch_size=50, seed=3)
+        (trace,) = simulate(
+            how, pool, [F1], ReplayPlan(budgets=[budget], batch_size=50, seed=3), repeats=repeats
+        )
         (at,) = summarise(trace, truth, [budget])
         result.append(
             f"| {name} | {budget:,} | {audit} | {at.mse:.1e} ± {at.mse_se:.0e} | {at.coverage:.3f} | "

@@ -21,7 +21,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.real_pools import real_pool
@@ -87,7 +87,7 @@ def rows_of(name: str, runs: int, python: Path, folder: Path) -> Iterator[tuple[
     stack = Stack(kind=pool.kind, measures=(outcome_measure("accuracy", pool.kind, n),))
     for written in METHODS:
         began = time.time()
-        one = simulate(outcome_method(written), pool, stack, BUDGETS, repeats=runs)[0]
+        one = simulate(outcome_method(written), pool, stack, ReplayPlan(budgets=BUDGETS), repeats=runs)[0]
         seconds = (time.time() - began) / runs
         yield f"Assay `{written}`", {"ends": (one.value, one.lower, one.upper), "seconds": seconds}
     chance = pool.items.probability

@@ -17,7 +17,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 N, BUDGETS, REPEATS, POOLS = 3_000, (50, 100, 200, 400), 100, 8
 GRADES: OutcomeKind = Classes(("1", "2", "3", "4", "5"), values=(1.0, 2.0, 3.0, 4.0, 5.0))
@@ -107,7 +107,9 @@ def _figures(pool: OutcomePool, measure: str, seed: int) -> np.ndarray:
     stack = Stack(kind=pool.kind, measures=(asked,))
     truth = pool.truth(stack)[0]
     (trace,) = simulate(
-        outcome_method("recalibrated"), pool, stack, list(BUDGETS), repeats=REPEATS, batch_size=25, seed=seed
+        outcome_method("recalibrated"), pool, stack, ReplayPlan(
+            budgets=list(BUDGETS), batch_size=25, seed=seed
+        ), repeats=REPEATS
     )
     covered = (trace.lower - 1e-9 <= truth) & (truth <= trace.upper + 1e-9)
     square, width = (trace.value - truth) ** 2, trace.upper - trace.lower

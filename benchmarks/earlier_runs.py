@@ -18,7 +18,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks import rewrite
@@ -54,7 +54,9 @@ def worth(right: Floats, items: Items, repeats: int) -> tuple[Floats, Floats]:
     stack = Stack(kind=KIND, measures=(outcome_measure("rate", KIND, n, options={"class": "correct"}),))
     pool = OutcomePool(kind=KIND, codes=1 - right, items=items)
     truth = float(right.mean())
-    trace = simulate(outcome_method("guesses"), pool, stack, BUDGETS, repeats=repeats, batch_size=25)[0]
+    trace = simulate(
+        outcome_method("guesses"), pool, stack, ReplayPlan(budgets=BUDGETS, batch_size=25), repeats=repeats
+    )[0]
     mse = ((trace.value - truth) ** 2).mean(axis=0)
     random = np.array([right.var(ddof=1) * (1 / b - 1 / n) for b in BUDGETS])
     covers = (trace.lower <= truth + 1e-9) & (truth <= trace.upper + 1e-9)

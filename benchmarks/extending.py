@@ -16,7 +16,7 @@ from assay.evalcore.evaluation.stopping import confidence_after
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import Trace, simulate
+from assay.evalcore.replay.run import ReplayPlan, Trace, simulate
 from benchmarks.certify import load
 from benchmarks.contenders import contender
 
@@ -35,8 +35,9 @@ def intervals(
         confidence = asked if how.holds_at_every_look else confidence_after(asked, k)
         trace: Trace
         (trace,) = simulate(
-            how, data, [measure("f1")], looks[: k + 1] if corrected else looks, repeats=repeats,
-            confidence=confidence,
+            how, data, [measure("f1")], ReplayPlan(
+                budgets=looks[: k + 1] if corrected else looks, confidence=confidence
+            ), repeats=repeats,
         )
         ends.append((trace.lower, trace.upper))
     if not corrected:

@@ -18,7 +18,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from benchmarks.certify import load
 from benchmarks.stopping import EVERY, stops
 
@@ -65,7 +65,9 @@ def main() -> None:
             goals = [Goal(half_width=t) for t in TARGETS]
             before = forecast(question, before_any_label(question), goals, HORIZON)
             later = forecast(question, after(question, data, cell, 100), goals, HORIZON)
-            (trace,) = simulate(how.for_forecast(), data, [f1], looks.tolist(), repeats=given.repeats)
+            (trace,) = simulate(
+                how.for_forecast(), data, [f1], ReplayPlan(budgets=looks.tolist()), repeats=given.repeats
+            )
             for j, target in enumerate(TARGETS):
                 at = stops((trace.upper - trace.lower) / 2, target)
                 took = np.sort(np.where(at >= 0, looks[at], np.inf))

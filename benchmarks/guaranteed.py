@@ -17,7 +17,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.rare_errors import FAMILIES as OUTCOMES
@@ -98,7 +98,7 @@ def cell(
         pool = family.draw(stream(number, f"guaranteed/{family.says}"))
         truth, asked = _asked(pool, measure)
         how = method(written) if isinstance(pool, LabelledPool) else outcome_method(written)
-        found = simulate(how, pool, asked, budgets, repeats=runs // pools, seed=number)[0]
+        found = simulate(how, pool, asked, ReplayPlan(budgets=budgets, seed=number), repeats=runs // pools)[0]
         inside.append((found.lower <= truth + HALF) & (truth <= found.upper + HALF))
         width.append(found.upper - found.lower)
     covered = np.concatenate(inside)

@@ -23,7 +23,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import BudgetSummary, labels_to, simulate, summarise
+from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, labels_to, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
@@ -219,7 +219,7 @@ def found_by(name: str, pool: OutcomePool, measure: str, repeats: int, seed: int
     guessed = patch.object(Guesses, "pull_spread", Sampled.pull_spread)
     with guessed if name == BEFORE else nullcontext():
         method = outcome_method("auto" if name == BEFORE else name)
-        trace = simulate(method, pool, stack, BUDGETS, repeats=repeats, seed=seed)[0]
+        trace = simulate(method, pool, stack, ReplayPlan(budgets=BUDGETS, seed=seed), repeats=repeats)[0]
         return summarise(trace, float(pool.truth(stack)[0]), BUDGETS)
 
 

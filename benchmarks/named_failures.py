@@ -24,7 +24,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import Trace, join, simulate
+from assay.evalcore.replay.run import ReplayPlan, Trace, join, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats
 from benchmarks.rare_errors import FAMILIES
@@ -244,7 +244,9 @@ def found_by(row: Row, method: str, runs: int) -> Found:
         pool = row.draw(stream(number, f"named/{row.says}"))
         stack, when = stack_of(row, pool), sorted(n for n in looks if n < len(pool.items))
         each = runs // pools
-        parts.append(simulate(outcome_method(method), pool, stack, when, repeats=each, seed=number)[0])
+        parts.append(simulate(
+            outcome_method(method), pool, stack, ReplayPlan(budgets=when, seed=number), repeats=each
+        )[0])
         truths.append(np.full(each, pool.truth(stack)[0]))
     trace, truth = join(parts), np.concatenate(truths)[:, None]
     value = np.where(np.isfinite(trace.value), trace.value, 0.0)

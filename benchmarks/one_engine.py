@@ -33,7 +33,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.run import Trace, simulate
+from assay.evalcore.replay.run import ReplayPlan, Trace, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.ledger.checkpoint_values import written_value
@@ -62,7 +62,9 @@ def stopped(pool: LabelledPool, repeats: int, seed: int = 1) -> tuple[float, flo
     hard = replace(pool, score=alone, probability=np.asarray(expit(alone)), unsure=True)
     f1 = measure("f1")
     truth = float(f1.of_confusion(hard.confusion()))
-    (trace,) = simulate(method("recalibrated"), hard, [f1], LOOKS, repeats=repeats, seed=seed)
+    (trace,) = simulate(
+        method("recalibrated"), hard, [f1], ReplayPlan(budgets=LOOKS, seed=seed), repeats=repeats
+    )
     met = ((trace.upper - trace.lower) / 2 <= TARGET) & (np.array(LOOKS) >= 100)
     twice = met[:, 1:] & met[:, :-1]
     at = np.where(twice.any(axis=1), twice.argmax(axis=1) + 1, len(LOOKS) - 1)[:, None]
@@ -157,7 +159,7 @@ def _run(
 ) -> list[list[Floats]]:
     """The figures of each number."""
     stack = Stack(kind=pool.kind, measures=tuple(measures), drive=drive)
-    traces = simulate(outcome_method(by), pool, stack, budgets, repeats=repeats)
+    traces = simulate(outcome_method(by), pool, stack, ReplayPlan(budgets=budgets), repeats=repeats)
     return [_figures(*one) for one in zip(traces, pool.truth(stack).tolist(), strict=True)]
 
 
@@ -326,7 +328,7 @@ def _both_forms(repeats: int, budget: int) -> Iterator[str]:
         truth = float(counts.of_confusion(pool.confusion()))
         for by in IN_BOTH:
             start = time.process_time()
-            (trace,) = simulate(method(by), pool, [counts], (budget,), repeats=repeats)
+            (trace,) = simulate(method(by), pool, [counts], ReplayPlan(budgets=(budget,)), repeats=repeats)
             between = time.process_time()
             (other,) = _run(rows, [f1], (budget,), repeats, by)
             seconds = between - start, time.process_time() - between

@@ -17,7 +17,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
 from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import weighted_sample
@@ -38,7 +38,10 @@ def row(family: str, measure: str, repeats: int) -> str:
     stack = Stack(kind=drawn.kind, measures=(outcome_measure(measure, drawn.kind, len(drawn.items)),))
     truth = float(drawn.truth(stack)[0])
     budgets = [b for b in BUDGETS if b < len(drawn.items)]
-    (found,) = simulate(outcome_method("recalibrated"), drawn, stack, budgets, repeats=repeats, batch_size=50)
+    (found,) = simulate(
+        outcome_method("recalibrated"), drawn, stack, ReplayPlan(budgets=budgets, batch_size=50),
+        repeats=repeats
+    )
     value, lower, upper = found.value, found.lower, found.upper
     slack = 1e-9 * max(abs(truth), 1.0)
     covers = (lower - slack <= truth) & (truth <= upper + slack) & np.isfinite(value)

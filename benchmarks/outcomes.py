@@ -20,7 +20,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
@@ -229,7 +229,9 @@ def rows(case: Case, repeats: int) -> Iterator[str]:
             found[name] = ((_halves(case, budgets, repeats) ** 2).mean(axis=0), None, None)
         else:
             trace = simulate(
-                outcome_method(name), case.pool, stack, budgets, repeats=repeats, batch_size=50
+                outcome_method(name), case.pool, stack, ReplayPlan(
+                    budgets=budgets, batch_size=50
+                ), repeats=repeats
             )[0]
             value, lower, upper = np.nan_to_num(trace.value), trace.lower, trace.upper
             covers = (lower <= truth + 1e-9) & (truth <= upper + 1e-9) & np.isfinite(trace.value)

@@ -26,7 +26,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -202,7 +202,9 @@ def cell(
             return WIDENED(self, value, lower, upper, confidence)
 
         with patch.object(Unseen, "widened", widened):
-            trace, *_ = simulate(outcome_method(method), pool, stack, budgets, repeats=EACH, seed=number)
+            trace, *_ = simulate(
+                outcome_method(method), pool, stack, ReplayPlan(budgets=budgets, seed=number), repeats=EACH
+            )
         lower, upper = trace.lower, trace.upper
         narrow = [np.stack(ends, axis=1) for ends in zip(*bare, strict=True)]
         found["coverage"].append(covering(lower, upper, truth))

@@ -19,7 +19,7 @@ from assay.evalcore.methods.two_classes.base import CountingMethod
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeMethod
 from assay.evalcore.pool.strata import csf_edges
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 BUDGETS = [50, 100, 200, 300, 500, 1000, 2000]
 REPEATS = 300
@@ -78,7 +78,9 @@ def table() -> str:
         ]
         for label, m in methods:
             start = time.perf_counter()
-            (trace,) = simulate(m, pool, [measure("f1")], BUDGETS, repeats=REPEATS, batch_size=50, seed=1)
+            (trace,) = simulate(
+                m, pool, [measure("f1")], ReplayPlan(budgets=BUDGETS, batch_size=50, seed=1), repeats=REPEATS
+            )
             seconds = time.perf_counter() - start
             reference = REFERENCE[name, label.split(",")[0]]
             for row, known in zip(summarise(trace, truth, BUDGETS), reference, strict=True):

@@ -19,7 +19,7 @@ import numpy as np
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.recalibration import interval, label_model, planning, posterior, reporting
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from benchmarks.certify import load
 from benchmarks.contenders import REPORT_DRAWS
 
@@ -90,7 +90,9 @@ def measured(method: Recalibrated, pool_name: str, repeats: int) -> tuple[np.nda
     """MSE and width at each budget, and the lowest coverage."""
     data, f1 = load(pool_name), measure("f1")
     budgets = [b for b in BUDGETS if b < len(data.label)]
-    (trace,) = simulate(replace(method, report_draws=REPORT_DRAWS), data, [f1], budgets, repeats=repeats)
+    (trace,) = simulate(
+        replace(method, report_draws=REPORT_DRAWS), data, [f1], ReplayPlan(budgets=budgets), repeats=repeats
+    )
     found = summarise(trace, float(f1.of_confusion(data.confusion())), budgets)
     return (
         np.array([s.mse for s in found]), np.array([s.width for s in found]), min(s.coverage for s in found)

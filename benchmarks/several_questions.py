@@ -28,7 +28,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.questions import OneQuestion, SeveralQuestions
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import BudgetSummary, simulate, summarise
+from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks.monitoring import ERROR_RATE, STREAMS, first_alarm
@@ -214,7 +214,7 @@ def table_of_windows(asked: Asked) -> list[str]:
 
 def _simulated(method: str, pool: OutcomePool, stack: Stack) -> list[list[BudgetSummary]]:
     truth = pool.truth(stack)
-    traces = simulate(outcome_method(method), pool, stack, BUDGETS, repeats=RUNS)
+    traces = simulate(outcome_method(method), pool, stack, ReplayPlan(budgets=BUDGETS), repeats=RUNS)
     return [summarise(trace, truth[q], BUDGETS) for q, trace in enumerate(traces)]
 
 

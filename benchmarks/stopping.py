@@ -17,7 +17,7 @@ from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from benchmarks.certify import load
 from benchmarks.contenders import REPORT_DRAWS
 
@@ -55,7 +55,7 @@ def main() -> None:
             how = method(written)
             if isinstance(how, Recalibrated):
                 how = replace(how, report_draws=REPORT_DRAWS)
-            (trace,) = simulate(how, data, [f1], looks.tolist(), repeats=given.repeats)
+            (trace,) = simulate(how, data, [f1], ReplayPlan(budgets=looks.tolist()), repeats=given.repeats)
             covers = (trace.lower <= truth + 1e-9) & (truth <= trace.upper + 1e-9)
             for target in TARGETS:
                 at = stops((trace.upper - trace.lower) / 2, target)

@@ -20,7 +20,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.families import outcome_family_pool
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import BudgetSummary, simulate, summarise
+from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 from benchmarks.outcomes import pool_path
@@ -64,7 +64,9 @@ def unseen_sets(share: float, size: int, n: int = 5_000) -> OutcomePool:
 def of_method(pool: OutcomePool, measure: str, method: str, runs: int) -> list[BudgetSummary]:
     """What a method comes to at each budget."""
     stack = Stack(kind=pool.kind, measures=(outcome_measure(measure, pool.kind, len(pool.items)),))
-    trace, *_ = simulate(outcome_method(method), pool, stack, BUDGETS, repeats=runs, seed=1)
+    trace, *_ = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=BUDGETS, seed=1), repeats=runs
+    )
     return summarise(trace, float(pool.truth(stack)[0]), BUDGETS)
 
 

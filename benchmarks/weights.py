@@ -19,7 +19,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 from benchmarks import rewrite
@@ -100,7 +100,9 @@ def row(name: str, method: str, repeats: int) -> str:
     pool = make(stream(1, "benchmarks", 0, f"weights {name}"))
     stack = weighted_stack(pool.kind, measure, pool.items)
     truth = float(pool.truth(stack)[0])
-    (trace,) = simulate(outcome_method(method), pool, stack, BUDGETS, repeats=repeats, batch_size=50)
+    (trace,) = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=BUDGETS, batch_size=50), repeats=repeats
+    )
     found = summarise(trace, truth, BUDGETS)
     cells = " | ".join(f"{one.coverage:.3f}" for one in found)
     at = found[2]

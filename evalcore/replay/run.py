@@ -109,26 +109,19 @@ def simulate(
     method: Method,
     pool: LabelledPool | OutcomePool,
     measures: Any,
-    budgets: Sequence[int],
+    plan: ReplayPlan,
     *,
     repeats: int,
-    batch_size: int = 25,
-    confidence: float = 0.95,
-    seed: int = 1,
     progress: Callable[[int], None] | None = None,
     people: int = 1,
-    divergences: bool = False,
 ) -> list[Trace]:
     """Run a method `repeats` times on a labelled pool; `progress` is told how many repeats are done.
 
     measures: of two classes, or the `Stack` of a pool of any outcome.
     people: how many annotators answer about each item, where the pool has a `label_probability`.
-    The other arguments are those of `ReplayPlan`; traces and errors are those of `run_block`.
+    Traces and errors are those of `run_block`.
     """
     ready = prepared(method, pool, measures, people)
-    plan = ReplayPlan(
-        budgets=budgets, batch_size=batch_size, confidence=confidence, seed=seed, divergences=divergences
-    )
     parts: list[list[Trace]] = []
     done = 0
     for block, size in blocks(repeats):

@@ -9,7 +9,7 @@ from assay.evalcore.evaluation.state import before_any_label as start
 from assay.evalcore.evaluation.state import plan
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
@@ -24,7 +24,9 @@ def test_a_replay_keeps_its_budgets_and_ends_at_the_truth(name):
     pool, f1 = synthetic_pool(150, seed=9), measure("f1")
     truth = float(f1.of_confusion(pool.confusion()))
     budgets = [30, 70, 150]
-    (trace,) = simulate(method(name), pool, [f1], budgets, repeats=3, batch_size=40, seed=3)
+    (trace,) = simulate(
+        method(name), pool, [f1], ReplayPlan(budgets=budgets, batch_size=40, seed=3), repeats=3
+    )
     assert (trace.labels <= budgets).all(), "never over budget"
     last = summarise(trace, truth, budgets)[-1]
     assert (last.mse, last.width, last.coverage) == pytest.approx((0, 0, 1), abs=1e-18)

@@ -14,7 +14,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.strata import relevant_cells
 from assay.evalcore.replay.pool import prepared_cells
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 FALSE_ALARM = 1e-6  # chance that correct code would fail on a fresh seed
 Z = norm.isf(FALSE_ALARM / 2)
@@ -93,7 +93,9 @@ def test_adaptive_estimates_close_in_on_the_truth():
     m = measure("f1")
     truth = float(m.of_confusion(pool.confusion()))
     budgets = [100, 400, 1600]
-    (trace,) = simulate(method("dirichlet-tree"), pool, [m], budgets, repeats=60, batch_size=50, seed=4)
+    (trace,) = simulate(
+        method("dirichlet-tree"), pool, [m], ReplayPlan(budgets=budgets, batch_size=50, seed=4), repeats=60
+    )
     rows = summarise(trace, truth, budgets)
     # four times the labels should quarter the squared error; half is demanded, which leaves a wide margin
     assert rows[1].mse < rows[0].mse / 2

@@ -16,7 +16,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 RUNS, MOST_WRONG, BATCH, BUDGET = 60, 11, 50, 500
 LOOKS = tuple(BATCH * number for number in look_rounds(BATCH, BUDGET))
@@ -59,7 +59,9 @@ def _stack(pool: OutcomePool, systems: list, rows: bool = False) -> Stack:   # t
 
 
 def _winners(pool: OutcomePool, stack: Stack, method: str, runs: int) -> np.ndarray:
-    trace = simulate(outcome_method(method), pool, stack, LOOKS, repeats=runs, batch_size=BATCH)[0]
+    trace = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=LOOKS, batch_size=BATCH), repeats=runs
+    )[0]
     assert trace.winner is not None
     return np.asarray(trace.winner)
 

@@ -15,7 +15,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import Cells
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
@@ -135,7 +135,9 @@ def test_forecasts_after_100_labels_hold_what_replays_take(name):
     assert got.low is not None
     assert got.high is not None
     looks = np.arange(100, 1001, 50)
-    (trace,) = simulate(method(name), pool, [measure("f1")], looks.tolist(), repeats=25, batch_size=50)
+    (trace,) = simulate(
+        method(name), pool, [measure("f1")], ReplayPlan(budgets=looks.tolist(), batch_size=50), repeats=25
+    )
     met = (trace.upper - trace.lower) / 2 <= 0.08
     took = looks[np.argmax(met[:, :-1] & met[:, 1:], axis=1) + 1]
     inside = int(((took >= got.low / 1.2 - 50) & (took <= got.high * 1.2 + 50)).sum())

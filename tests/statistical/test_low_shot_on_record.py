@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 Z = norm.isf(1e-6)
 F1 = measure("f1")
@@ -26,7 +26,7 @@ def rows(pool_name, method_name, budgets, repeats):
     truth = float(F1.of_confusion(pool.confusion()))
     # draws depend on the name: these tests were made when `acis-pooled` was called acis
     how = replace(method(method_name), name=method_name.replace("acis-pooled", "acis"))
-    (trace,) = simulate(how, pool, [F1], budgets, repeats=repeats, seed=1)
+    (trace,) = simulate(how, pool, [F1], ReplayPlan(budgets=budgets, seed=1), repeats=repeats)
     return summarise(trace, truth, budgets)
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 Z = norm.isf(1e-6)
 BUDGETS = [100, 300, 1000]
@@ -22,7 +22,9 @@ def rows(pool_name, method_name, repeats):
     pool = real_pool(pool_name)
     m = measure("f1")
     truth = float(m.of_confusion(pool.confusion()))
-    (trace,) = simulate(method(method_name), pool, [m], BUDGETS, repeats=repeats, batch_size=50, seed=1)
+    (trace,) = simulate(
+        method(method_name), pool, [m], ReplayPlan(budgets=BUDGETS, batch_size=50, seed=1), repeats=repeats
+    )
     return truth, summarise(trace, truth, BUDGETS)
 
 

@@ -24,7 +24,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 pytestmark = pytest.mark.statistical
 Z = norm.isf(1e-6)
@@ -34,7 +34,9 @@ def rows(pool, method_name, budgets, repeats, batch_size, measure_name="f1"):
     m = measure(measure_name)
     truth = float(m.of_confusion(pool.confusion()))
     (trace,) = simulate(
-        method(method_name), pool, [m], budgets, repeats=repeats, batch_size=batch_size, seed=3
+        method(method_name), pool, [m], ReplayPlan(
+            budgets=budgets, batch_size=batch_size, seed=3
+        ), repeats=repeats
     )
     return summarise(trace, truth, budgets)
 

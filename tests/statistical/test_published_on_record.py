@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 Z = norm.isf(1e-6)
 BUDGETS = [100, 300, 1000]
@@ -30,7 +30,9 @@ RECORD = {
 def test_the_error_is_that_of_record(method_name):
     pool, f1 = real_pool("abt-buy"), measure("f1")
     truth = float(f1.of_confusion(pool.confusion()))
-    (trace,) = simulate(method(method_name), pool, [f1], BUDGETS, repeats=REPEATS, batch_size=50, seed=2)
+    (trace,) = simulate(
+        method(method_name), pool, [f1], ReplayPlan(budgets=BUDGETS, batch_size=50, seed=2), repeats=REPEATS
+    )
     for row, known in zip(summarise(trace, truth, BUDGETS), RECORD[method_name], strict=True):
         theirs = row.mse_se * np.sqrt(REPEATS / REPEATS_OF_RECORD)
         assert abs(row.mse - known) < Z * np.hypot(row.mse_se, theirs) + 0.05 * known, row.labels

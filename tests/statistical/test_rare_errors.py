@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.methods.registry import outcome_method
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from benchmarks.rare_errors import FAMILIES, cell, covering, stack_of
 
@@ -50,7 +50,7 @@ def test_a_share_is_told_nearly_as_well_as_by_the_exact_interval(labels):
     pool = FAMILIES["classes"].draw(stream(1, "as exact"), 10_000, 0.01)
     stack = stack_of(pool, "accuracy")
     auto, passive = (
-        simulate(outcome_method(name), pool, stack, [labels], repeats=50, seed=1)[0]
+        simulate(outcome_method(name), pool, stack, ReplayPlan(budgets=[labels], seed=1), repeats=50)[0]
         for name in ("recalibrated", "passive")
     )
     assert (auto.upper - auto.lower).mean() <= 1.2 * (passive.upper - passive.lower).mean()
@@ -72,7 +72,9 @@ def test_evaluations_that_stop_by_the_rule_are_honest(family, measure, method, t
     for number in range(2):
         pool = FAMILIES[family].draw(stream(number, f"stop/{family}"), 3_000, 0.01)
         stack = stack_of(pool, measure)
-        trace, *_ = simulate(outcome_method(method), pool, stack, looks.tolist(), repeats=50, seed=number)
+        trace, *_ = simulate(
+            outcome_method(method), pool, stack, ReplayPlan(budgets=looks.tolist(), seed=number), repeats=50
+        )
         lower, upper = trace.lower, trace.upper
         met = (upper - lower) / 2 <= target
         met[:, LOOKS_IN_A_ROW - 1 :] &= met[:, : len(looks) - LOOKS_IN_A_ROW + 1]

@@ -16,7 +16,7 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 FALSE_ALARM = 1e-4   # chance that correct code would fail on a fresh seed
 QUICK = Recalibrated(report_draws=400)
@@ -27,7 +27,9 @@ REPEATS = 30
 @pytest.mark.parametrize("name", ["over-confident", "balanced", "shuffled", "hidden", "all-negative"])
 def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
     data, f1 = pool(name), measure("f1")
-    (trace,) = simulate(QUICK, data, [f1], [50, 100, 200], repeats=REPEATS, batch_size=50, seed=11)
+    (trace,) = simulate(
+        QUICK, data, [f1], ReplayPlan(budgets=[50, 100, 200], batch_size=50, seed=11), repeats=REPEATS
+    )
     truth = float(f1.of_confusion(data.confusion()))
     allowed = binom.isf(FALSE_ALARM / 3, REPEATS, 0.07)
     for at in summarise(trace, truth, [50, 100, 200]):
@@ -42,7 +44,9 @@ def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
 def test_the_confidence_sequence_covers_at_all_looks_at_once():
     data, f1 = pool("balanced"), measure("f1")
     how = Recalibrated(report_draws=400, anytime=True)
-    (trace,) = simulate(how, data, [f1], list(range(25, 201, 25)), repeats=REPEATS, seed=14)
+    (trace,) = simulate(
+        how, data, [f1], ReplayPlan(budgets=list(range(25, 201, 25)), seed=14), repeats=REPEATS
+    )
     truth = float(f1.of_confusion(data.confusion()))
     covered = ((trace.lower <= truth) & (truth <= trace.upper)).all(axis=1)
     assert (~covered).sum() <= binom.isf(FALSE_ALARM / 2, REPEATS, 0.05)
@@ -60,7 +64,9 @@ def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
     truth = float(f1.of_confusion(data.confusion()))
     error = {}
     for how in (QUICK, method("dirichlet-tree")):
-        (trace,) = simulate(how, data, [f1], [100, 200], repeats=REPEATS, batch_size=50, seed=12)
+        (trace,) = simulate(
+            how, data, [f1], ReplayPlan(budgets=[100, 200], batch_size=50, seed=12), repeats=REPEATS
+        )
         error[how.name] = np.array([s.mse for s in summarise(trace, truth, [100, 200])])
     assert (error["recalibrated"] < 0.5 * error["dirichlet-tree"]).all()
 
@@ -68,7 +74,9 @@ def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
 @pytest.mark.statistical
 def test_one_label_set_serves_every_measure():
     data = pool("balanced")
-    traces = simulate(QUICK, data, every(), [100], repeats=REPEATS, batch_size=50, seed=13)
+    traces = simulate(
+        QUICK, data, every(), ReplayPlan(budgets=[100], batch_size=50, seed=13), repeats=REPEATS
+    )
     allowed = binom.isf(FALSE_ALARM / len(traces), REPEATS, 0.07)
     for one, trace in zip(every(), traces, strict=True):
         truth = float(one.of_confusion(data.confusion()))
@@ -105,7 +113,7 @@ def test_odd_pools_give_intervals_without_warnings_or_nan(name: str):
     budgets = [b for b in (20, 60) if b <= len(data.label)] or [1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        traces = simulate(QUICK, data, every(), budgets, repeats=2, batch_size=20)
+        traces = simulate(QUICK, data, every(), ReplayPlan(budgets=budgets, batch_size=20), repeats=2)
     for one, trace in zip(every(), traces, strict=True):
         known = np.isfinite(trace.value)
         assert np.isfinite(trace.lower[known]).all()
@@ -118,6 +126,8 @@ def test_odd_pools_give_intervals_without_warnings_or_nan(name: str):
 
 def test_without_a_positive_the_value_is_neither_0_nor_1():
     data = _odd_pools()["no positive in the pool"]
-    for trace in simulate(QUICK, data, [measure("f1"), measure("recall")], [20], repeats=5, batch_size=20):
+    for trace in simulate(
+        QUICK, data, [measure("f1"), measure("recall")], ReplayPlan(budgets=[20], batch_size=20), repeats=5
+    ):
         known = np.isfinite(trace.value)
         assert ((trace.value[known] > 0) & (trace.value[known] < 1)).all()

@@ -17,7 +17,7 @@ from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.questions import OneQuestion, SeveralQuestions
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 N, RUNS, LABELS = 1_000, 200, 150
 pytestmark = pytest.mark.statistical
@@ -59,7 +59,9 @@ def test_estimates_are_of_the_weighted_pool(make, measure, method) -> None:   # 
         outcome_measure(measure, pool.kind, N, weights=weights),
     ))
     truth = float(pool.truth(stack)[0])
-    (trace,) = simulate(outcome_method(method), pool, stack, [LABELS], repeats=RUNS, batch_size=50)
+    (trace,) = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=[LABELS], batch_size=50), repeats=RUNS
+    )
     (found,) = summarise(trace, truth, [LABELS])
     assert found.coverage * RUNS >= 177
     # of a ratio the bias is of the order of its variance: it is allowed that much besides
@@ -85,7 +87,9 @@ def test_several_questions_are_each_of_the_weighted_pool(method: str) -> None:
     }, weights=weights)
     truth = pool.truth(stack)
     assert truth[2] == pytest.approx(np.average(grade.codes + 1, weights=weight))
-    traces = simulate(outcome_method(method), pool, stack, [LABELS], repeats=RUNS, batch_size=50)
+    traces = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=[LABELS], batch_size=50), repeats=RUNS
+    )
     for trace, true in zip(traces, truth.tolist(), strict=True):
         (found,) = summarise(trace, true, [LABELS])
         assert found.coverage * RUNS >= 177

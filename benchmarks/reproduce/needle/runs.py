@@ -11,7 +11,7 @@ import assay
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import BudgetSummary, simulate, summarise
+from assay.evalcore.replay.run import BudgetSummary, ReplayPlan, simulate, summarise
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from benchmarks.reproduce.pools import pool_file
 
@@ -88,8 +88,9 @@ def convergence(
     found = {}
     for called in names:
         (trace,) = simulate(
-            method(METHODS[called]), pool, [chosen], budgets, repeats=repeats, batch_size=BATCH, seed=1,
-            divergences=True,
+            method(METHODS[called]), pool, [chosen], ReplayPlan(
+                budgets=budgets, batch_size=BATCH, seed=1, divergences=True
+            ), repeats=repeats,
         )
         found[called] = summarise(trace, truth, budgets)
     return Convergence(pool=name, measure=of, by_method=found)
@@ -122,7 +123,9 @@ def curves(
 def printed_coverage(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> list[float]:
     """How often the interval of F1 covers with the variance as printed."""
     f1, chosen = measure("f1"), method("dirichlet-tree:variance=printed")
-    (trace,) = simulate(chosen, pool, [f1], budgets, repeats=repeats, batch_size=BATCH, seed=1)
+    (trace,) = simulate(
+        chosen, pool, [f1], ReplayPlan(budgets=budgets, batch_size=BATCH, seed=1), repeats=repeats
+    )
     truth = float(f1.of_confusion(pool.confusion()))
     return [at.coverage for at in summarise(trace, truth, budgets)]
 

@@ -16,7 +16,7 @@ from assay.evalcore.pool.partition import pattern_of
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recycled import calls_of_systems, groups_of, level, separate_labels, shares
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.flows.cli.main import run_command_line
 from assay.flows.verify.ledger import verify
 from assay.tasks.spec.evaluation import Spec
@@ -61,8 +61,10 @@ def simulated(budgets=(150, 600), repeats=250):
         systems=children,
     )
     measures = [measure("precision"), measure("recall")]
-    return pool, measures, simulate(method("recycle"), pool, measures, list(budgets), repeats=repeats, seed=2,
-                              batch_size=75)
+    return pool, measures, simulate(
+        method("recycle"), pool, measures, ReplayPlan(budgets=list(budgets), seed=2, batch_size=75),
+        repeats=repeats
+    )
 
 
 def test_the_systems_are_estimated_without_bias_and_exactly_at_the_end():

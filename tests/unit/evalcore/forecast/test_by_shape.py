@@ -11,7 +11,7 @@ from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.replay.families import outcome_family_pool as pool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 
 class Asked:
@@ -45,7 +45,9 @@ class Asked:
 ])
 def test_a_forecast_is_within_a_factor_of_what_replays_take(family, measure, labels):
     asked = Asked(family, measure, labels)
-    (found,) = simulate(asked.method, asked.pool, asked.stack, [300], repeats=6, batch_size=50)
+    (found,) = simulate(
+        asked.method, asked.pool, asked.stack, ReplayPlan(budgets=[300], batch_size=50), repeats=6
+    )
     reached = float((found.upper - found.lower)[:, 0].mean() / 2)
     target = asked.ahead(half_width=reached).target
     assert 300 / 1.5 < target.labels - 25 < 300 * 1.5
@@ -56,7 +58,9 @@ def test_a_forecast_is_within_a_factor_of_what_replays_take(family, measure, lab
 def test_a_price_is_what_random_sampling_takes_for_the_same_half_width():
     asked = Asked("calibrated", "accuracy", 200)
     passive = Asked("calibrated", "accuracy", 0, method="passive")
-    (found,) = simulate(passive.method, passive.pool, passive.stack, [200], repeats=6, batch_size=50)
+    (found,) = simulate(
+        passive.method, passive.pool, passive.stack, ReplayPlan(budgets=[200], batch_size=50), repeats=6
+    )
     reached = float((found.upper - found.lower)[:, 0].mean() / 2)
     told, why = random_labels(float(pull_variances(asked.question, asked.state)[0]), reached, 5000, 0.95)
     assert why is None

@@ -18,7 +18,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool, prepared
-from assay.evalcore.replay.run import simulate, simulate_rounds
+from assay.evalcore.replay.run import ReplayPlan, simulate, simulate_rounds
 
 GRADES = Classes(("0", "1"), values=(0.0, 1.0))
 WINS = preferences("first", "second", "tie")
@@ -161,7 +161,9 @@ def test_a_system_that_is_out_is_not_asked_about_again() -> None:
 def test_two_that_are_exactly_alike_have_no_winner_even_when_all_is_known() -> None:
     right = np.tile([[1, 1, 0], [0, 0, 0], [1, 1, 1], [1, 1, 0]], (40, 1))
     pool = _graded(right)
-    trace = simulate(outcome_method("guesses"), pool, _stack(pool, "mean", 3), [200, 480], repeats=5)[0]
+    trace = simulate(
+        outcome_method("guesses"), pool, _stack(pool, "mean", 3), ReplayPlan(budgets=[200, 480]), repeats=5
+    )[0]
     assert (trace.winner == -1).all()
     (_, state), = simulate_rounds(outcome_method("guesses"), prepared(
         outcome_method("guesses"), pool, _stack(pool, "mean", 3, replace(RACE, margin=0.01))

@@ -20,7 +20,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from benchmarks.reproduce import tags_of_appendix_d as deviations
 
 RNG = np.random.default_rng(3)
@@ -188,7 +188,9 @@ def test_a_correlation_near_one_is_covered(method):
         kind=Numbers(low=-6.0, high=6.0), codes=y, items=Items(prediction=f[:, None]),
     )
     stack = Stack(kind=pool.kind, measures=(outcome_measure("pearson", pool.kind, 160),))
-    (trace,) = simulate(outcome_method(method), pool, stack, [40, 60], repeats=200, batch_size=20)
+    (trace,) = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=[40, 60], batch_size=20), repeats=200
+    )
     for found in summarise(trace, float(pool.truth(stack)[0]), [40, 60]):
         assert found.coverage * 200 >= 177
         assert np.sqrt(found.mse) < 0.01

@@ -16,7 +16,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 QUERIES, DOCUMENTS = 60, 12
 GRADES = Classes(tuple("0123"), values=(0.0, 1.0, 2.0, 3.0))
@@ -69,7 +69,9 @@ def test_its_gradient_and_its_margin(name: str) -> None:
 
 def test_documents_below_k_are_not_asked() -> None:
     pool = _pool(GRADES)
-    (trace,) = simulate(outcome_method("auto"), pool, _stack(pool, "dcg", 3), [len(pool.items)], repeats=1)
+    (trace,) = simulate(
+        outcome_method("auto"), pool, _stack(pool, "dcg", 3), ReplayPlan(budgets=[len(pool.items)]), repeats=1
+    )
     assert trace.labels.max() == 3 * QUERIES
     assert trace.value[0, 0] == pytest.approx(pool.truth(_stack(pool, "dcg", 3))[0], abs=1e-9)
 
@@ -83,7 +85,9 @@ def test_intervals_cover(kind: Classes, name: str, method: str) -> None:
     pool = _pool(kind)
     stack = _stack(pool, name, 5)
     truth = float(pool.truth(stack)[0])
-    (trace,) = simulate(outcome_method(method), pool, stack, [100], repeats=200, batch_size=50)
+    (trace,) = simulate(
+        outcome_method(method), pool, stack, ReplayPlan(budgets=[100], batch_size=50), repeats=200
+    )
     (found,) = summarise(trace, truth, [100])
     assert found.coverage * 200 >= 177
     assert abs(found.bias) < 4 * np.sqrt(found.mse / 200)
@@ -94,7 +98,9 @@ def test_all_queries_labelled_err_as_a_mean_over_queries_does() -> None:
     numbers = np.repeat(np.arange(QUERIES), DOCUMENTS)[:, None]
     pool = replace(pool, items=replace(pool.items, cluster=numbers))
     gains = pool.codes.reshape(QUERIES, DOCUMENTS)[:, :5] / np.log2(np.arange(5) + 2)
-    (trace,) = simulate(outcome_method("auto"), pool, _stack(pool, "dcg", 5), [5 * QUERIES], repeats=1)
+    (trace,) = simulate(
+        outcome_method("auto"), pool, _stack(pool, "dcg", 5), ReplayPlan(budgets=[5 * QUERIES]), repeats=1
+    )
     half = WIDER * stdtrit(QUERIES - 1, 0.975) * gains.sum(axis=1).std(ddof=1) / np.sqrt(QUERIES)
     assert (trace.upper - trace.lower)[0, 0] / 2 == pytest.approx(half, rel=0.03)
 

@@ -15,7 +15,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 N = 300
 RNG = np.random.default_rng(4)
@@ -47,7 +47,9 @@ def test_f1_by_a_user_is_f1_gradient_and_all():
     pool = OutcomePool(kind=KIND, items=ITEMS, codes=Y)
     for how in map(outcome_method, ("recalibrated", "passive")):
         traces = [
-            simulate(how, pool, Stack(kind=KIND, measures=(m,)), [60], repeats=4, seed=1)[0]
+            simulate(
+                how, pool, Stack(kind=KIND, measures=(m,)), ReplayPlan(budgets=[60], seed=1), repeats=4
+            )[0]
             for m in (mine, ours)
         ]
         mean = [np.abs(t.value[:, 0] - ours.of_pool(ITEMS, KIND.phi(Y))[0]).mean() for t in traces]
@@ -64,7 +66,9 @@ def test_numbers_and_tags_end_at_the_exact_value(kind):
         parts=("mean", "square"), bounds=(0, 10),
     )
     stack, pool = Stack(kind=kind, measures=(measure,)), OutcomePool(kind=kind, items=items, codes=outcome)
-    traces = simulate(outcome_method("recalibrated"), pool, stack, [20, 40], repeats=2, seed=1)
+    traces = simulate(
+        outcome_method("recalibrated"), pool, stack, ReplayPlan(budgets=[20, 40], seed=1), repeats=2
+    )
     miss = np.abs(items.prediction[:, 0] - outcome).mean()
     np.testing.assert_allclose([t.value[:, 1] for t in traces], [[miss] * 2, [miss**2] * 2], atol=1e-9)
 

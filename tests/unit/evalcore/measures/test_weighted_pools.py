@@ -14,7 +14,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 N = 160
 KIND = Classes(("cat", "dog", "owl"))
@@ -52,7 +52,7 @@ def test_a_census_gives_what_scikit_learn_gives_with_sample_weight(method: str) 
     pool = _classes()
     stack, (said, w) = _stack(pool, "accuracy", "macro_f1"), (pool.items.prediction[:, 0], pool.items.weight)
     assert w is not None
-    traces = simulate(outcome_method(method), pool, stack, [N], repeats=2)
+    traces = simulate(outcome_method(method), pool, stack, ReplayPlan(budgets=[N]), repeats=2)
     wanted = [
         accuracy_score(pool.codes, said, sample_weight=w[:, 0]),
         f1_score(pool.codes, said, average="macro", sample_weight=w[:, 0]),
@@ -67,7 +67,9 @@ def test_the_same_of_numbers() -> None:
     w = np.asarray(pool.items.weight)[:, 0]
     said = pool.items.prediction[:, 0]
     for name, score in (("mae", mean_absolute_error), ("r2", r2_score)):
-        (trace,) = simulate(outcome_method("auto"), pool, _stack(pool, name), [N], repeats=1)
+        (trace,) = simulate(
+            outcome_method("auto"), pool, _stack(pool, name), ReplayPlan(budgets=[N]), repeats=1
+        )
         assert trace.value[0, 0] == pytest.approx(score(pool.codes, said, sample_weight=w), abs=1e-9)
 
 
@@ -91,7 +93,9 @@ def test_the_same_of_the_area_under_a_curve_of_few_scores() -> None:
 @pytest.mark.parametrize("method", ["auto", "passive"])
 def test_the_unit_of_weights_changes_nothing(method: str) -> None:
     one, other = (
-        simulate(outcome_method(method), pool, _stack(pool, "accuracy"), [40], repeats=3)[0]
+        simulate(
+            outcome_method(method), pool, _stack(pool, "accuracy"), ReplayPlan(budgets=[40]), repeats=3
+        )[0]
         for pool in (_classes(), _classes(2.0**40))
     )
     np.testing.assert_allclose(one.value, other.value, atol=1e-12)
@@ -103,7 +107,9 @@ def test_equal_weights_are_as_none_for_a_random_sample() -> None:
     even = replace(pool, items=replace(pool.items, weight=np.full((N, 1), 3.0)))
     without = replace(pool, items=replace(pool.items, weight=None))
     one, other = (
-        simulate(outcome_method("passive"), of, _stack(of, "accuracy"), [40], repeats=3)[0]
+        simulate(
+            outcome_method("passive"), of, _stack(of, "accuracy"), ReplayPlan(budgets=[40]), repeats=3
+        )[0]
         for of in (even, without)
     )
     np.testing.assert_allclose(one.value, other.value, atol=1e-12)
@@ -112,7 +118,9 @@ def test_equal_weights_are_as_none_for_a_random_sample() -> None:
 def test_items_that_count_for_nothing_are_not_asked() -> None:
     pool = _classes()
     counting = int((np.asarray(pool.items.weight) > 0).sum())
-    (trace,) = simulate(outcome_method("auto"), pool, _stack(pool, "accuracy"), [N], repeats=2)
+    (trace,) = simulate(
+        outcome_method("auto"), pool, _stack(pool, "accuracy"), ReplayPlan(budgets=[N]), repeats=2
+    )
     assert trace.labels.max() == counting < N
 
 

@@ -17,7 +17,7 @@ from assay.evalcore.methods.registry import METHODS, method, of_two_classes_alon
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import ItemizedPool, LabelledPool, OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 from assay.tasks.replay.simulated import ReplayRequest, simulation_of
 
@@ -54,7 +54,9 @@ def test_a_replay_is_that_of_two_classes(name):
     )
     asked = one_of_several(KIND, OWLS.measures).measures
     for mine, theirs in zip(
-        simulate(chosen, pool, OWLS, [60], repeats=2), simulate(chosen, two, asked, [60], repeats=2),
+        simulate(
+            chosen, pool, OWLS, ReplayPlan(budgets=[60]), repeats=2
+        ), simulate(chosen, two, asked, ReplayPlan(budgets=[60]), repeats=2),
         strict=True,
     ):
         np.testing.assert_array_equal(mine.value, theirs.value)

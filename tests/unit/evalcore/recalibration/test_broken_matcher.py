@@ -9,7 +9,7 @@ from scipy.stats import binom
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that an interval that covers in 95% of runs would fail on a fresh seed
@@ -35,6 +35,6 @@ def test_intervals_hold_where_matches_scatter_under_the_threshold():
     pool, f1 = scattered(), measure("f1")
     truth = float(f1.of_confusion(pool.confusion()))
     how = replace(Recalibrated(), report_draws=600)
-    (trace,) = simulate(how, pool, [f1], [LABELS], repeats=RUNS, batch_size=50, seed=1)
+    (trace,) = simulate(how, pool, [f1], ReplayPlan(budgets=[LABELS], batch_size=50, seed=1), repeats=RUNS)
     missed = int(((trace.lower > truth) | (truth > trace.upper)).sum())
     assert missed <= binom.isf(FALSE_ALARM, RUNS, 0.05)

@@ -9,7 +9,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
 from assay.evalcore.replay.families import outcome_family_pool as pool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 
 def _stack(drawn, *names):
@@ -21,7 +21,9 @@ def test_the_same_seed_gives_the_same_trace_and_counts_labels():
     drawn = pool("judged")
     stack = _stack(drawn, "mean")
     method = OUTCOME_METHODS["recalibrated"]
-    one, other = (simulate(method, drawn, stack, (30, 70), repeats=60, seed=4)[0] for _ in range(2))
+    one, other = (simulate(
+        method, drawn, stack, ReplayPlan(budgets=(30, 70), seed=4), repeats=60
+    )[0] for _ in range(2))
     np.testing.assert_array_equal(one.value, other.value)
     assert (one.labels == [30, 70]).all()
     assert one.value.shape == (60, 2)
@@ -31,7 +33,9 @@ def test_the_same_seed_gives_the_same_trace_and_counts_labels():
 def test_budgets_that_make_no_sense(budgets):
     drawn = pool("judged")
     with pytest.raises(BadArgument):
-        simulate(OUTCOME_METHODS["passive"], drawn, _stack(drawn, "mean"), budgets, repeats=2)
+        simulate(
+            OUTCOME_METHODS["passive"], drawn, _stack(drawn, "mean"), ReplayPlan(budgets=budgets), repeats=2
+        )
 
 
 # R = 200: with a true coverage of 0.95 fewer than 0.895 covered has a chance below 0.1%, and a true ratio of
@@ -45,7 +49,9 @@ def test_recalibrated_beats_a_random_sample_and_covers(family, measure):
     truth = drawn.truth(stack)[0]
     errors = {}
     for name in ("recalibrated", "passive"):
-        (trace,) = simulate(OUTCOME_METHODS[name], drawn, stack, (100,), repeats=200, batch_size=50)
+        (trace,) = simulate(
+            OUTCOME_METHODS[name], drawn, stack, ReplayPlan(budgets=(100,), batch_size=50), repeats=200
+        )
         errors[name] = ((trace.value - truth) ** 2).mean()
         if name == "recalibrated":
             covered = (trace.lower <= truth) & (truth <= trace.upper)
@@ -59,7 +65,9 @@ def test_a_useless_judge_costs_next_to_nothing():
     truth = drawn.truth(stack)[0]
     mse = {}
     for name in ("recalibrated", "passive"):
-        (trace,) = simulate(OUTCOME_METHODS[name], drawn, stack, (100,), repeats=400, batch_size=50)
+        (trace,) = simulate(
+            OUTCOME_METHODS[name], drawn, stack, ReplayPlan(budgets=(100,), batch_size=50), repeats=400
+        )
         mse[name] = ((trace.value - truth) ** 2).mean()
     # the standard error of a ratio of two independent mean squares of 400 is about 10%
     assert mse["recalibrated"] < 1.3 * mse["passive"]

@@ -9,7 +9,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import best_proposal, divergence
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 
 CELLS = Cells(
     stratum=np.array([0, 1]), prediction=np.array([0, 1]), size=np.array([8, 4]),
@@ -61,16 +61,20 @@ def test_draws_without_replacement_have_no_proposal():
 
 def test_a_replay_tells_the_distance_where_asked_and_changes_nothing_else():
     pool, f1 = synthetic_pool(600, seed=4), measure("f1")
-    kwargs = {"repeats": 4, "batch_size": 25, "seed": 3}
-    (told,) = simulate(method("dirichlet-tree"), pool, [f1], [25, 400], divergences=True, **kwargs)
-    (plain,) = simulate(method("dirichlet-tree"), pool, [f1], [25, 400], **kwargs)
+    at = {"batch_size": 25, "seed": 3}
+    (told,) = simulate(
+        method("dirichlet-tree"), pool, [f1], ReplayPlan(budgets=[25, 400], divergences=True, **at), repeats=4
+    )
+    (plain,) = simulate(method("dirichlet-tree"), pool, [f1], ReplayPlan(budgets=[25, 400], **at), repeats=4)
     np.testing.assert_array_equal(told.value, plain.value)
     assert plain.divergence is None
     assert told.divergence.shape == (4, 2)
     assert (told.divergence[:, 1] < told.divergence[:, 0]).all(), "labels bring it closer"
     first, last = summarise(told, 0.5, [25, 400])
     assert 0 < last.divergence < first.divergence == pytest.approx(told.divergence[:, 0].mean())
-    (without,) = simulate(method("passive"), pool, [f1], [25], divergences=True, **kwargs)
+    (without,) = simulate(
+        method("passive"), pool, [f1], ReplayPlan(budgets=[25], divergences=True, **at), repeats=4
+    )
     assert summarise(without, 0.5, [25])[0].divergence is None
 
 

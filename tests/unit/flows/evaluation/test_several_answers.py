@@ -20,7 +20,7 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.replay.pool import LabelledPool, simulated_annotators
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
@@ -96,7 +96,9 @@ def test_counting_answers_is_unbiased_where_taking_the_majority_is_not():
     rows = {}
     for name in ("dirichlet-tree-stochastic:depth=4", "dirichlet-tree:depth=4"):
         (trace,) = simulate(
-            method(name), pool, [accuracy], budgets, repeats=150, batch_size=50, seed=4, people=3
+            method(name), pool, [accuracy], ReplayPlan(
+                budgets=budgets, batch_size=50, seed=4
+            ), repeats=150, people=3
         )
         rows[name] = summarise(trace, truth, budgets)
         if "stochastic" in name:

@@ -10,7 +10,7 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.errors import BadArgument, BadInput, UnknownName
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.run import simulate, summarise
+from assay.evalcore.replay.run import ReplayPlan, simulate, summarise
 from assay.tasks.replay.presentation import check_plot_path, replay_as_text, write_convergence_plot
 from assay.tasks.replay.run import run_replay
 from assay.tasks.replay.simulated import ReplayRequest, simulation_of
@@ -50,7 +50,9 @@ def test_the_number_of_processes_changes_nothing_but_the_time(pool, result):
 
 def test_the_numbers_are_those_of_a_plain_replay(pool, result):
     f1 = measure("f1")
-    traces = simulate(method("topk"), pool, [f1, measure("fbeta", 2.0)], [20, 60], repeats=120, seed=5)
+    traces = simulate(
+        method("topk"), pool, [f1, measure("fbeta", 2.0)], ReplayPlan(budgets=[20, 60], seed=5), repeats=120
+    )
     truth = float(f1.of_confusion(pool.confusion()))
     entry = next(e for e in result.methods if (e.method, e.measure) == ("topk", "f1"))
     assert list(entry.budgets) == summarise(traces[0], truth, [20, 60])
@@ -227,7 +229,9 @@ def test_an_audit_is_the_same_share_of_every_batch(pool):
     assert found.spread == 0.5       # of the largest budget, 60
     got = run_replay(pool, request, pool_name="made", processes=1)
     (trace,) = simulate(
-        method("recalibrated").audited(0.5), pool, [measure("f1")], [20, 60], repeats=2, seed=5
+        method("recalibrated").audited(0.5), pool, [measure("f1")], ReplayPlan(
+            budgets=[20, 60], seed=5
+        ), repeats=2
     )
     # linear algebra has another number of threads in each process: the last digits may differ
     expected_of = summarise(trace, got.truth["f1"], [20, 60])

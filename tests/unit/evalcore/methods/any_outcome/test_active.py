@@ -10,7 +10,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
 NAMES = ("active-inference", "active-inference:robust=true", "lure")
@@ -42,7 +42,7 @@ def test_they_are_unbiased_and_cover(name):
     0.90 in one of 5,000."""
     one = pool()
     stack, truth = stack_of(one, "accuracy")
-    found = simulate(outcome_method(name), one, stack, [LABELS], repeats=RUNS, seed=3)[0]
+    found = simulate(outcome_method(name), one, stack, ReplayPlan(budgets=[LABELS], seed=3), repeats=RUNS)[0]
     value = found.value[:, 0]
     assert abs(value.mean() - truth) < 4 * value.std() / RUNS**0.5
     inside = (found.lower[:, 0] <= truth) & (truth <= found.upper[:, 0])
@@ -54,7 +54,9 @@ def test_they_are_unbiased_and_cover(name):
 def test_a_census_is_exact(name):
     one = pool()
     stack, truth = stack_of(one, "accuracy")
-    found = simulate(outcome_method(name), one, stack, [SIZE], repeats=2, batch_size=200)[0]
+    found = simulate(
+        outcome_method(name), one, stack, ReplayPlan(budgets=[SIZE], batch_size=200), repeats=2
+    )[0]
     assert found.value == pytest.approx(truth, abs=1e-9)
     assert found.upper - found.lower == pytest.approx(0.0, abs=1e-9)
 

@@ -16,7 +16,7 @@ from assay.evalcore.outcomes.base import Mixture, Regression
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 RNG = np.random.default_rng(2)
 N = 500
@@ -146,7 +146,7 @@ def test_the_order_of_the_names_of_classes_changes_nothing(name):
         items = Items(prediction=prediction.astype(float)[:, None], probability=p)
         stack = Stack(kind=kind, measures=(outcome_measure("macro_f1", kind, N),))
         pool = OutcomePool(kind=kind, items=items, codes=codes)
-        found.append(simulate(OUTCOME_METHODS[name], pool, stack, [60], repeats=2)[0])
+        found.append(simulate(OUTCOME_METHODS[name], pool, stack, ReplayPlan(budgets=[60]), repeats=2)[0])
     for what in ("value", "lower", "upper"):
         np.testing.assert_allclose(getattr(found[1], what), getattr(found[0], what), rtol=1e-8)
 

@@ -16,7 +16,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool, prepared
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from benchmarks.reproduce import tags_of_appendix_d as python_form
 
 PRINTED, CORRECTED = "bernoulli:form=printed", "bernoulli:form=corrected"
@@ -116,7 +116,7 @@ def test_weights_are_one_over_b_and_the_estimate_is_their_mean():
 @pytest.mark.parametrize("method", [PRINTED, CORRECTED])
 def test_estimates_are_near_the_truth_and_intervals_cover(method):
     stack, runs = stack_of("micro_f1", "macro_f1_of_means"), 400
-    traces = simulate(outcome_method(method), POOL, stack, [60], repeats=runs, seed=3)
+    traces = simulate(outcome_method(method), POOL, stack, ReplayPlan(budgets=[60], seed=3), repeats=runs)
     for trace, truth in zip(traces, POOL.truth(stack), strict=True):
         spread = trace.value[:, 0].std()
         # the bias of a ratio is of order 1/n: a fifth of a standard error here; 5 standard errors of the mean
@@ -130,7 +130,9 @@ def test_all_labelled_is_exact():
     stack = stack_of("micro_f1", "macro_f1", "hamming")
     small = replace(POOL, items=POOL.items.at(slice(0, 40)), codes=POOL.codes[:40])
     for trace, truth in zip(
-        simulate(outcome_method(PRINTED), small, stack, [40], repeats=2), small.truth(stack), strict=True
+        simulate(
+            outcome_method(PRINTED), small, stack, ReplayPlan(budgets=[40]), repeats=2
+        ), small.truth(stack), strict=True
     ):
         np.testing.assert_allclose(trace.value, truth)
         np.testing.assert_allclose(trace.upper - trace.lower, 0, atol=1e-9)

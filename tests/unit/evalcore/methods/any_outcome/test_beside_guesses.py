@@ -14,7 +14,7 @@ from assay.evalcore.outcomes.items import SILENT, Items, heard_judges, joined_it
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 GRADES = Classes(("1", "2", "3"), values=(1.0, 2.0, 3.0))
 
@@ -76,7 +76,9 @@ def test_they_make_errors_small_and_estimates_stay_unbiased_and_covered(kind):
     for given in (items, replace(items, covariate=x)):
         pool = OutcomePool(kind=kind, items=given, codes=codes)
         stack = stack_of(kind, "mean", given)
-        (trace,) = simulate(outcome_method("recalibrated"), pool, stack, [100], repeats=200, seed=5)
+        (trace,) = simulate(
+            outcome_method("recalibrated"), pool, stack, ReplayPlan(budgets=[100], seed=5), repeats=200
+        )
         error, truth = trace.value[:, 0] - pool.truth(stack)[0], pool.truth(stack)[0]
         # four standard errors: one run in 16,000
         assert abs(error.mean()) < 4 * error.std() / np.sqrt(len(error))

@@ -8,7 +8,7 @@ from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 KIND = Classes(("a", "b"))
 POOLS, M, SIZE, LABELS = 120, 50, 20, 150
@@ -26,7 +26,10 @@ def one(seed, clustered, *, m=M, size=SIZE, labels=LABELS, method="passive"):
     items = Items(prediction=said.astype(float)[:, None], cluster=cluster)
     stack = Stack(kind=KIND, measures=(outcome_measure("accuracy", KIND, m * size),))
     pool = OutcomePool(kind=KIND, items=items, codes=np.where(right, said, 1 - said).astype(float))
-    (trace,) = simulate(OUTCOME_METHODS[method], pool, stack, [labels], repeats=1, batch_size=75, seed=seed)
+    (trace,) = simulate(
+        OUTCOME_METHODS[method], pool, stack, ReplayPlan(budgets=[labels], batch_size=75, seed=seed),
+        repeats=1
+    )
     return [float(end[0, 0]) for end in (trace.value, trace.lower, trace.upper)]
 
 

@@ -26,7 +26,7 @@ from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.families import outcome_family_pool as family
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 TREES = ("dirichlet-tree", "dirichlet-tree-stochastic")
 
@@ -157,10 +157,14 @@ def test_with_two_classes_it_agrees_with_the_method_of_two_classes():
         label=pool.codes.astype(int),
     )
     two = simulate(
-        two_class_method(TREES[0]), twin, [two_class_measure("accuracy")], (40,), repeats=100, batch_size=20
+        two_class_method(TREES[0]), twin, [two_class_measure("accuracy")], ReplayPlan(
+            budgets=(40,), batch_size=20
+        ), repeats=100
     )[0].value[:, 0]
     (found,) = simulate(
-        outcome_method(TREES[0]), pool, _stack(pool, "accuracy"), (40,), repeats=100, batch_size=20
+        outcome_method(TREES[0]), pool, _stack(pool, "accuracy"), ReplayPlan(
+            budgets=(40,), batch_size=20
+        ), repeats=100
     )
     many = found.value[:, 0]
     truth = (pool.items.prediction[:, 0] == pool.codes).mean()
@@ -175,7 +179,9 @@ def test_intervals_cover_where_probabilities_mislead():
     pool = family("all-wrong")
     stack = _stack(pool, "macro_f1")
     truth = pool.truth(stack)[0]
-    (trace,) = simulate(outcome_method(TREES[0]), pool, stack, (100,), repeats=50, batch_size=50)
+    (trace,) = simulate(
+        outcome_method(TREES[0]), pool, stack, ReplayPlan(budgets=(100,), batch_size=50), repeats=50
+    )
     assert ((trace.lower <= truth) & (truth <= trace.upper)).mean() >= 0.84
 
 
@@ -300,7 +306,10 @@ def test_a_class_dealt_out_to_two_changes_nothing_for_the_other():
     pool = _rare()
     many = _dealt_out(pool)
     twos, threes = (
-        simulate(outcome_method(TREES[0]), one, _f1_of_b(one), (60, 120), repeats=8, batch_size=20)[0]
+        simulate(
+            outcome_method(TREES[0]), one, _f1_of_b(one), ReplayPlan(budgets=(60, 120), batch_size=20),
+            repeats=8
+        )[0]
         for one in (pool, many)
     )
     np.testing.assert_allclose(threes.value, twos.value, rtol=1e-8)
@@ -313,13 +322,17 @@ def test_three_classes_are_estimated_as_well_as_two():
     many, p = _dealt_out(pool), pool.items.probability[:, 1]
     stack = _f1_of_b(many)
     truth = many.truth(stack)[0]
-    found = simulate(outcome_method(TREES[0]), many, stack, (150,), repeats=100, batch_size=25)[0].value[:, 0]
+    found = simulate(
+        outcome_method(TREES[0]), many, stack, ReplayPlan(budgets=(150,), batch_size=25), repeats=100
+    )[0].value[:, 0]
     twin = LabelledPool(
         score=p, probability=p, prediction=pool.items.prediction[:, 0].astype(int),
         label=pool.codes.astype(int),
     )
     two = simulate(
-        two_class_method(TREES[0]), twin, [two_class_measure("f1")], (150,), repeats=100, batch_size=25
+        two_class_method(TREES[0]), twin, [two_class_measure("f1")], ReplayPlan(
+            budgets=(150,), batch_size=25
+        ), repeats=100
     )[0].value[:, 0]
     assert ((found - truth) ** 2).mean() < 1.9 * ((np.nan_to_num(two) - truth) ** 2).mean()
 
@@ -330,7 +343,10 @@ def test_the_order_of_the_names_changes_nothing(name, measure):
     pool = family("over-confident")
     again = _renamed(pool, [3, 0, 5, 1, 4, 2])
     first, second = (
-        simulate(OUTCOME_METHODS[name], one, _stack(one, measure), (60,), repeats=4, batch_size=30)[0]
+        simulate(
+            OUTCOME_METHODS[name], one, _stack(one, measure), ReplayPlan(budgets=(60,), batch_size=30),
+            repeats=4
+        )[0]
         for one in (pool, again)
     )
     np.testing.assert_allclose(second.value, first.value, rtol=1e-8)

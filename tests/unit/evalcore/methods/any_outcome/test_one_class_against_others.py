@@ -11,7 +11,7 @@ from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 N = 3000
 BY = [
@@ -48,7 +48,7 @@ def _found(pool: OutcomePool, by: str, systems: int) -> list[np.ndarray]:
         for name in ("f1", "precision")
     ]
     stack = Stack(kind=pool.kind, measures=side_by_side(measures))
-    traces = simulate(outcome_method(by), pool, stack, (60, 120), repeats=4)
+    traces = simulate(outcome_method(by), pool, stack, ReplayPlan(budgets=(60, 120)), repeats=4)
     return [array for one in traces for array in (one.value, one.lower, one.upper)]
 
 

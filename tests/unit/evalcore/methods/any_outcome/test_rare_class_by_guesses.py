@@ -9,7 +9,7 @@ from assay.evalcore.methods.any_outcome.recalibrated import Guesses
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
 N, RARE, REPEATS = 30_000, 12, 40
@@ -34,7 +34,7 @@ def pool():
 def test_its_interval_holds_the_truth(name, options):
     made = pool()
     stack = Stack(kind=made.kind, measures=(outcome_measure(name, made.kind, N, options=options),))
-    (trace,) = simulate(Guesses(), made, stack, (100,), repeats=REPEATS)
+    (trace,) = simulate(Guesses(), made, stack, ReplayPlan(budgets=(100,)), repeats=REPEATS)
     truth = float(made.truth(stack)[0])
     held = (trace.lower <= truth + 1e-9) & (truth <= trace.upper + 1e-9)
     # of 40 with a chance of 0.93 fewer than 30 hold once in 10,000 times

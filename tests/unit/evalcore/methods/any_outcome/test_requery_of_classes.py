@@ -10,7 +10,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool, prepared
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
 NAME = "dirichlet-tree-stochastic:requery="
@@ -40,7 +40,9 @@ def _stack(pool, *names):
 def test_estimates_go_to_the_truth_with_more_answers_than_items_and_are_never_exact(setting):
     pool, repeats = _pool(), 100
     stack = _stack(pool, "accuracy", "macro_f1")
-    traces = simulate(outcome_method(NAME + setting), pool, stack, (60, 400), repeats=repeats)
+    traces = simulate(
+        outcome_method(NAME + setting), pool, stack, ReplayPlan(budgets=(60, 400)), repeats=repeats
+    )
     least = int(binom.ppf(FALSE_ALARM, repeats, 0.95))
     for trace, truth in zip(traces, pool.truth(stack).tolist(), strict=True):
         assert trace.labels[:, 1].tolist() == [400] * repeats, "twice the 200 items"

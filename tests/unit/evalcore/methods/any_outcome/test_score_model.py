@@ -18,7 +18,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import Trace, simulate
+from assay.evalcore.replay.run import ReplayPlan, Trace, simulate
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-4
@@ -54,7 +54,7 @@ def _stack(pool, *names, drive=()):
 
 def _replayed(stack, pool, budgets, repeats):
     """The traces of all numbers as one: arrays (R, budgets, Q)."""
-    found = simulate(METHOD, pool, stack, budgets, repeats=repeats)
+    found = simulate(METHOD, pool, stack, ReplayPlan(budgets=budgets), repeats=repeats)
     return Trace(**{
         name: np.stack([getattr(one, name) for one in found], axis=2) for name in ("value", "lower", "upper")
     }, labels=found[0].labels)
@@ -132,7 +132,7 @@ def test_its_settings_are_those_of_two_classes():
     stack = _stack(pool, "f1")
 
     def ends(name):
-        (trace,) = simulate(outcome_method(name), pool, stack, [100], repeats=2)
+        (trace,) = simulate(outcome_method(name), pool, stack, ReplayPlan(budgets=[100]), repeats=2)
         return trace.upper - trace.lower
 
     assert (ends("recalibrated:anytime=true") > ends("recalibrated")).all()

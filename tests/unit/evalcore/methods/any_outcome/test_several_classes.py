@@ -11,7 +11,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-4
@@ -52,7 +52,9 @@ ASKED = [("f1", "owl"), ("f1", "yak"), ("precision", "owl"), ("recall", "dog")]
 def test_each_class_has_an_honest_and_narrow_interval():
     pool, repeats = _pool(1000), 12
     stack = _stack(pool, [("f1", "owl"), ("f1", "yak"), ("f1", "dog")])
-    mine, others = (simulate(outcome_method(by), pool, stack, (150,), repeats=repeats, batch_size=50)
+    mine, others = (simulate(
+        outcome_method(by), pool, stack, ReplayPlan(budgets=(150,), batch_size=50), repeats=repeats
+    )
                     for by in ("recalibrated", "guesses"))
     least = int(binom.ppf(FALSE_ALARM, repeats, 0.93))
     for one, other, truth in zip(mine, others, pool.truth(stack).tolist(), strict=True):
@@ -64,8 +66,10 @@ def test_each_class_has_an_honest_and_narrow_interval():
 @pytest.mark.usefixtures("few_draws")
 def test_the_order_of_the_list_does_not_matter():
     pool = _pool()
-    found = simulate(METHOD, pool, _stack(pool, ASKED, (True,) * 4), (60,), repeats=2)
-    turned = simulate(METHOD, pool, _stack(pool, ASKED[::-1], (True,) * 4), (60,), repeats=2)
+    found = simulate(METHOD, pool, _stack(pool, ASKED, (True,) * 4), ReplayPlan(budgets=(60,)), repeats=2)
+    turned = simulate(
+        METHOD, pool, _stack(pool, ASKED[::-1], (True,) * 4), ReplayPlan(budgets=(60,)), repeats=2
+    )
     for one, other in zip(found, turned[::-1], strict=True):
         np.testing.assert_allclose(one.value, other.value, atol=1e-8)
         np.testing.assert_allclose(one.upper, other.upper, atol=1e-8)
@@ -74,7 +78,7 @@ def test_the_order_of_the_list_does_not_matter():
 def test_all_labels_are_the_truth():
     pool = _pool(400)
     stack = _stack(pool, ASKED)
-    found = simulate(METHOD, pool, stack, (400,), repeats=1)
+    found = simulate(METHOD, pool, stack, ReplayPlan(budgets=(400,)), repeats=1)
     for one, truth in zip(found, pool.truth(stack).tolist(), strict=True):
         np.testing.assert_allclose([one.value[0, 0], one.lower[0, 0], one.upper[0, 0]], truth, atol=1e-9)
 

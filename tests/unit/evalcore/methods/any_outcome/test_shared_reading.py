@@ -22,7 +22,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.questions import OneQuestion, SeveralQuestions
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 N, RUNS = 1_500, 200
 KIND = SeveralQuestions((
@@ -66,7 +66,9 @@ def least(runs: int) -> float:
 @pytest.mark.parametrize("name", ["auto", "passive"])
 def test_every_question_is_covered(name):
     truth = pool().truth(stack())
-    found = simulate(outcome_method(method_of_questions(name)), pool(), stack(), [120], repeats=RUNS)
+    found = simulate(
+        outcome_method(method_of_questions(name)), pool(), stack(), ReplayPlan(budgets=[120]), repeats=RUNS
+    )
     for q, one in enumerate(found):
         held = (one.lower <= truth[q]) & (truth[q] <= one.upper)
         assert held.mean() >= least(RUNS), (q, held.mean())
@@ -78,7 +80,9 @@ def test_a_question_that_alone_drives_is_known_better_than_in_an_even_sample():
     widths = {}
     for name, drive in (("auto", ("right",)), ("passive", None)):
         found = simulate(
-            outcome_method(method_of_questions(name)), pool(), stack(drive), [120], repeats=50
+            outcome_method(method_of_questions(name)), pool(), stack(drive), ReplayPlan(
+                budgets=[120]
+            ), repeats=50
         )
         widths[name] = float((found[2].upper - found[2].lower).mean())
     assert widths["auto"] < 0.9 * widths["passive"]
@@ -117,7 +121,9 @@ def test_who_leaves_a_question_out_leaves_out_that_question_alone():
 
 def test_a_pool_that_is_read_out_is_exact_where_every_item_was_answered():
     small = OutcomePool(kind=KIND, items=pool().items.at(slice(0, 60)), codes=pool().codes[:60])
-    found = simulate(outcome_method("questions"), small, stack(), [60], repeats=2, batch_size=20)
+    found = simulate(
+        outcome_method("questions"), small, stack(), ReplayPlan(budgets=[60], batch_size=20), repeats=2
+    )
     for one, truth in zip(found, small.truth(stack()), strict=True):
         np.testing.assert_allclose([one.value, one.lower, one.upper], truth, atol=1e-9)
 

@@ -10,7 +10,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 KIND, METHOD = Classes(("a", "b")), outcome_method("whole-clusters")
 POOLS, LABELS = 100, (60, 120)
@@ -32,7 +32,9 @@ def stack_of(pool):
 
 
 def replayed(pool, budgets, seed, batch_size=30):
-    (trace,) = simulate(METHOD, pool, stack_of(pool), budgets, repeats=1, batch_size=batch_size, seed=seed)
+    (trace,) = simulate(
+        METHOD, pool, stack_of(pool), ReplayPlan(budgets=budgets, batch_size=batch_size, seed=seed), repeats=1
+    )
     return trace
 
 

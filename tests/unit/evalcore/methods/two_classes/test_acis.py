@@ -18,7 +18,7 @@ from assay.evalcore.methods.two_classes.acis import Acis, Iterations
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import build_partition, iteration_of
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 from assay.evalcore.weighted.other_models import shared_estimates
 
 F1 = measure("f1")
@@ -138,7 +138,9 @@ def test_coarser_strata_change_little():
     # standard deviation of about 0.01 each
     pool = pool_of(600, 40)
     fine, coarse = (
-        simulate(how, pool, [F1], [70, 150], repeats=60, batch_size=100)[0].value.mean(axis=0)
+        simulate(
+            how, pool, [F1], ReplayPlan(budgets=[70, 150], batch_size=100), repeats=60
+        )[0].value.mean(axis=0)
         for how in (EveryItem(), Acis())
     )
     assert fine == pytest.approx(coarse, abs=0.05)
@@ -305,7 +307,7 @@ def test_the_switches_do_what_they_say():
     cells, _ = prepared_cells(whole, pool)
     assert whole.start(cells, (F1,), 1).domain.all()
     base, platt, last = (
-        simulate(method(name), pool, [F1], [150], repeats=5)[0].value
+        simulate(method(name), pool, [F1], ReplayPlan(budgets=[150]), repeats=5)[0].value
         for name in ("acis", "acis:calibration=platt", "acis:last=1")
     )
     assert not np.array_equal(base, platt)
@@ -315,7 +317,9 @@ def test_the_switches_do_what_they_say():
 @pytest.mark.parametrize("name", ["mcc", "balanced_accuracy", "accuracy", "specificity"])
 def test_other_measures_have_an_estimate_with_its_interval(name):
     pool = synthetic_pool(600, seed=3)
-    (trace,) = simulate(Acis(), pool, [measure(name)], [70, 150], repeats=20, batch_size=100)
+    (trace,) = simulate(
+        Acis(), pool, [measure(name)], ReplayPlan(budgets=[70, 150], batch_size=100), repeats=20
+    )
     truth = float(measure(name).of_confusion(pool.confusion()))
     # a coarse check of the weights, on a pool whose positives mostly lie in the domain
     assert np.nanmean(trace.value[:, 1]) == pytest.approx(truth, abs=0.15)

@@ -16,7 +16,7 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.dirichlet import DirichletTreeStochastic, strata_as_leaves
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import Cells, ScoresInMemory
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 
 def two_cells():
@@ -251,6 +251,8 @@ def test_every_combination_rule_and_estimator_ends_at_the_truth_of_a_small_pool(
         for name in (f"dirichlet-tree:combination={rule}", f"bernoulli-online:combination={rule}",
                      f"bernoulli-online:combination={rule}:assisted=true",
                      f"dirichlet-tree:combination={rule}:self-normalised=true"):
-            (trace,) = simulate(method(name), pool, [f1], [45, 90], repeats=3, batch_size=15, seed=1)
+            (trace,) = simulate(
+                method(name), pool, [f1], ReplayPlan(budgets=[45, 90], batch_size=15, seed=1), repeats=3
+            )
             assert np.isfinite(trace.value[:, 0]).all(), name
             assert trace.value[:, 1] == pytest.approx(truth), name

@@ -179,7 +179,7 @@ def test_topk_labels_the_highest_scores_and_calls_the_rest_negative():
     pool = rare_pool()
     f1 = measure("f1")
     budgets = [10, 16, 60, 100]
-    (trace,) = simulate(TopK(), pool, [f1], budgets, repeats=1, batch_size=7)
+    (trace,) = simulate(TopK(), pool, [f1], ReplayPlan(budgets=budgets, batch_size=7), repeats=1)
     for j, budget in enumerate(budgets):
         # scores are sorted: the first `budget` items are labelled, positives among them known
         tp = pool.label[: min(budget, 16)].sum()
@@ -239,7 +239,7 @@ def test_the_switches_of_the_variant_do_what_they_say():
     assert whole.start(c, (measure("f1"),), 1).domain.all()
     f1 = [measure("f1")]
     base, raw, last = (
-        simulate(m, pool, f1, [100], repeats=10)[0].value
+        simulate(m, pool, f1, ReplayPlan(budgets=[100]), repeats=10)[0].value
         for m in (AcisPooled(), uncalibrated, method("acis-pooled:averaged=false"))
     )
     assert not np.array_equal(base, raw)
@@ -280,7 +280,7 @@ def test_the_mixture_finds_two_normal_classes_from_their_scores():
 def test_a_pool_without_predicted_positives_is_no_obstacle(name):
     pool = synthetic_pool(120, seed=6)
     pool = replace(pool, prediction=np.zeros(120, np.int64))
-    (trace,) = simulate(method(name), pool, [measure("f1")], [30, 120], repeats=3)
+    (trace,) = simulate(method(name), pool, [measure("f1")], ReplayPlan(budgets=[30, 120]), repeats=3)
     assert trace.value[:, 1] == pytest.approx(0.0)
 
 

@@ -11,7 +11,7 @@ from assay.evalcore.methods.two_classes.plug_in import GaussianMixture, Herding,
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.pool.strata import ScoresInMemory
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 F1 = measure("f1")
 
@@ -75,7 +75,7 @@ def test_gmm_is_em_over_all_items_with_the_labelled_ones_fixed():
 def test_gmm_reads_the_rest_off_two_normal_classes():
     pool = pool_of(4000, apart=4.0)
     truth = float(F1.of_confusion(pool.confusion()))
-    (trace,) = simulate(method("gmm"), pool, [F1], [50], repeats=1, batch_size=50)
+    (trace,) = simulate(method("gmm"), pool, [F1], ReplayPlan(budgets=[50], batch_size=50), repeats=1)
     assert trace.value[0, 0] == pytest.approx(truth, abs=0.02)
 
 

@@ -15,7 +15,7 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.base import UNDECIDED
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.pool import prepared_cells
-from assay.evalcore.replay.run import simulate
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 ANEW = "dirichlet-tree-stochastic:requery=true"
 ROUNDS = "dirichlet-tree-stochastic:requery=rounds"
@@ -60,18 +60,22 @@ def test_the_estimate_goes_to_the_measure_of_the_chances_and_is_never_exact():
     # more answers than items: asked anew, the sample goes to E p; with answers kept it would stop there
     pool, f1 = differing(), measure("accuracy")
     truth = float(f1.of_confusion(pool.confusion()))
-    (trace,) = simulate(method(ANEW), pool, [f1], [60], repeats=200, batch_size=20, seed=1)
+    (trace,) = simulate(
+        method(ANEW), pool, [f1], ReplayPlan(budgets=[60], batch_size=20, seed=1), repeats=200
+    )
     assert (trace.labels == 60).all()
     spread = trace.value.std() / np.sqrt(200)
     assert trace.value.mean() == pytest.approx(truth, abs=5 * spread), "five standard errors"
     assert (trace.lower < trace.upper).all()
-    (kept,) = simulate(method("dirichlet-tree-stochastic"), pool, [f1], [60], repeats=5, batch_size=20)
+    (kept,) = simulate(
+        method("dirichlet-tree-stochastic"), pool, [f1], ReplayPlan(budgets=[60], batch_size=20), repeats=5
+    )
     np.testing.assert_array_equal(kept.lower, kept.upper)
 
 
 def test_one_person_answers_a_draw():
     with pytest.raises(BadArgument, match="is 1 where every draw asks anew"):
-        simulate(method(ANEW), differing(), [measure("f1")], [20], repeats=1, people=3)
+        simulate(method(ANEW), differing(), [measure("f1")], ReplayPlan(budgets=[20]), repeats=1, people=3)
 
 
 def question_of(name, pool, seed=1):
