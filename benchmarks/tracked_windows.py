@@ -33,6 +33,7 @@ from benchmarks.real_streams import LABELS, Stream, streams
 KINDS = ("steady", "drift", "jumps", "noise", "season", "slide", "alternating", "rare errors")
 WINDOWS, LAST, Z = 30, 4, 3.92
 ABOVE = 0.05   # the floor, for windows that are fine
+NEARER = 1.645 / 1.96   # of the reach of a window's own interval, when it may miss twice as often
 AWAY = 0.1     # of the values at which the bets of a real window are looked at
 
 
@@ -79,8 +80,9 @@ def figures(seen: Sequence[Seen]) -> str:
     half_own = np.array([one.half for one in seen])
     alone = value - half_own >= truth - ABOVE
     enough = np.array([narrows(one.tracked, one.own) for one in seen])
-    either = alone | (enough & _shown(low, own, value, truth - ABOVE))
-    wrong = enough & (low > truth) & _shown(low, own, value, truth)
+    nearer = value - NEARER * half_own
+    either = alone | (enough & _shown(low, own, nearer, truth - ABOVE))
+    wrong = enough & (low > truth) & _shown(low, own, nearer, truth)
     return " | ".join([
         f"{np.sqrt(np.mean((value - truth) ** 2)):.4f}", f"{2 * np.mean([one.half for one in seen]):.3f}",
         f"{np.mean(own - truth):+.4f}", f"{error:.4f}", f"{np.mean(high - low):.3f}",
@@ -90,9 +92,10 @@ def figures(seen: Sequence[Seen]) -> str:
     ])
 
 
-def _shown(low: Floats, own: Floats, value: Floats, floor: Floats) -> Bools:
-    """Whether a window is ok by the windows before, at each of these floors."""
-    return np.asarray((low >= floor) & (own >= floor) & (value >= floor))
+def _shown(low: Floats, own: Floats, nearer: Floats, floor: Floats) -> Bools:
+    """Whether a window is ok by the windows before, at each of these floors; nearer: the lower end of its own
+    interval at twice the risk."""
+    return np.asarray((low >= floor) & (own >= floor) & (nearer >= floor))
 
 
 def lot(kind: str, count: int, seed: int) -> list[Seen]:

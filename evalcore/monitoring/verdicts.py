@@ -6,11 +6,12 @@
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Literal, TypeVar
 
 import numpy as np
+import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import Verdict
@@ -229,8 +230,8 @@ def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[Evid
 #                     confidence of its interval; it is not controlled over the life of a monitor.  Of methods
 #                     whose intervals end too near on few labels, the window's draws must show it too: bets
 #                     that the measure keeps its limit, at half of what the interval may miss.
-#                     Or the interval with the windows before lies within them (`tracking`), and so does what
-#                     the window's own draws say
+#                     Or the interval with the windows before lies within them (`tracking`), and the window's
+#                     own labels show it at twice the risk
 #     inconclusive    neither
 #
 # A window beyond its limit by either interval confirms a breach that stands; with the windows before none is
@@ -312,21 +313,32 @@ def verdict_of(
         return "breach"
     shown = all(one is None or one >= needed_for_ok(measured) for one in kept)
     within = (shown and lies_within(measured, limits)) or shown_by_windows(
-        measured, tracked, drawn, limits
+        measured, tracked, drawn, limits, kept
     )
     return "ok" if within else "inconclusive"
 
 
 def shown_by_windows(
-    measured: Measured, tracked: Tracked | None, drawn: OwnDraws | None, limits: Sequence[WatchedLimit]
+    measured: Measured, tracked: Tracked | None, drawn: OwnDraws | None, limits: Sequence[WatchedLimit],
+    kept: Sequence[float | None] = (),
 ) -> bool:
-    """Whether a window is within its limits by the windows before and its own draws, and its estimate is."""
-    if tracked is None or drawn is None or measured.exact or measured.value is None:
+    """Whether a window is within its limits by the windows before, and by its own labels at twice the risk.
+
+    The windows before say nothing of one that jumped.  So its own interval must be within the limits when it
+    may miss twice as often, and so must the evidence that ok takes: whatever the stream does, such an ok is
+    wrong no more often than that.
+    """
+    m = measured
+    if tracked is None or drawn is None or m.exact or m.value is None or m.lower is None or m.upper is None:
         return False
-    if not narrows(tracked, drawn):
+    if not narrows(tracked, drawn) or not lies_within(tracked, limits):
         return False
-    points = (tracked.own, measured.value)
-    return lies_within(tracked, limits) and all(_keeps(x, limit) for x in points for limit in limits)
+    shown = all(one is None or one >= needed_for_ok(m) - log(2) for one in kept)
+    nearer = max(float(scipy.special.ndtri(m.confidence)), 0.0) / float(scipy.special.ndtri((1 + m.confidence) / 2))
+    own = replace(
+        m, lower=m.value - nearer * (m.value - m.lower), upper=m.value + nearer * (m.upper - m.value)
+    )
+    return shown and lies_within(own, limits) and all(_keeps(tracked.own, limit) for limit in limits)
 
 
 def _keeps(value: float, limit: WatchedLimit) -> bool:

@@ -314,7 +314,7 @@ def with_windows_before(place: PlaceVerdict) -> str:
         return ""
     said = (f"With the {wording.plural(told.windows - 1, 'window')} before it, by what their draws say: "
             f"{wording.value_and_interval(told.value, told.lower, told.upper)}.")
-    decided = shown_by_windows(place.measured, told, place.drawn, place.limits)
+    decided = shown_by_windows(place.measured, told, place.drawn, place.limits, place.kept)
     if place.verdict == "ok" and decided and not lies_within(place.measured, place.limits):
         said += " That is why it counts as ok."
     return said
@@ -324,7 +324,7 @@ def decided_with_windows(place: PlaceVerdict) -> str:
     """`with the windows before 0.790 to 0.834`, of a window that is ok by that interval alone."""
     told = place.tracked
     if (told is None or place.verdict != "ok" or lies_within(place.measured, place.limits)
-            or not shown_by_windows(place.measured, told, place.drawn, place.limits)):
+            or not shown_by_windows(place.measured, told, place.drawn, place.limits, place.kept)):
         return ""
     return f"with the windows before {wording.ends_in_words(told.value, told.lower, told.upper)}"
 

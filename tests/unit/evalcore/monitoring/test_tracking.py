@@ -1,5 +1,7 @@
 """The interval of a window with the windows before it, and what the model itself expects."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,11 +85,17 @@ def test_it_covers_steady_drifting_and_jumping_streams_that_nothing_was_chosen_o
 
 
 def test_windows_before_make_ok_of_a_wide_interval_where_its_own_draws_agree():
-    wide = Measured(value=0.85, lower=0.75, upper=0.92, confidence=0.95, labels=100)
+    wide = Measured(value=0.85, lower=0.795, upper=0.9, confidence=0.95, labels=100)
     told = followed([0.85, 0.86, 0.85, 0.86, 0.85, 0.86, 0.85])
     assert told.lower > 0.8
     assert verdict_of(wide, [FLOOR], alarm=False) == "inconclusive"
-    assert verdict_of(wide, [FLOOR], alarm=False, tracked=told, drawn=own(0.85)) == "ok"
+    with_those_before = {"alarm": False, "tracked": told, "drawn": own(0.85)}
+    assert verdict_of(wide, [FLOOR], **with_those_before) == "ok"
+    # its own labels have to show it too, at twice the risk: the window may have jumped
+    wider = replace(wide, lower=0.78)
+    assert verdict_of(wider, [FLOOR], **with_those_before) == "inconclusive"
+    assert verdict_of(wide, [FLOOR], kept=(2.9,), **with_those_before) == "inconclusive", "below log 20"
+    assert verdict_of(wide, [FLOOR], kept=(3.1,), **with_those_before) == "ok"
     # where the windows before narrow it by little, they say too little to call it ok
     sharp = own(0.85, (told.upper - told.lower) / 4)
     assert verdict_of(wide, [FLOOR], alarm=False, tracked=told, drawn=sharp) == "inconclusive"
