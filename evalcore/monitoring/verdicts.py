@@ -334,7 +334,8 @@ def shown_by_windows(
     if not narrows(tracked, drawn) or not lies_within(tracked, limits):
         return False
     shown = all(one is None or one >= needed_for_ok(m) - log(2) for one in kept)
-    nearer = max(float(scipy.special.ndtri(m.confidence)), 0.0) / float(scipy.special.ndtri((1 + m.confidence) / 2))
+    twice, once = (float(scipy.special.ndtri(level)) for level in (m.confidence, (1 + m.confidence) / 2))
+    nearer = max(twice, 0.0) / once
     own = replace(
         m, lower=m.value - nearer * (m.value - m.lower), upper=m.value + nearer * (m.upper - m.value)
     )
