@@ -31,7 +31,8 @@ N, LABELS = 200, 60
 TOPIC = {"name": "topic", "classes": ["bug", "refund", "other"], "prediction": "said", "measure": "accuracy",
          "limit": {"min": 0.6}}
 TONE = {"name": "tone", "grades": [1, 2, 3, 4, 5], "judge": "judge", "measure": "mean", "limit": {"min": 3}}
-FREE = {"name": "long", "classes": ["yes", "no"], "prediction": "long_said", "measure": "accuracy"}
+FREE = {"name": "long", "classes": ["yes", "no"], "prediction": "long_said",
+        "measure": ["accuracy", "macro_f1"]}
 
 
 def stream(folder, days=3):
@@ -125,6 +126,7 @@ def test_it_says_everywhere_which_question_it_is(watched, capsys):
     last = told["windows"][-1]
     assert (told["measure"], last["question"], last["measure"]) == ("accuracy of topic", "topic",
                                                                     "accuracy of topic")
+    assert (last["state"], last["verdict"]) == ("breach", "ok")
     [tone] = [one for one in last["segments"] if one["segment"] == "question=tone"]
     assert (tone["question"], tone["measure"], tone["verdict"]) == ("tone", "mean of tone", "breach")
     pages = [(folder / "pages" / name).read_text(encoding="utf-8")
@@ -192,8 +194,23 @@ def test_an_evaluation_has_one_limit(tmp_path):
         Spec.from_json(spec)
 
 
-def of_window(store, window):
-    return read_window_evidence(Ledger(store, f"desk-{window}"), 0).samples["tone"]
+def of_window(store, window, question="tone"):
+    return read_window_evidence(Ledger(store, f"desk-{window}"), 0).samples[question]
+
+
+def test_what_was_left_out_still_counts_as_the_best_when_a_tangent_bets_on_the_next_round(watched):
+    sample = of_window(watched[1], "2026-11-02", "long")
+    of_f1 = sample.measured_by.question.measures.measures[1]
+    first, *others = sample.rounds
+    out = np.arange(len(first.code)) % 5 == 0
+
+    def labelled(code):
+        rounds = [replace(first, code=np.where(out, code, first.code)), *others]
+        told = replace(sample, measured_by=replace(sample.measured_by, other=of_f1), rounds=rounds)
+        return told._account(np.array([0.3]), "below", None).labelled
+
+    assert others
+    assert (labelled(UNANSWERED) > labelled(UNDECIDED) + 1).all()
 
 
 @pytest.mark.parametrize("fair", [True, False])
