@@ -420,20 +420,34 @@ class WindowSample:
                         and np.isfinite(watched.measure.gradient(at)).all()):
                     continue   # nothing is bet on a round before which the measure is undefined
                 against = watched.against(values, side, at)
-                values_so_far = [self._found(against, other, segment).sum(axis=1) for other in earlier]
+                values_so_far = [
+                    self._told(against, other, segment, _left_out(other), fair=fair).sum(axis=1)
+                    for other in earlier
+                ]
                 account = replace(account, labelled=sum(values_so_far, np.zeros(len(values))))
-            value = self._found(against, one, segment)
-            if watched.one_at_a_time(one):
-                said = self.measured_by.expected(against, one, self._share(segment))
-                best = fair or one.read is None
-                account = _bet(account, said, value, one, said.best if best else said.mean)
+            single = watched.one_at_a_time(one)
+            value = self._told(against, one, segment, _gaps(one) if single else _left_out(one), fair=fair)
+            if single:
+                account = _bet(account, watched.expected(against, one, self._share(segment)), value, one)
             else:
-                if one.read is not None and _left_out(one).any():
-                    said, out = self.measured_by.expected(against, one, self._share(segment)), _left_out(one)
-                    cells = one.plan.cell[one.plan.ask][out]
-                    value[:, out] = (said.best if fair else said.mean)[:, cells]
                 account = replace(account, labelled=account.labelled + value.sum(axis=1))
         return account
+
+    def _told(
+        self, against: Any, one: LabelledRound, segment: str | None, gaps: Bools, *, fair: bool
+    ) -> Floats:
+        """v (K, T) of the items asked in a round; gaps (T,): of these what might have been said counts.
+
+        fair: as in `_account`.  Of an item that was read, and lies outside the segment, every answer comes to
+        0.
+        """
+        value, asked = self._found(against, one, segment), one.plan.ask
+        if gaps.any():
+            said = self.measured_by.expected(against, one, 1.0)
+            each = (said.best if fair or one.read is None else said.mean)[:, one.plan.cell[asked][gaps]]
+            inside = True if one.read is None else self._inside(one, segment)[asked][gaps]
+            value[:, gaps] = each * inside
+        return value
 
     def own_draws(self, segment: str | None) -> OwnDraws | None:
         """What the draws of this window say alone: the value x at which the mean of the bets' X is 0.
@@ -551,22 +565,22 @@ class WindowSample:
                 return self.from_draws(values, side, segment)
 
 
+def _gaps(one: LabelledRound) -> Bools:
+    """(T,) of the items asked, those that nobody told of."""
+    return np.asarray((one.code == UNANSWERED)[one.plan.ask])
+
+
 def _left_out(one: LabelledRound) -> Bools:
-    """(T,) of the items asked, those that were read without an answer to this one of several questions."""
-    gaps = one.code == UNANSWERED
-    return np.asarray((gaps & False if one.read is None else gaps & one.read)[one.plan.ask])
+    """(T,) of these, those that were read without an answer to this one of several questions."""
+    gaps = _gaps(one)
+    return gaps & False if one.read is None else np.asarray(gaps & one.read[one.plan.ask])
 
 
 def _bet(
-    account: betting.Account, said: betting.Expected, value: Floats, one: LabelledRound, untold: Floats
+    account: betting.Account, said: betting.Expected, value: Floats, one: LabelledRound
 ) -> betting.Account:
-    """The account after a round whose items were drawn one at a time; value (K, T).
-
-    untold (K, C): what an item that nobody told of counts with
-    """
-    design, asked = one.plan.design, one.plan.ask
-    cell, gaps = one.plan.cell[asked], one.code[asked] == UNANSWERED
-    value[:, gaps] = untold[:, cell[gaps]]
+    """The account after a round whose items were drawn one at a time; value (K, T), that of gaps too."""
+    design, cell, gaps = one.plan.design, one.plan.cell[one.plan.ask], _gaps(one)
     after = betting.bet_on_round(
         account, said,
         np.broadcast_to(betting.draw_weights(design), said.mean.shape),

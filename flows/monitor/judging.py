@@ -107,10 +107,15 @@ def judge(
     newest = latest(before)
     earlier = newest.get(window)
     standing = versions.comparable(window, newest)
-    # a breach of other limits is not confirmed by one window that lies beyond the new ones
-    alike = [verdict for verdict in before if versions.same_evidence(window, verdict.window)]
-    places = {place.segment for verdict in alike for place in (verdict.overall, *verdict.segments)}
-    in_breach = {place for place in places if _breach_stands(alike, place)}
+    in_breach: set[str | None] = set()
+    for question in {one.question for one in version.spec.watched}:
+        # a breach of other limits is not confirmed by one window that lies beyond the new ones
+        alike = [one for one in before if versions.same_evidence(window, one.window, question)]
+        places = {
+            place.segment for one in alike for place in (one.overall, *one.segments)
+            if place.question == question
+        }
+        in_breach |= {place for place in places if _breach_stands(alike, place)}
     overall, segments = _judged(version.spec, window, found, standing, in_breach)
     first = found.samples[overall.question]
     return WindowVerdict(

@@ -92,12 +92,9 @@ class Versions:
         limits = ((name, _of_question(question, name)) for name in _LIMITS)
         return [name for name, of in limits if self.since(window, of) == self.since(other, of)]
 
-    def same_evidence(self, window: str, other: str) -> bool:
-        """Whether no evidence began anew between the versions of two windows."""
-        return all(
-            len(self._lasting(window, other, one.question)) == len(_LIMITS)
-            for one in self.of(window).spec.watched
-        )
+    def same_evidence(self, window: str, other: str, question: str | None) -> bool:
+        """Whether no evidence on a question began anew between the versions of two windows."""
+        return len(self._lasting(window, other, question)) == len(_LIMITS)
 
     def _begun(self, version: Version, begins: Callable[[Version], bool]) -> int:
         earlier = self.all[: version.number]

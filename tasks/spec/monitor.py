@@ -250,8 +250,9 @@ class MonitorSpec(Spec):
         """What is said and would change nothing."""
         watch, usual = self.monitor, Watch.model_fields
         windows = Drop.model_fields["windows"].default
-        for one in self.watched:
-            drop, at = one.drop, "monitor.drop" if one.question is None else f"labels.{one.question}.drop"
+        several = self.labels.questions if isinstance(self.labels, QuestionList) else ()
+        drops = [(f"labels[{i}].drop", entry.drop) for i, entry in enumerate(several)]
+        for at, drop in drops or [("monitor.drop", watch.drop)]:
             if drop is not None and drop.than == "reference" and drop.windows != windows:
                 yield f"{at}.windows", "is of a drop from the windows before: add than: previous"
         if watch.correction != usual["correction"].default and not self.pool.segments:

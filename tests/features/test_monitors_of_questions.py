@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -11,14 +12,16 @@ from doubles.stream import FIRST, after
 from services.serving import serving
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED
 from assay.flows.cli.main import run_command_line
+from assay.flows.monitor.judging import read_window_evidence
 from assay.flows.monitor.tick import tick
-from assay.flows.monitor.versions import register
+from assay.flows.monitor.versions import Version, Versions, register
 from assay.flows.serve.stores import read_only_store
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import read_verdicts
+from assay.tasks.ledger.monitors import read_verdicts, verdict_by_question
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.spec.evaluation import Spec
@@ -28,7 +31,8 @@ N, LABELS = 200, 60
 TOPIC = {"name": "topic", "classes": ["bug", "refund", "other"], "prediction": "said", "measure": "accuracy",
          "limit": {"min": 0.6}}
 TONE = {"name": "tone", "grades": [1, 2, 3, 4, 5], "judge": "judge", "measure": "mean", "limit": {"min": 3}}
-FREE = {"name": "long", "classes": ["yes", "no"], "prediction": "long_said", "measure": "accuracy"}
+FREE = {"name": "long", "classes": ["yes", "no"], "prediction": "long_said",
+        "measure": ["accuracy", "macro_f1"]}
 
 
 def stream(folder, days=3):
@@ -122,6 +126,7 @@ def test_it_says_everywhere_which_question_it_is(watched, capsys):
     last = told["windows"][-1]
     assert (told["measure"], last["question"], last["measure"]) == ("accuracy of topic", "topic",
                                                                     "accuracy of topic")
+    assert (last["state"], last["verdict"]) == ("breach", "ok")
     [tone] = [one for one in last["segments"] if one["segment"] == "question=tone"]
     assert (tone["question"], tone["measure"], tone["verdict"]) == ("tone", "mean of tone", "breach")
     pages = [(folder / "pages" / name).read_text(encoding="utf-8")
@@ -169,6 +174,7 @@ def test_limits_of_questions_can_be_amended_and_what_is_watched_cannot(watched, 
     ({"labels": [{**TOPIC, "limit": None}, {**TONE, "limit": None}]}, "nothing could be a breach"),
     ({"labels": [TOPIC, {**TONE, "limit": {"min": 6}}]}, r"labels\[1\].limit.min is 6, and mean lies"),
     ({"labels": [{**TOPIC, "drop": {"by": 1.5}}, TONE]}, "cannot fall so far"),
+    ({"labels": [TOPIC, {**TONE, "drop": {"by": 0.1, "windows": 2}}]}, r"labels\[1\].drop.windows is of a"),
     ({"labels": [{**TOPIC, "measure": "macro_f1"}, TONE]}, "a tangent stands for it"),
     ({"monitor": {"drop": {"by": 0.1}}}, "monitor.drop is of one question"),
     ({"monitor": {"carry_over": 0.7}}, "their label models take no labels of the window before"),
@@ -186,3 +192,60 @@ def test_an_evaluation_has_one_limit(tmp_path):
     spec = {key: value for key, value in spec_of(tmp_path).items() if key != "monitor"}
     with pytest.raises(BadInput, match="is of a monitor, which has a verdict on each question"):
         Spec.from_json(spec)
+
+
+def of_window(store, window, question="tone"):
+    return read_window_evidence(Ledger(store, f"desk-{window}"), 0).samples[question]
+
+
+def test_what_was_left_out_still_counts_as_the_best_when_a_tangent_bets_on_the_next_round(watched):
+    sample = of_window(watched[1], "2026-11-02", "long")
+    of_f1 = sample.measured_by.question.measures.measures[1]
+    first, *others = sample.rounds
+    out = np.arange(len(first.code)) % 5 == 0
+
+    def labelled(code):
+        rounds = [replace(first, code=np.where(out, code, first.code)), *others]
+        told = replace(sample, measured_by=replace(sample.measured_by, other=of_f1), rounds=rounds)
+        return told._account(np.array([0.3]), "below", None).labelled
+
+    assert others
+    assert (labelled(UNANSWERED) > labelled(UNDECIDED) + 1).all()
+
+
+@pytest.mark.parametrize("fair", [True, False])
+def test_who_left_an_item_out_says_nothing_of_the_segments_that_it_is_not_in(watched, fair):
+    sample = of_window(watched[1], "2026-11-02")
+    gaps = [one.code == UNANSWERED for one in sample.rounds]
+    elsewhere = [gap & (one.segment["lang"] != 0) for gap, one in zip(gaps, sample.rounds, strict=True)]
+    assert 0 < sum(map(np.sum, elsewhere)) < sum(map(np.sum, gaps))
+    undecided = replace(sample, rounds=[
+        replace(one, code=np.where(out, UNDECIDED, one.code))
+        for one, out in zip(sample.rounds, elsewhere, strict=True)
+    ])
+    one, other = (
+        each._account(np.array([3.0]), "below", "lang=a", fair=fair) for each in (sample, undecided)
+    )
+    np.testing.assert_allclose(one.factors, other.factors, rtol=1e-12)
+    np.testing.assert_allclose(one.labelled, other.labelled, rtol=1e-12)
+
+
+def test_an_amended_limit_leaves_the_evidence_on_other_questions(tmp_path):
+    spec = MonitorSpec.from_data(spec_of(tmp_path), origin="m.yaml")
+    first, second = (
+        Version(number=n, first=f"2026-11-0{n}", spec=spec, asked=spec, new_model=False, anew=anew)
+        for n, anew in ((1, frozenset()), (2, frozenset({"floor of topic"})))
+    )
+    same = [Versions((first, second)).same_evidence("2026-11-02", "2026-11-01", name)
+            for name in ("topic", "tone")]
+    assert same == [False, True]
+
+
+def test_only_what_is_undecided_asks_for_more_labels(watched):
+    _, store = watched
+    verdict = read_verdicts(Ledger(store, layout.monitor_ledger("desk")))[0]
+    tone = replace(verdict.of_question("tone"), verdict="inconclusive")
+    open_ = replace(verdict, labels_to_decide=6, segments=tuple(
+        tone if place.segment == tone.segment else place for place in verdict.segments
+    ))
+    assert [one.labels_to_decide for one in verdict_by_question(open_)] == [None, 6]

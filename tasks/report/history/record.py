@@ -94,6 +94,7 @@ class WindowJson(PlaceJson):
 
     window: str
     state: str                       # ok, breach, inconclusive, waiting, or what keeps it from a verdict
+    verdict: Verdict | None          # of the whole pool alone, of several questions by the first
     wrong: WrongJson | None
     version: int                     # of the monitor's spec
     model_version: str | None
@@ -340,6 +341,7 @@ def window_json(row: HistoryRow, expected: Expectation | None = None) -> WindowJ
     return {
         "window": row.window,
         "state": row.state,
+        "verdict": row.overall.verdict if row.overall else None,
         "wrong": _wrong_json(row.wrong),
         "version": row.version,
         "model_version": row.model_version,

@@ -111,7 +111,7 @@ def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> N
     for name in needed:
         if name not in there:
             raise Remediable(
-                f"{path}: no column {name!r}; {did_you_mean(name, present)}It has: "
+                f"{path}: no column {name!r}; {did_you_mean(name, present)}it has: "
                 f"{', '.join(_short(present))}",
                 "correct the name in the spec, or add the column",
             )
