@@ -32,7 +32,9 @@ z stand the residuals z - z̄_h in stratum h, times √(m_h/(m_h - 1)) for m_h l
     Σ_h W_h² S_h²/n_h            (Cochran 1977, ch. 5)
 
 where the share W_h of a stratum is that of the pool, or what `pool.weight` makes of it: weights are in z.
-Strata of fewer than two labels are taken together, which can only widen.
+Strata of fewer than two labels are taken together, which can only widen; for one without labels those of the
+others stand.  w is the largest pull while there is a stratum of which few labels differ from most: what they
+have not shown may weigh more than all that was seen.
 
     n   kinds of items seen, or labels;  Q   numbers
 """
@@ -69,7 +71,8 @@ class Pulls:
     labels: float        # m, what the labels are worth
     clusters: int | None = None   # that have labels, where items come in clusters
     within: Floats | None = None  # (n, Q) z within the strata that the pool was drawn in
-    strata: int = 1
+    stratum: Ints | None = None   # (n,) the number of the stratum of each row; below 0 where it is of none
+    strata: int = 1               # of two labels or more
 
     @property
     def variance(self) -> Floats:
@@ -111,12 +114,22 @@ class Pulls:
 
     @property
     def _differ(self) -> Floats:
-        """(Q,) 1 while few labels differ from most, falling to 0."""
-        n = max(float(self.items.sum()), 1.0)
-        off = np.abs(self.z - _medians(self.z, self.items))
-        whole = self.items @ off
-        k = (self.items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (self.labels / n)
-        return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
+        """(Q,) 1 while few labels differ from most, of some stratum, falling to 0."""
+        if self.stratum is None:
+            return _few_differ(self.z, self.items, self.labels)
+        inside = [self.stratum == h for h in np.unique(self.stratum[self.stratum >= 0])]
+        return np.asarray(np.max([
+            _few_differ(self.z[at], self.items[at], _worth(self.items[at])) for at in inside
+        ], axis=0))
+
+
+def _few_differ(z: Floats, items: Floats, labels: float) -> Floats:
+    """(Q,) 1 while few of so many labels differ from most, falling to 0."""
+    n = max(float(items.sum()), 1.0)
+    off = np.abs(z - _medians(z, items))
+    whole = items @ off
+    k = (items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (labels / n)
+    return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
 
 
 def in_strata(pulls: Pulls, stratum: Floats) -> Pulls:
@@ -137,8 +150,18 @@ def in_strata(pulls: Pulls, stratum: Floats) -> Pulls:
     within = (pulls.z - mean[number]) * wider[number][:, None]
     within = np.where(is_nothing(within, np.abs(pulls.z).max(axis=0, initial=0.0)), 0.0, within)
     return replace(
-        pulls, within=np.where(there[:, None], within, pulls.z), strata=max(int(told.sum()), 1)
+        pulls, within=np.where(there[:, None], within, pulls.z), stratum=np.where(there, number, -1),
+        strata=max(int(told.sum()), 1),
+        # from the mean of its stratum an item may be taken further than from that of all by their distance
+        most_down=pulls.most_down + np.maximum(mean, 0.0).max(axis=0),
+        most_up=pulls.most_up + np.maximum(-mean, 0.0).max(axis=0),
     )
+
+
+def _worth(items: Floats) -> float:
+    """How many labels of a simple random sample labels that stand for so many items tell as much as."""
+    square = float(items @ items)
+    return float(items.sum() ** 2 / square) if square > 0 else 0.0
 
 
 def _labels_of(number: Ints, items: Floats, count: int) -> Floats:

@@ -1,8 +1,8 @@
 """Estimates of the population that a pool is a sample of: how its items pull at what is asked.
 
-The sample is the pool: simple random, or of whole clusters where items come in clusters.  Labels tell the
-pulls of labelled items, each for the items that it stands for; items whose label can change nothing are there
-with the pull that the pool alone tells.
+The sample is the pool: simple random, drawn in strata, or of whole clusters where items come in clusters.
+Labels tell the pulls of labelled items, each for the items that it stands for; items whose label can change
+nothing are there with the pull that the pool alone tells.
 
     two classes     a kind of item for every prediction and label, by the confusion table that the labels
                     suggest (`evaluation.price_tag`)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy
 
-from assay.evalcore.estimators.population import Pulls, apart
+from assay.evalcore.estimators.population import Pulls, apart, in_strata
 from assay.evalcore.reproducible import stream
 from benchmarks.population import POPULATIONS, evaluated
 
@@ -47,6 +47,29 @@ def test_a_census_says_what_it_can_of_the_population(name, items):
         )
         found = apart(value, (value, value), pulls, 0, bounds, 0.95)
         covered += found.lower - 1e-9 <= truth <= found.upper + 1e-9
+    assert covered >= least(RUNS)
+
+
+@pytest.mark.parametrize(("shares", "items", "right"), [
+    ((0.9, 0.1), (100, 100), (0.99, 0.5)),     # what the many items have not shown weighs most
+    ((0.5, 0.5), (100, 100), (0.99, 0.01)),    # alike within strata, and not between them
+    ((0.25, 0.25, 0.25, 0.25), (50, 50, 50, 50), (0.95, 0.9, 0.8, 0.7)),
+    ((0.7, 0.1, 0.1, 0.1), (50, 50, 50, 50), (0.98, 0.9, 0.8, 0.7)),
+])
+def test_a_census_of_a_pool_drawn_in_strata_covers_what_rare_errors_may_be(shares, items, right):
+    rng, n = stream(7, f"strata/{shares}{right}", sum(items)), np.array(items)
+    stratum = np.repeat(np.arange(len(n)), n)
+    own, chance = (np.array(shares) * n.sum() / n)[stratum], np.array(right)[stratum]
+    truth, covered = float(np.array(shares) @ right), 0
+    for x in (rng.random((RUNS, len(stratum))) < chance).astype(float):
+        value = float((own * x).mean())
+        pulls = in_strata(Pulls(
+            z=(own * (x - value))[:, None], items=np.ones(len(x)), labels=float(len(x)),
+            most_down=np.array([own.max() * value]), most_up=np.array([own.max() * (1 - value)]),
+        ), stratum.astype(float))
+        found = apart(value, (value, value), pulls, 0, (0.0, 1.0), 0.95)
+        covered += found.lower - 1e-9 <= truth <= found.upper + 1e-9
+        assert found.lower < value or value == 0
     assert covered >= least(RUNS)
 
 
