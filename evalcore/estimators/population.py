@@ -125,10 +125,9 @@ class Pulls:
 
 def _few_differ(z: Floats, items: Floats, labels: float) -> Floats:
     """(Q,) 1 while few of so many labels differ from most, falling to 0."""
-    n = max(float(items.sum()), 1.0)
-    off = np.abs(z - _medians(z, items))
+    off, n = np.abs(z - _medians(z, items)), float(items.sum())
     whole = items @ off
-    k = (items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (labels / n)
+    k = (items @ np.sqrt(off)) ** 2 / np.where(whole > 0, whole, 1.0) * (labels / n if n > 0 else 0.0)
     return np.asarray((FEW / np.maximum(k, FEW)) ** FALL)
 
 
