@@ -58,7 +58,7 @@ def report_data(**changes: Any) -> ReportData:
         "interval_note": "Nominal intervals of this kind covered 7% at 50 labels on a rare class.",
         "budget": 75,
         "seed": 7,
-        "versions": {"assay": "0.1.0", "Python": "3.11"},
+        "versions": {"assay": "1.0.0", "Python": "3.11"},
         "ending": None if stopped is None else Ending(
             stopped_by=stopped, verdict=None, rounds=3, labels=75, undecided=0,
         ),

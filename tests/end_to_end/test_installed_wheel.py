@@ -101,7 +101,7 @@ def test_the_wheel_has_one_top_level_name(installed):
     names = {path.name for path in installed.iterdir()}
 
     assert {name for name in names if not name.endswith(".dist-info")} == {"assay"}
-    assert [name for name in names if name.endswith(".dist-info")] == ["assay_evaluation-0.1.0.dist-info"]
+    assert [name for name in names if name.endswith(".dist-info")] == ["assay_evaluation-1.0.0.dist-info"]
     assert not any(path.is_symlink() for path in installed.rglob("*"))
     assert (installed / "assay" / "tasks" / "report" / "templates" / "page.html.j2").is_file()
 

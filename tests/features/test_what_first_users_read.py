@@ -137,7 +137,8 @@ def test_a_misspelt_positive_class_is_refused(command, tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     path = _mails(tmp_path)
     assert run_command_line([command, str(path), "--label", "truth", "--positive", "Spam"]) == 2
-    assert "no row has the class 'Spam'; the classes are 'ham', 'spam'" in capsys.readouterr().err
+    said = "no row has the class 'Spam'; did you mean 'spam'? the classes are 'ham', 'spam'"
+    assert said in capsys.readouterr().err
 
 
 def test_a_positive_class_that_is_never_predicted_may_be_named(tmp_path, capsys):

@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from doubles import classes, outcomes, small_pool, systems
 from doubles.stream import FIRST, after, monitor_data, write_stream
 from doubles.stream_of_classes import classes_data, write_classes
@@ -67,6 +68,39 @@ def _several(name: str, folder: Path) -> dict[str, Any]:
     }
 
 
+def _asked(of_one: dict[str, Any]) -> dict[str, Any]:
+    """A monitor of two questions, both of which are watched; the tone falls."""
+    folder = DATA / "asked"
+    return {
+        "name": "asked",
+        "pool": {"source": str(folder / "pool-{date}.csv"), "id": "item_id", "display": ["text"]},
+        "labels": [
+            {"name": "topic", "classes": ["bug", "refund"], "prediction": "said", "measure": "accuracy",
+             "limit": {"min": 0.6}},
+            {"name": "tone", "grades": [1, 2, 3, 4, 5], "judge": "judge", "measure": "mean",
+             "limit": {"min": 3}},
+        ],
+        "budget": {"labels": 60}, "batch_size": 30, "monitor": of_one["monitor"],
+        "desk": {"kind": "simulated", "labels": str(folder / "labels-{date}.csv")},
+    }
+
+
+def _write_asked(folder: Path) -> None:
+    """A stream about which two questions are asked."""
+    for day in range(DAYS + 1):
+        rng, date = np.random.default_rng([7, day]), FIRST + timedelta(days=day)
+        topic, tone = rng.choice(["bug", "refund"], 120), rng.integers(1, 4, 120) + 2 * (day < 2)
+        said = np.where(rng.random(120) < 0.85, topic, "bug")
+        judge = np.clip(tone + rng.integers(-1, 2, 120), 1, 5)
+        ids = [f"d{day}-{i}" for i in range(120)]
+        for name, head, columns in (
+            ("pool", ["item_id", "text", "said", "judge"], (ids, ids, said, judge)),
+            ("labels", ["item_id", "topic", "tone"], (ids, topic, tone)),
+        ):
+            with (folder / f"{name}-{date}.csv").open("w", newline="", encoding="utf-8") as opened:
+                csv.writer(opened).writerows([head, *zip(*columns, strict=True)])
+
+
 def _people() -> dict[str, Any]:
     erring = {"annotators_per_item": 3, "error_rate": 0.1}
     desk = {"kind": "simulated", "labels": str(DATA / "small" / "labels.csv"), **erring}
@@ -106,6 +140,10 @@ def specs() -> dict[str, dict[str, Any]]:
         outcomes.spec_of(
             "grades", DATA / "grades", name="judged", judges={"features": ["length(text)"]},
         ),
+        outcomes.spec_of(
+            "number", DATA / "number", name="strata", about="population", measure=["mae"],
+            pool_strata="model",
+        ),
         _several("several", DATA / "number"),
     ]
     return {one["name"]: one for one in found}
@@ -129,6 +167,7 @@ def monitors() -> dict[str, MonitorSpec]:
         MonitorSpec.from_data(
             classes_data(DATA / "animals", budget={"labels": 60}, monitor_quiet_labels=60), origin="here",
         ),
+        MonitorSpec.from_data(_asked(monitor_data(DATA / "asked", quiet_labels=60)), origin="here"),
     ]
     return {one.name: one for one in found}
 
@@ -143,10 +182,11 @@ def write_data() -> None:
         (DATA / name).mkdir(parents=True)
         write(DATA / name)
     _add_columns(DATA / "number")
-    for name in ("stream", "animals"):
+    for name in ("stream", "animals", "asked"):
         (DATA / name).mkdir()
     write_stream(DATA / "stream", DAYS + 1, drop_from=2, worse=0.3, items=120)
     write_classes(DATA / "animals", DAYS + 1, items=120)
+    _write_asked(DATA / "asked")
 
 
 def _add_columns(folder: Path) -> None:

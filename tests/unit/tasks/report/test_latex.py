@@ -50,7 +50,7 @@ def test_the_paragraph_says_how_and_every_citation_is_in_the_bibliography():
     tex, bib = written()
     assert r"chosen by \texttt{dirichlet-tree}~\cite{marchant2021}, in 3 rounds with the random seed 7" in tex
     assert "75 labels were collected" in tex
-    assert r"with Assay 0.1.0~\cite{assay}" in tex
+    assert r"with Assay 1.0.0~\cite{assay}" in tex
     assert cited(tex) == set(re.findall(r"@\w+\{(\w+),", bib)) == {SOFTWARE, "marchant2021"}
     assert "author = {Marchant, Neil G. and Rubinstein, Benjamin I. P.}" in bib
 

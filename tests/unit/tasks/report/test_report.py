@@ -173,7 +173,7 @@ def test_the_page_says_everything_a_decision_rests_on():
         "undefined: " + REASON,
         "adaptive importance sampling",
         "9f2b" * 16,
-        "assay 0.1.0, Python 3.11",
+        "assay 1.0.0, Python 3.11",
         "negative: no match",
     ):
         assert said in text
