@@ -179,4 +179,4 @@ def test_every_command_has_its_help_without_any_extra(run, theirs):
         "for name in COMMANDS: assert run_command_line([name, '--help']) == 0, name\n"
         "assert run_command_line(['--version']) == 0\n"
     )
-    assert run(theirs, "-c", every).splitlines()[-1].startswith("assay, version 0.1")
+    assert run(theirs, "-c", every).splitlines()[-1].startswith("assay, version 1.0")
