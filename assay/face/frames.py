@@ -102,8 +102,7 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
-        raise BadInput(f"id: the frame has no column {id!r}; {did_you_mean(id, columns)}it has "
-                       f"{', '.join(columns)}")
+        raise no_column("id: the frame", id, columns)
     if id is not None or ROW in columns:
         ids = table.column(id or ROW).to_pylist()
     else:
@@ -141,6 +140,12 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
             f"the frame cannot be read: {'; '.join(map(str, error.args))}; write each column with one type"
         ) from None
     return table, backend if backend in _BACKENDS else default_backend()
+
+
+def no_column(holder: str, column: str, there: Sequence[str]) -> BadInput:
+    """What is raised where `holder`, such as `id: the frame`, lacks a column that was named."""
+    meant = did_you_mean(column, there)
+    return BadInput(f"{holder} has no column {column!r}; {meant}it has {', '.join(there)}")
 
 
 def as_frame(data: Any) -> "nw.DataFrame[Any]":

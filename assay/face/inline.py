@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assay.evalcore.errors import BadInput, did_you_mean
-from assay.face.frames import FrameSource, index_of_series, values_of
+from assay.evalcore.errors import BadInput
+from assay.face.frames import FrameSource, index_of_series, no_column, values_of
 from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
@@ -263,8 +263,7 @@ def _labels_in_file(source: FrameSource, column: str) -> Mapping[str, Any]:
     opened = open_source(source.path)
     there = column_names(opened)
     if column not in there:
-        raise BadInput(f"oracle: {source.path} has no column {column!r}; {did_you_mean(column, there)}it has "
-                       f"{', '.join(there)}")
+        raise no_column(f"oracle: {source.path}", column, there)
     labels: dict[str, Any] = {}
     for batch in opened.batches([source.id, column]):
         ids, values = (pa.array(batch.columns.column(at)) for at in (0, 1))

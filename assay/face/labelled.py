@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput, did_you_mean
+from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.measures.registry import outcome_measure
@@ -17,7 +17,7 @@ from assay.evalcore.outcomes.items import Items, PoolWeights
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
-from assay.face.frames import table_of, with_columns
+from assay.face.frames import no_column, table_of, with_columns
 from assay.face.question import (
     CONFIDENCE,
     Column,
@@ -194,9 +194,7 @@ def _answered(table: pa.Table, columns: Mapping[str, str], weight: str) -> pa.Ch
 
 def _there(table: pa.Table, column: str) -> pa.ChunkedArray:
     if column not in table.column_names:
-        there = table.column_names
-        raise BadInput(f"the frame has no column {column!r}; {did_you_mean(column, there)}it has "
-                       f"{', '.join(there)}")
+        raise no_column("the frame", column, table.column_names)
     return table.column(column)
 
 

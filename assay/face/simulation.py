@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput, UnknownName, did_you_mean
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.replay.pool import LabelledPool, OutcomePool
-from assay.face.frames import ROW, FrameSource, as_source, with_columns
+from assay.face.frames import ROW, FrameSource, as_source, no_column, with_columns
 from assay.face.question import (
     BATCH_SIZE,
     CONFIDENCE,
@@ -213,8 +213,7 @@ class _Labelled:
             if there:
                 self._columns[role] = self._table.column(name)
             elif isinstance(columns[role], str) and not (role == "probability" and self._starts(name)):
-                raise BadInput(f"{role}: {named} has no column {name!r}; "
-                               f"{did_you_mean(name, self._table.column_names)}it has {self._all}")
+                raise no_column(f"{role}: {named}", name, self._table.column_names)
 
     @property
     def positive(self) -> str | None:
@@ -324,16 +323,11 @@ class _Labelled:
 
     def _named_column(self, argument: str, name: str) -> pa.ChunkedArray:
         if name not in self._table.column_names:
-            raise BadInput(f"{argument}: {self._named} has no column {name!r}; "
-                           f"{did_you_mean(name, self._table.column_names)}it has {self._all}")
+            raise no_column(f"{argument}: {self._named}", name, self._table.column_names)
         return self._table.column(name)
 
     def _starts(self, prefix: str) -> list[str]:
         return [name for name in self._table.column_names if name.startswith(prefix)]
-
-    @property
-    def _all(self) -> str:
-        return ", ".join(self._table.column_names)
 
     def _read_as(self, columns: Mapping[str, Any], read: Any) -> Any:
         """What is read of a file of these columns; errors speak of what was given."""

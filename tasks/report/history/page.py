@@ -271,8 +271,8 @@ def _in_short(row: HistoryRow) -> str:
     if row.overall is None:
         return wording.in_short(None, None, None)
     m = row.overall.measured
-    if m.exact or m.lower is None:
-        return value_in_words(m) if m.exact else wording.in_short(m.value, m.lower, m.upper)
+    if m.exact:
+        return value_in_words(m)
     return wording.in_short(m.value, m.lower, m.upper) + unusual_confidence(m)
 
 

@@ -171,7 +171,8 @@ _USUAL = 0.95      # the confidence of intervals of which nothing is said
 
 def unusual_confidence(m: Measured) -> str:
     """` at 97.5%`, of an interval that is not at 95%: with follow-ups it is at more."""
-    return "" if m.exact or m.confidence == _USUAL else f" at {wording.percent(m.confidence)}"
+    usual = m.exact or m.lower is None or m.confidence == _USUAL
+    return "" if usual else f" at {wording.percent(m.confidence)}"
 
 
 def confidences_in_words(rows: Sequence[HistoryRow]) -> str:
