@@ -121,8 +121,8 @@ def section(pools: dict[str, OutcomePool], budgets: Sequence[int], blocks: int) 
     for name, pool in pools.items():
         yield from beside_area(name, pool, budgets, blocks)
     each = ", ".join(f"{one_more(pool):.1e} on {name}" for name, pool in pools.items())
-    yield from ("", f"One positive more that the system missed changes F1, squared, by {each}: an error of that "
-                    "size is one that the model expects and that is not there.", "")
+    yield from ("", f"One positive more that the system missed changes F1, squared, by {each}: an error of "
+                    "that size is one that the model expects and that is not there.", "")
     yield from (KNOWING, "")
     yield "| pool | labels | items | F1 | ROC AUC | F1, both served | ROC AUC, both served |"
     yield "| --- " * 7 + "|"
