@@ -403,12 +403,13 @@ def _weighed(found: Floats, pull: Floats) -> Floats:
     return np.where(strongest > 0, total / np.where(strongest > 0, strongest, 1.0), 0.0)
 
 
-# A guard for the time until positives below the threshold were found (`recalibrated:guard=false`: none).
+# A guard against positives below the threshold that are found late (`recalibrated:guard=false`: none).
 #
 # How many positives the items predicted negative hold rests on how steeply the model takes the rates to fall,
 # until some were found there.  Where they do not fall so steeply, the first labels show none, and the
 # interval is sure of too few: the value of F1 is too high, and the lower end with it.  So until FEW of them
-# were found the interval reaches as far as the wide one.
+# were found the interval reaches as far as the wide one, and from then on as much less of the way as a count
+# is known better: √(FEW / found), its relative error.  Let go at once, it was wrong most often just then.
 #
 # It does so on dense pools only: where a label among the predicted negatives stands for fewer items than were
 # predicted positive.  There some positives should have turned up.  On a rare class none does in any number of
@@ -416,28 +417,29 @@ def _weighed(found: Floats, pull: Floats) -> Floats:
 #
 # docs/measured/ideas.md has what it does.
 
-FEW = 3     # positives found among the predicted negatives, from which on there is no guard
+FEW = 3     # positives found among the predicted negatives, up to which the guard is whole
 
 
 def guarded(estimand: Estimand, ends: Ends, wide: Ends, counts: GroupCounts) -> Ends:
-    """The interval (R,), out to the wide one where the guard is up."""
-    up = guard_is_up(estimand.quantity.label_matters, counts.items, counts.labelled, counts.known)
+    """The interval (R,), drawn towards the wide one as far as the guard reaches."""
+    share = guard_share(estimand.quantity.label_matters, counts.items, counts.labelled, counts.known)
     return (
-        np.where(up, np.fmin(ends[0], wide[0]), ends[0]),
-        np.where(up, np.fmax(ends[1], wide[1]), ends[1]),
+        ends[0] - share * np.fmax(ends[0] - wide[0], 0.0),
+        ends[1] + share * np.fmax(wide[1] - ends[1], 0.0),
     )
 
 
-def guard_is_up(matters: Bools, items: Floats, labelled: Floats, known: Floats) -> Bools:
-    """Whether (R,) few positives were found among the predicted negatives, and labels there are dense.
+def guard_share(matters: Bools, items: Floats, labelled: Floats, known: Floats) -> Floats:
+    """How much (R,) of the way to the wide interval the guard reaches: 1 until FEW positives were found.
 
-    matters (G,): whether a label of the group can change the measure; items, labelled, known (R, G).  Never
-    where predicted negatives have no part in the measure, or where it is not one of predictions.
+    matters (G,): whether a label of the group can change the measure; items, labelled, known (R, G).  0 where
+    labels among the predicted negatives are not dense, where these have no part in the measure, and where it
+    is not one of predictions.
     """
     if len(matters) != 2 or not matters[0]:
-        return np.zeros(len(items), np.bool_)
-    each = items[:, 0] / np.maximum(labelled[:, 0], 1.0)
-    return np.asarray((known[:, 0] < FEW) & (each < items[:, 1]))
+        return np.zeros(len(items))
+    dense = items[:, 0] / np.maximum(labelled[:, 0], 1.0) < items[:, 1]
+    return np.where(dense, np.sqrt(FEW / np.maximum(known[:, 0], FEW)), 0.0)
 
 
 # The confidence sequence of `recalibrated`: an interval that may be looked at after every round.

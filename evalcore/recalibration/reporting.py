@@ -22,7 +22,7 @@ from assay.evalcore.recalibration.interval import (
     by_posterior,
     combine,
     count,
-    guard_is_up,
+    guard_share,
     guarded,
     main_interval,
     quantiles,
@@ -63,8 +63,8 @@ class Outlooks:
     def estimate(self, confidence: float, anytime: bool = False, bare: bool = False) -> EstimateArrays:
         """The value, the interval and, unless it is `bare`, what is said beside it; (R,) each.
 
-        With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide
-        one until positives were found among the predicted negatives (`recalibration.interval`).
+        With `anytime` the interval is the confidence sequence.  With `guard` it is drawn towards the
+        wide one while few positives were found among the predicted negatives (`recalibration.interval`).
         """
         e, estimand, counts = self.evidence, self.estimand, self.counts
         z, labels = float(scipy.special.ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
@@ -148,7 +148,7 @@ def bare_reports(
 
 def _any_guard(e: Evidence, quantities: Sequence[Quantity]) -> bool:
     return any(
-        guard_is_up(one.label_matters, one.groups.sums(e.n + e.left), one.groups.sums(e.n),
+        guard_share(one.label_matters, one.groups.sums(e.n + e.left), one.groups.sums(e.n),
                     one.groups.sums(e.k)).any()
         for one in quantities
     )

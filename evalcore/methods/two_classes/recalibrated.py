@@ -60,7 +60,7 @@ _SAMPLING = (
 )
 GUARD_NOTE = (
     " Where labels among the predicted negatives are dense, it reaches as far as the wide interval until "
-    "three positives were found there."
+    "three positives were found there, and part of the way while few more were."
 )
 FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
 
