@@ -45,6 +45,7 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel
+from assay.evalcore.methods.any_outcome.several_classes import ROWS
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import method_for, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -105,7 +106,9 @@ class Statistics:
     def serves_all(self) -> bool:
         """Whether every measure drives the choice of items, unless the spec says which."""
         if isinstance(self.question.measures, Stack):
-            return all(self.question.measures.drive)   # with systems, those of the first measure drive
+            drive = self.question.measures.drive        # with systems, those of the first measure drive
+            axis = getattr(self.question.cells, "axis", None)   # along the score of one class the first does
+            return all(drive) if drive else axis is None or len(axis) > ROWS
         return bool(self.question.method.capabilities.serves_all)
 
     def counted(self, before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:

@@ -65,6 +65,8 @@ def test_a_curve_and_its_areas_with_everything_labelled_are_those_of_scikit_lear
     assert area["interval"] == "exact"
     assert rows["f1", None, None]["class"] is None
     assert verify(store, standing.evaluation).differences == ()
+    page = report_html(report_data(open_evaluation(store, standing.evaluation), standing)).decode()
+    assert "The first drove the choice of items." in page      # along the score, unless the spec says which
 
 
 def test_a_curve_has_two_bands_and_the_ledger_recomputes(tmp_path):
