@@ -211,7 +211,8 @@ def _first_of(suspects: Ints, all_ids: Iterable[pa.StringArray]) -> Ints:
 
 def _repeated(hashes: Ints) -> Ints:
     """Of hashes in some order, equal ones beside each other, those that occur more than once, sorted."""
-    found: Ints = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    later: Ints = hashes[1:]
+    found: Ints = np.unique(later[later == hashes[:-1]])
     return found
 
 

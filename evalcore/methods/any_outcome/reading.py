@@ -320,8 +320,8 @@ def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:
     beta = (total / m.sum(axis=1))[:, None]
     for _ in range(STEPS):
         w = 1 / (tau2 * scale + v)
-        over = (delta - beta * m) ** 2 - v
-        h = (w * scale) ** 2
+        over: Floats = (delta - beta * m) ** 2 - v
+        h: Floats = (w * scale) ** 2
         prior = PRIOR_WORTH * h.sum(axis=1, keepdims=True) / m.shape[1]
         top = (h * over / scale).sum(axis=1, keepdims=True) + prior * PRIOR_TAU**2
         tau2 = np.maximum(top / (h.sum(axis=1, keepdims=True) + prior), 1e-4)

@@ -88,7 +88,8 @@ class Unseen:
                 lower[counted, q], upper[counted, q] = ends.lower, ends.upper
             below, above, exact = self._reach(q, confidence[:, q])
             if self.bent:
-                below = below / (1 + below / np.maximum(value[:, q], 1e-12))
+                room: Floats = np.maximum(value[:, q], 1e-12)
+                below = below / (1 + below / room)
             apart = self.apart[:, q]
             lower[:, q] = np.minimum(lower[:, q], value[:, q] - below) + np.minimum(apart, 0.0)
             upper[:, q] = np.maximum(upper[:, q], value[:, q] + above) + np.maximum(apart, 0.0)
