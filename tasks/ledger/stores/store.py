@@ -178,6 +178,8 @@ class MemoryStore:
     def __init__(self) -> None:
         self.url = "memory"
         self._values: dict[str, bytes] = {}
+        self._folders: set[str] = set()     # that the first `_counted` keys are in
+        self._counted = 0
         self._lock = threading.Lock()
 
     def put(self, key: str, blob: bytes) -> bytes:
@@ -186,6 +188,8 @@ class MemoryStore:
             if key not in self._values:
                 self._refuse_clash(key)
                 self._values[key] = bytes(blob)
+                self._folders.update(_folders_of(key))
+                self._counted += 1
             return self._values[key]
 
     def get(self, key: str) -> bytes:
@@ -227,10 +231,22 @@ class MemoryStore:
         """Memory is always there."""
 
     def _refuse_clash(self, key: str) -> None:
-        folder = key + "/"
-        for other in self._values:
-            if other.startswith(folder) or (key.startswith(other) and key[len(other)] == "/"):
-                raise BadKey(f"{key!r} cannot be a key beside {other!r}: one would be a folder of the other")
+        if self._counted != len(self._values):      # keys were discarded
+            self._folders = {folder for other in self._values for folder in _folders_of(other)}
+            self._counted = len(self._values)
+        other = next((folder for folder in _folders_of(key) if folder in self._values), None)
+        if other is None and key in self._folders:
+            other = next((one for one in self._values if one.startswith(key + "/")), None)
+        if other is not None:
+            raise BadKey(f"{key!r} cannot be a key beside {other!r}: one would be a folder of the other")
+
+
+def _folders_of(key: str) -> Iterator[str]:
+    """The folders that a key is in."""
+    end = key.find("/")
+    while end >= 0:
+        yield key[:end]
+        end = key.find("/", end + 1)
 
 
 # A store that is only looked at: a service shows it, and never writes.
