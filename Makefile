@@ -60,10 +60,11 @@ mypy: setup
 imports: setup
 	$(BIN)/lint-imports
 
-# Types take a minute and one processor: they are checked beside the tests, and told after them.
+# Types take a minute and one processor: they are checked beside all else, and told after it. So does Label Studio's
+# database, where it is made for the first time.
 test: setup
-	$(MAKE) --no-print-directory --output-sync -j 4 ruff imports label-studio
 	@$(BIN)/mypy > $(VENV)/mypy.txt 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory --output-sync -j 4 ruff imports label-studio || { kill $$types; exit 1; }; \
 	$(BIN)/pytest -n $(TESTERS) --dist loadfile; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/mypy.txt; test $$tests -eq 0 -a $$types -eq 0
 

@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,7 @@ os.environ.setdefault("ASSAY_FORECAST_WORLDS", "4")
 import pytest
 from doubles.checked_json import CheckedJson
 from hypothesis import HealthCheck, settings
-from services.order import LongFirst
+from services.order import LongFirst, first_alone
 from services.s3 import FOREIGN_VARIABLES, S3Server, s3_server
 
 # The gate sees the same examples every time; ASSAY_HYPOTHESIS=explore looks for new ones.
@@ -80,6 +81,13 @@ def _figures_that_nobody_sees_are_not_drawn(
 
     if not request.node.nodeid.startswith(FIGURES_ARE_SEEN):
         monkeypatch.setattr("assay.tasks.report.rendering._drawn", put_together)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Of several processes (`-n`) one compiles the modules, and the others read what it compiled."""
+    with first_alone() if hasattr(session.config, "workerinput") else nullcontext():
+        return (yield)
 
 
 @pytest.hookimpl(optionalhook=True)
