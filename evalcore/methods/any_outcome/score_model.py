@@ -217,7 +217,8 @@ class ScoreModel(Sampled):
             below, above = lower.copy(), upper.copy()
             for (part, _), several in zip(parts, outlooks, strict=True):
                 for q in np.flatnonzero((level[part] != confidence).any(axis=0)).tolist():
-                    other = several[q].estimate(float(level[part, q].max()), self.anytime)
+                    at = float(level[part, q].max())
+                    other = several[q].estimate(at, self.anytime, bare=not self.anytime)
                     below[part, q], above[part, q] = other.lower, other.upper
             alone = (
                 np.fmax(np.fmin(np.where(settled, known, below), value - slack), bounds[0]),
