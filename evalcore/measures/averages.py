@@ -47,14 +47,14 @@ def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callab
     def value(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
         here = there(y, f)
-        return _mean(np.nan_to_num(rate(t, y, f)[0]), here)
+        return _mean(_defined(rate(t, y, f)[0]), here)
 
     def gradient(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
         here = there(y, f)
         _, by_t, by_y = rate(t, y, f)
         count = np.maximum(here.sum(axis=-1, keepdims=True), 1)
-        slopes = [np.where(here, np.nan_to_num(slope), 0.0) / count for slope in (by_t, by_y)]
+        slopes = [np.where(here, _defined(slope), 0.0) / count for slope in (by_t, by_y)]
         return np.asarray(np.concatenate(slopes, axis=-1)[..., None, :])
 
     return value, gradient
@@ -87,6 +87,11 @@ def _of_all(value: Callable[[Floats], Floats], pool_size: float) -> Callable[[Fl
     return checked
 
 
+def _defined(rates: Floats) -> Floats:
+    """Rates, 0 where they are NaN. `nan_to_num` looks for infinities too, and takes four times as long."""
+    return np.where(np.isnan(rates), 0.0, rates)
+
+
 def _mean(values: Floats, here: Bools) -> Floats:
     count = here.sum(axis=-1)
     total = np.where(here, values, 0.0).sum(axis=-1)
@@ -97,13 +102,13 @@ def _weighted(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats]
     def value(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
         total = np.where(y.sum(axis=-1) > 1e-12, y.sum(axis=-1), 0.0)
-        above = (y * np.nan_to_num(rate(t, y, f)[0])).sum(axis=-1)
+        above = (y * _defined(rate(t, y, f)[0])).sum(axis=-1)
         return np.where(total > 0, above / np.where(total > 0, total, 1.0), np.nan)[..., None]
 
     def gradient(risk: Floats) -> Floats:
         t, y, f = split_counts(risk)
         total = np.maximum(y.sum(axis=-1, keepdims=True), 1e-12)
-        v, by_t, by_y = (np.nan_to_num(part) for part in rate(t, y, f))
+        v, by_t, by_y = (_defined(part) for part in rate(t, y, f))
         mean = (y * v).sum(axis=-1, keepdims=True) / total
         slopes = [y * by_t / total, (v + y * by_y - mean) / total]
         return np.asarray(np.concatenate(slopes, axis=-1)[..., None, :])

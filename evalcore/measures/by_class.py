@@ -135,8 +135,8 @@ def split_counts(risk: Floats) -> tuple[Floats, Floats, Floats]:
 
 def quotient(above: Floats, below: Floats) -> Floats:
     """above/below, NaN where below is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 1e-12, above / np.where(below > 1e-12, below, 1.0), np.nan)
+    there = below > 1e-12
+    return np.where(there, above / np.where(there, below, 1.0), np.nan)
 
 
 def f_beta(beta: float) -> Rate:
