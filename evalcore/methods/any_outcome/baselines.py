@@ -14,7 +14,7 @@ from assay.evalcore.estimators.guaranteed import FEW_STRATA
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.cut import BetweenEdges, Stratum, by_features, cut
 from assay.evalcore.methods.any_outcome.guaranteed import Guarantee
 from assay.evalcore.methods.any_outcome.interval import bounds_of, errors, nothing_yet, reported
 from assay.evalcore.methods.any_outcome.measured_pool import (
@@ -39,8 +39,7 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.partition import PartitionKind, binary_tree, cut_scores
-from assay.evalcore.pool.strata import assign
+from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.types import Floats, Ints
 
 # Stratified sampling without replacement, for a share of labels that each method decides on.
@@ -270,38 +269,43 @@ class StratifiedSample(PassiveSample):
     name: ClassVar[str] = "stratified"
     says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
     interval: ClassVar[str] = "stratified"
-    capabilities: ClassVar[Capabilities] = replace(PassiveSample.capabilities, ok_by_interval="none")
+    capabilities: ClassVar[Capabilities] = replace(
+        PassiveSample.capabilities, ok_by_interval="none", cuts_by_features=True
+    )
     least: ClassVar[float] = 2.0
 
     strata: int = STRATA
-    partition: PartitionKind = "csf"   # how the confidence is cut
+    partition: PartitionKind = "csf"   # how the pool is cut
 
     def as_set(self) -> OutcomeMethod:
-        """As `passive`.  Raises BadInput for strata where intervals are guaranteed, and for a cut by
-        features."""
+        """As `passive`.  Raises BadInput for strata where intervals are guaranteed."""
         if self.guaranteed and (self.strata, self.partition) != (STRATA, "csf"):
             raise BadInput(f"method {self.written!r}: a guaranteed interval has few strata of its own; leave "
                            "strata and partition out")
-        if binary_tree(self.partition, self.strata) is not None:
-            raise BadInput(f"method {self.written!r}: {self.partition} is a cut by features, which this "
-                           "method is not given; cut by confidence: csf, geometric, equal-size or "
-                           "rank-geometric")
         if self.strata < 2:
             raise BadInput(f"method {self.written!r}: give at least 2 strata, or use passive")
         return PassiveSample.as_set(self)
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Strata of the confidence; of the judges' mean for numbers; the rows of each system, if they are of
-        one each."""
+        """Strata of the confidence, of the judges' mean for numbers, or of features; the rows of each system,
+        if they are of one each."""
         found = profile(pool)
         if pool.stack.contenders:
             if (self.strata, self.partition) != (STRATA, "csf"):
                 raise BadInput(f"method {self.written!r}: the strata of a race are the rows of each system; "
                                "leave strata and partition out")
             return cut(pool, found, _Rows(found), 1).cells
-        confidence = _Confidence(found)
-        edges = cut_scores(self.partition, pool.ordered(confidence), self.strata)
-        return cut(pool, found, _Strata(found, confidence, edges), 1).cells
+        stratum = by_features(pool, self)
+        if stratum is None:
+            confidence = _Confidence(found)
+            edges = cut_scores(self.partition, pool.ordered(confidence), self.strata)
+            stratum = BetweenEdges(edges, confidence)
+        return cut(pool, found, _Strata(found, stratum), 1).cells
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where `partition` names one."""
+        return binary_tree(self.partition, self.strata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,9 +404,9 @@ class _Confidence:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Strata:
     found: By
-    confidence: _Confidence
-    edges: Floats
+    stratum: Stratum
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        group = assign(self.edges, self.confidence(stack, items))
-        return replace(self.found(stack, items), group=group, score=np.zeros(len(items)))
+        return replace(
+            self.found(stack, items), group=self.stratum(stack, items), score=np.zeros(len(items))
+        )

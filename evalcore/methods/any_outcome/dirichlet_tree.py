@@ -27,6 +27,7 @@ from assay.evalcore.estimators.joint_region import NoRegion, Region, region_arou
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import dirichlet_leaves, interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
+from assay.evalcore.methods.any_outcome.cut import by_features
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     between,
@@ -73,7 +74,7 @@ DOUBT = 3.0   # labels that the label model counts for in the interval of two cl
 class TreeOfClasses(TreeSettings, Sampled):
     """A method of this kind.  Subclasses give the proposal, and how the label model learns.
 
-    Raises BadInput for settings as `TreeSettings.n_leaves`, and for a cut by features.
+    Raises BadInput for settings as `TreeSettings.n_leaves`.
     """
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
@@ -83,7 +84,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         "Student's interval of the weighted estimate, spread towards that of what the label model expects."
     )
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True
+        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True,
+        cuts_by_features=True,
     )
 
     combination: CombinationRule = "plain"   # how rounds are weighed
@@ -93,11 +95,6 @@ class TreeOfClasses(TreeSettings, Sampled):
         if self.one_at_a_time and self.asks_anew:
             raise BadInput(f"method {self.written!r}: an item that is drawn after others is asked once; "
                            "leave out one-at-a-time, or requery")
-        if self.feature_tree is not None:
-            raise BadInput(
-                f"partition={self.partition} cuts by features, which this method is not given; cut by score: "
-                "csf, geometric, equal-size or rank-geometric"
-            )
 
     @abstractmethod
     def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
@@ -109,7 +106,7 @@ class TreeOfClasses(TreeSettings, Sampled):
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The leaves of the tree.  Raises BadInput where outcomes are not classes."""
-        return dirichlet_leaves.leaves(pool, self.partition, self.n_leaves())
+        return dirichlet_leaves.leaves(pool, self.partition, self.n_leaves(), by_features(pool, self))
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
         """The prior, which is the same in every repeat."""

@@ -15,6 +15,7 @@ from assay.evalcore.measures.registry import (
     of_scores,
     outcome_measure,
 )
+from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS
 from assay.evalcore.methods.registry import (
     OUTCOME_METHODS,
@@ -147,13 +148,25 @@ def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
         yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
         return
     try:
-        if outcome_method(name, kind).capabilities.needs_clusters and pool.cluster is None:
-            yield "pool.cluster", (
-                f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
-                "items come together in"
-            )
+        chosen = outcome_method(name, kind)
     except (UnknownName, BadInput) as error:
         yield "method", str(error)
+        return
+    if chosen.capabilities.needs_clusters and pool.cluster is None:
+        yield "pool.cluster", (
+            f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
+            "items come together in"
+        )
+    yield from lacking_features(chosen, name, pool)
+
+
+def lacking_features(chosen: Method, name: str, pool: Pool) -> Iterator[Problem]:
+    """Of a method that cuts by features, which the pool does not name."""
+    if chosen.feature_tree is not None and not pool.features:
+        yield "pool.features", (
+            f"is needed by the method {name!r}, which cuts the pool by features; list columns of numbers, or "
+            "cut by score: partition=csf"
+        )
 
 
 def _of_ranks(
