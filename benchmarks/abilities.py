@@ -190,7 +190,7 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "whole clusters drawn": {"method": "whole-clusters", "pool_cluster": "document"},
     "whole clusters drawn in monitors": {"monitor": True, "method": "whole-clusters",
                                          "pool_cluster": "document"},
-    "cuts by features": {"method": "oasis:partition=kd-tree", "pool_features": ["x"]},
+    "cuts by features": {"method": "stratified:partition=kd-tree", "pool_features": ["x"]},
     "further systems beside a prediction": {"method": "recycle",
                                             "pool_systems": {"other": {"prediction": "q"}}},
     "simulated people who miss what is there": {"desk": {

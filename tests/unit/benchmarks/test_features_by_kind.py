@@ -34,9 +34,6 @@ REFUSED = {
     "drops of two systems in monitors": _COMPARED,
     "a limit on the points of a curve": _NO_SCORE | _SEVERAL_NUMBERS,
     "whole clusters drawn in monitors": dict.fromkeys(kinds(), "evidence from single draws"),
-    "cuts by features": dict.fromkeys(
-        ("classes", "grades", "tags", "numbers", "preferences"), "for the methods of two classes"
-    ),
     "further systems beside a prediction": dict.fromkeys(
         ("classes", "grades", "tags", "numbers", "preferences"), "no prediction of its own"
     ),

@@ -67,7 +67,7 @@ def test_settings_of_the_baselines_are_those_of_any_number_of_classes():
     alike = outcome_method("stratified-neyman:partition=equal-size:strata=4").cut(stack, ITEMS).cells
     assert alike.size.tolist() == [75] * 4
     for written, why in (
-        ("stratified:strata=1", "at least 2 strata"), ("stratified:partition=kd-tree", "by features"),
+        ("stratified:strata=1", "at least 2 strata"),
         ("stratified:guaranteed=true:strata=6", "few strata of its own"),
     ):
         with pytest.raises(BadInput, match=why):
