@@ -45,8 +45,6 @@ class OutcomeMethod(Method):
     kinds: ClassVar[tuple[str, ...]] = (
         "classes", "number", "tags", "preference",   # of outcomes that it can do
     )
-    interval: ClassVar[str]
-    interval_note: ClassVar[str]
     capabilities: ClassVar[Capabilities] = Capabilities(
         judges_systems=True, serves_several=True, serves_all=True, single_draws=True, weighting="method",
         forecast_worlds=0,
