@@ -16,7 +16,8 @@ For a ratio of sums Σ f / Σ g (micro F1), ψ is (f - F g)/μ_y.  For anything 
 `form=printed` draws so, `form=corrected` by ⟨(Σ_k ψ_k)²⟩.  Estimates and V̂ are the same formulas.
 
 Rounds add up to the design of one: b rises along μ h, an item's chance in a round being (b' - b)/(1 - b).
-Batches are systematic draws of exactly the size asked for.  Ends of intervals are no nearer than what no
+Batches are systematic draws of exactly the size asked for, or with `draws=independent` the paper's coins, one
+for each item, and their sizes are met on average.  Ends of intervals are no nearer than what no
 label has shown may reach, with the chances b of the draws.
 """
 
@@ -25,7 +26,14 @@ from typing import ClassVar, Literal, cast
 
 import numpy as np
 
-from assay.evalcore.design.draws import rising_inclusion, systematic
+from assay.evalcore.design.draws import (
+    Draws,
+    coins,
+    inclusion,
+    rising_inclusion,
+    systematic,
+    without_replacement,
+)
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.intervals import beta_fit
@@ -56,7 +64,7 @@ from assay.evalcore.methods.any_outcome.state import (
 )
 from assay.evalcore.methods.any_outcome.static_sample import ByRoot, SquaredPulls, StaticSample
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
-from assay.evalcore.methods.method import Capabilities, Share
+from assay.evalcore.methods.method import RANDOM_SIZE, Capabilities, Share
 from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import is_nothing
@@ -75,6 +83,7 @@ class BernoulliSample(ByPull):
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     form: Form = "known-totals"
     trust: Share = TRUST       # λ; of the other two forms
+    draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
 
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
@@ -92,11 +101,24 @@ class BernoulliSample(ByPull):
                     f"method {self.written!r}: trust is for tags with form=corrected or form=printed; "
                     "without them probabilities are believed as they are"
                 )
-            return self
+            if self.draws == "systematic":
+                return self
         if self.one_at_a_time:
             raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
-                           "one-at-a-time, or form")
-        return PublishedBernoulli(form=self.form, trust=self.trust)
+                           "one-at-a-time, or form and draws")
+        if self.form == "known-totals":
+            return CoinOfEachItem(draws=self.draws)
+        return PublishedBernoulli(form=self.form, trust=self.trust, draws=self.draws)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Not where coins decide how many labels a round has."""
+        return self.draws == "systematic"
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen."""
+        return self.says if self.side_by_side else f"{self.says} {RANDOM_SIZE}"
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike pull."""
@@ -124,13 +146,27 @@ class ByCoins(OutcomeMethod):
         nobody = np.zeros((repeats, cells.n_cells))
         return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
+    def heads(self, state: SampleState, size: Ints) -> Floats:
+        """(R, C) as far along the shares as so many labels go."""
+        return rising_inclusion(cast(CoinState, state).chance, self.share(state), state.wanted, size)
+
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """As far along the shares as so many labels go."""
-        chance, left = cast(CoinState, state).chance, state.left
+        """The chance of an item to be in the batch."""
+        left, heads = state.left, self.heads(state, size)
         return Design(
-            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
+            left=left, unlabelled=heads if self.side_by_side else inclusion(state.wanted, heads),
             census=np.zeros(len(left), np.bool_),
         )
+
+    def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Exactly `size` items, or as many as coins bring (R = 1)."""
+        if self.side_by_side:
+            return OutcomeMethod.draw(self, state, design, size, rng)
+        return without_replacement(coins(state.wanted, self.heads(state, size), rng))
+
+    def spent(self, before: SampleState, after: SampleState, size: Ints) -> Ints:
+        """What was bought; what was meant, where coins decide."""
+        return OutcomeMethod.spent(self, before, after, size) if self.side_by_side else size
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic, over cells in random order."""
@@ -143,6 +179,15 @@ class ByCoins(OutcomeMethod):
         after = cast(CoinState, state.plus(heard).without(heard, excluded))
         raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
         return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
+
+
+@dataclass(frozen=True, slots=True)
+class CoinOfEachItem(ByCoins, BernoulliSample):
+    """The paper's coins, with totals as the pool tells them."""
+
+    def as_set(self) -> OutcomeMethod:
+        """Itself."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)

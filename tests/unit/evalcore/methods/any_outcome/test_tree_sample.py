@@ -101,8 +101,8 @@ def test_accuracy_divided_by_its_weights_is_that_of_two_classes():
 ])
 @pytest.mark.parametrize("setting", ["self-normalised=true", "variance=printed"])
 def test_of_more_classes_the_estimate_comes_to_the_truth_and_the_interval_covers_it(name, setting):
-    # 200 repeats: a mean is off by 4 of its standard errors once in 16,000; an interval that covers 0.95 comes
-    # out below 0.86 once in 100,000.  As printed it is known to end too near: it covered 0.58 to 0.95 here
+    # 200 repeats: a mean is off by 4 of its standard errors once in 16,000; an interval that covers 0.95 is
+    # below 0.86 once in 100,000.  As printed it is known to end too near: it covered 0.58 to 0.95 here
     pool = family("over-confident")
     stack, method = _stack(pool, "accuracy"), outcome_method(f"{name}:{setting}")
     truth = pool.truth(stack)[0]
