@@ -191,6 +191,10 @@ _FEATURES: Mapping[str, dict[str, Any]] = {   # what is asked, and the keys that
     "whole clusters drawn in monitors": {"monitor": True, "method": "whole-clusters",
                                          "pool_cluster": "document"},
     "cuts by features": {"method": "stratified:partition=kd-tree", "pool_features": ["x"]},
+    "independent coins": {"method": "bernoulli:draws=independent"},
+    "an even share for other measures": {"method": "dirichlet-tree:reuse=0.1"},
+    "self-normalised estimates": {"method": "dirichlet-tree:self-normalised=true"},
+    "intervals and regions as printed": {"method": "dirichlet-tree:variance=printed:region-quantile=F"},
     "further systems beside a prediction": {"method": "recycle",
                                             "pool_systems": {"other": {"prediction": "q"}}},
     "simulated people who miss what is there": {"desk": {

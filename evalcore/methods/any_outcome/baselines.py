@@ -315,9 +315,18 @@ class ByPull(PassiveSample):
     capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
 
     def share(self, state: SampleState) -> Floats:
-        """The root of the guessed variances."""
-        drive = state.cells.spread @ state.stack.weight
-        return np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
+        """The root of the guessed variances, and a part that is spread evenly."""
+        drive, even = state.cells.spread @ state.stack.weight, self.even_part(state)
+        share = np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
+        if not even:
+            return share
+        items = (state.cells.size - state.excluded) * state.cells.relevant
+        mean = (items * share).sum(axis=1, keepdims=True) / np.maximum(items.sum(axis=1, keepdims=True), 1)
+        return np.asarray((1 - even) * share + even * mean)
+
+    def even_part(self, state: SampleState) -> float:
+        """The part of the labels that is spread evenly over the items whose labels can matter."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)

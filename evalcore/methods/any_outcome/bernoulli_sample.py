@@ -84,6 +84,7 @@ class BernoulliSample(ByPull):
     form: Form = "known-totals"
     trust: Share = TRUST       # λ; of the other two forms
     draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
+    secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
 
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
@@ -107,8 +108,14 @@ class BernoulliSample(ByPull):
             raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
                            "one-at-a-time, or form and draws")
         if self.form == "known-totals":
-            return CoinOfEachItem(draws=self.draws)
-        return PublishedBernoulli(form=self.form, trust=self.trust, draws=self.draws)
+            return CoinOfEachItem(draws=self.draws, secondary_mixing=self.secondary_mixing)
+        return PublishedBernoulli(
+            form=self.form, trust=self.trust, draws=self.draws, secondary_mixing=self.secondary_mixing
+        )
+
+    def even_part(self, state: SampleState) -> float:
+        """The share for other numbers."""
+        return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
 
     @property
     def side_by_side(self) -> bool:

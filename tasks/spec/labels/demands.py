@@ -23,6 +23,7 @@ from assay.evalcore.methods.registry import (
     of_two_classes_alone,
     outcome_method,
     refuse_weights,
+    why_of_two_classes,
 )
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
@@ -145,7 +146,8 @@ def _of_limit(
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
     if of_two_classes_alone(name):
-        yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        why = why_of_two_classes(name) or f"which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        yield "method", f"is {name!r}, {why}"
         return
     try:
         chosen = outcome_method(name, kind)

@@ -13,6 +13,7 @@ _COMPARED = {"preferences": "the labels themselves compare"}
 _SEVERAL_NUMBERS = dict.fromkeys(
     ("two classes", "classes", "one class of several", "grades"), "has 4 numbers"
 )
+_OF_CLASSES = dict.fromkeys(("tags", "numbers"), "is for classes and preference")
 REFUSED = {
     "several systems compared": _COMPARED,
     "judges of compared systems": _COMPARED,
@@ -40,7 +41,10 @@ REFUSED = {
     "simulated people who miss what is there": dict.fromkeys(
         ("classes", "one class of several", "grades", "numbers", "preferences"), "errors about one class"
     ),
-    "items asked anew": dict.fromkeys(("tags", "numbers"), "is for classes and preference"),
+    "items asked anew": _OF_CLASSES,
+    "an even share for other measures": _OF_CLASSES,
+    "self-normalised estimates": _OF_CLASSES,
+    "intervals and regions as printed": _OF_CLASSES,
 }
 
 
