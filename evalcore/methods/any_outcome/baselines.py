@@ -1,6 +1,7 @@
 """Stratified samples without replacement (`Sampled`), and the methods without a label model that others are
 measured against."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -273,6 +274,10 @@ class StratifiedSample(PassiveSample):
         PassiveSample.capabilities, ok_by_interval="none", cuts_by_features=True
     )
     least: ClassVar[float] = 2.0
+
+    without: ClassVar[Mapping[str, str]] = {
+        "allocation": "is the name of the method beyond two classes: stratified, or stratified-neyman",
+    }
 
     strata: int = STRATA
     partition: PartitionKind = "csf"   # how the pool is cut

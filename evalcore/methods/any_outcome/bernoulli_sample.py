@@ -85,6 +85,7 @@ class BernoulliSample(ByPull):
     trust: Share = TRUST       # λ; of the other two forms
     draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
     secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
+    epsilon: float = 0.0            # ε of footnote 3, added to every h² of eq. 28; of the other two forms
 
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
@@ -97,6 +98,9 @@ class BernoulliSample(ByPull):
         if self.guaranteed:
             ByPull.as_set(self)
         if self.form == "known-totals":
+            if self.epsilon:
+                raise BadInput(f"method {self.written!r}: epsilon is added to the h² of equation 28, the "
+                               "variance of tags with form=corrected or form=printed alone; leave it out")
             if self.trust != TRUST:
                 raise BadInput(
                     f"method {self.written!r}: trust is for tags with form=corrected or form=printed; "
@@ -110,7 +114,8 @@ class BernoulliSample(ByPull):
         if self.form == "known-totals":
             return CoinOfEachItem(draws=self.draws, secondary_mixing=self.secondary_mixing)
         return PublishedBernoulli(
-            form=self.form, trust=self.trust, draws=self.draws, secondary_mixing=self.secondary_mixing
+            form=self.form, trust=self.trust, draws=self.draws, secondary_mixing=self.secondary_mixing,
+            epsilon=self.epsilon,
         )
 
     def even_part(self, state: SampleState) -> float:
@@ -266,7 +271,8 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         pull = np.einsum("rnd,rqd->rnq", loss - risk[:, None], whole)
         size = np.einsum("rnd,rqd->rnq", loss + np.abs(risk[:, None]), np.abs(whole))
         parts = np.where(is_nothing(pull, size), 0.0, pull) * (np.sqrt(1 - b) / b / items[:, None])[..., None]
-        variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
+        added = self.epsilon * ((1 / b).sum(axis=1) / items**2)[:, None] / _below(stack, risk, known) ** 2
+        variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1) + added)
         error = with_clusters(
             Errors(variance=variance, df=np.full(variance.shape, np.inf), skew=np.zeros(variance.shape),
                    parts=parts, unknown=~exact[:, None] & ~enough(state)),
@@ -303,6 +309,21 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
 def _chances(state: CoinState) -> Floats:
     """b (R, n) of the labelled items."""
     return np.take_along_axis(state.chance, state.cell, axis=1)
+
+
+def _below(stack: Stack, risk: Floats, known: list[int]) -> Floats:
+    """The mean of g (R, Q), at risk (R, D + D_k), of numbers that are Σ f / Σ g, f at most 1; 1 of others."""
+    found = np.ones((len(risk), len(stack.parts)))
+    for q, (m, _) in enumerate(stack.parts):
+        measure = stack.measures[m]
+        if measure.margin is None or len(measure.parts) > 1:
+            continue
+        columns = stack.columns(measure, known)
+        none = np.zeros(int((columns >= stack.size).sum()))
+        at_0, at_1 = (measure.margin(limit, none, True) for limit in (0.0, 1.0))   # f, and f - g
+        slope = np.concatenate([at_0.slope - at_1.slope, at_0.told - at_1.told])
+        found[:, q] = (at_0.constant - at_1.constant + risk[:, columns] @ slope) / np.abs(at_0.slope).max()
+    return found
 
 
 def _idle(state: SampleState) -> tuple[Floats, int]:

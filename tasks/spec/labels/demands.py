@@ -146,8 +146,9 @@ def _of_limit(
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
     if of_two_classes_alone(name):
-        why = why_of_two_classes(name) or f"which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
-        yield "method", f"is {name!r}, {why}"
+        why = why_of_two_classes(name)
+        counts = f"which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        yield "method", f"is {name!r}, and {why}" if why else f"is {name!r}, {counts}"
         return
     try:
         chosen = outcome_method(name, kind)

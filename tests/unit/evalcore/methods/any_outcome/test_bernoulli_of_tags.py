@@ -114,6 +114,14 @@ def test_estimate_variance_and_interval_are_those_of_equations_18_and_28(name, t
     beta = beta_fit(found.value[:, 0], found.variance[:, 0], np.array([True]), 0.9, (0.0, 1.0))
     assert found.lower[0, 0] <= beta.lower[0]
     assert beta.upper[0] <= found.upper[0]
+    # footnote 3: of the ratio g is (predicted + labelled tags)/2, of others 1
+    g = (PREDICTED[rows].sum(axis=1) + LABEL[rows].sum(axis=1)) / 2 if name == "micro_f1" else np.ones(len(b))
+    more = replace(method, epsilon=0.01).estimate(state, 0.9).variance[0, 0]
+    added = 0.01 * (1 / b).sum() / (g / b).sum() ** 2
+    assert more == pytest.approx(found.variance[0, 0] + added, rel=1e-6)
+    assert outcome_method("bernoulli:epsilon=0.01:form=corrected").epsilon == 0.01
+    with pytest.raises(BadInput, match="epsilon is added to the h² of equation 28"):
+        outcome_method("bernoulli:epsilon=0.01")
 
 
 def test_two_rounds_are_drawn_as_one():
