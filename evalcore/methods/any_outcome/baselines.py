@@ -95,6 +95,11 @@ class Sampled(OutcomeMethod):
         steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
         return np.minimum(np.diff(steps, axis=1, prepend=0.0).astype(np.int64), design.left)
 
+    def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
+        """What is added to the variances (R, Q); stands (R, n): the items that each label stands for, of all
+        (R,); risk (R, D + D_k): R̂."""
+        return 0.0
+
     def pull_spread(self, state: SampleState) -> Floats:
         """(C, Q) the guessed variances of pulls; (R, C, Q) where labels tell of them."""
         return state.cells.spread
@@ -143,6 +148,8 @@ class Sampled(OutcomeMethod):
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))
         error = errors(state, reading, risk, slopes, exact)
+        added = np.where(exact[:, None], 0.0, self.added(state, reading.stands, reading.items, risk))
+        error = replace(error, variance=error.variance + added)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         alike = (hidden.unknown & ~exact)[:, None]
         unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))

@@ -85,7 +85,7 @@ class BernoulliSample(ByPull):
     trust: Share = TRUST       # λ; of the other two forms
     draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
     secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
-    epsilon: float = 0.0            # ε of footnote 3, added to every h² of eq. 28; of the other two forms
+    epsilon: float = 0.0            # ε of footnote 3, added to every h² of the variance
 
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
@@ -98,9 +98,6 @@ class BernoulliSample(ByPull):
         if self.guaranteed:
             ByPull.as_set(self)
         if self.form == "known-totals":
-            if self.epsilon:
-                raise BadInput(f"method {self.written!r}: epsilon is added to the h² of equation 28, the "
-                               "variance of tags with form=corrected or form=printed alone; leave it out")
             if self.trust != TRUST:
                 raise BadInput(
                     f"method {self.written!r}: trust is for tags with form=corrected or form=printed; "
@@ -112,7 +109,9 @@ class BernoulliSample(ByPull):
             raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
                            "one-at-a-time, or form and draws")
         if self.form == "known-totals":
-            return CoinOfEachItem(draws=self.draws, secondary_mixing=self.secondary_mixing)
+            return CoinOfEachItem(
+                draws=self.draws, secondary_mixing=self.secondary_mixing, epsilon=self.epsilon
+            )
         return PublishedBernoulli(
             form=self.form, trust=self.trust, draws=self.draws, secondary_mixing=self.secondary_mixing,
             epsilon=self.epsilon,
@@ -121,6 +120,13 @@ class BernoulliSample(ByPull):
     def even_part(self, state: SampleState) -> float:
         """The share for other numbers."""
         return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
+
+    def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
+        """ε Σ 1/b / (Σ g/b)², so that no variance is 0."""
+        if not self.epsilon:
+            return 0.0
+        below = _below(state.stack, risk, state.cells.known_sizes.tolist())
+        return np.asarray(self.epsilon * (stands.sum(axis=1) / items**2)[:, None] / below**2)
 
     @property
     def side_by_side(self) -> bool:
@@ -271,8 +277,8 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         pull = np.einsum("rnd,rqd->rnq", loss - risk[:, None], whole)
         size = np.einsum("rnd,rqd->rnq", loss + np.abs(risk[:, None]), np.abs(whole))
         parts = np.where(is_nothing(pull, size), 0.0, pull) * (np.sqrt(1 - b) / b / items[:, None])[..., None]
-        added = self.epsilon * ((1 / b).sum(axis=1) / items**2)[:, None] / _below(stack, risk, known) ** 2
-        variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1) + added)
+        squares = (parts**2).sum(axis=1) + self.added(state, 1 / b, items, risk)
+        variance = np.where(exact[:, None], 0.0, squares)
         error = with_clusters(
             Errors(variance=variance, df=np.full(variance.shape, np.inf), skew=np.zeros(variance.shape),
                    parts=parts, unknown=~exact[:, None] & ~enough(state)),

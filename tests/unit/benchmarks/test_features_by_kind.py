@@ -44,9 +44,6 @@ REFUSED = {
     "items asked anew": _OF_CLASSES,
     "an even share for other measures": _OF_CLASSES,
     "static draws divided by their weights": dict.fromkeys(_NO_ONE_CLASS, "is Σ w ℓ / n"),
-    "the ε of footnote 3": dict.fromkeys(
-        ("classes", "one class of several", "grades", "tags", "numbers", "preferences"), "equation 28"
-    ),
     "how finely one score is modelled": dict.fromkeys(_NO_ONE_CLASS, "only one class against the rest has"),
     "self-normalised estimates": _OF_CLASSES,
     "intervals and regions as printed": _OF_CLASSES,

@@ -120,8 +120,10 @@ def test_estimate_variance_and_interval_are_those_of_equations_18_and_28(name, t
     added = 0.01 * (1 / b).sum() / (g / b).sum() ** 2
     assert more == pytest.approx(found.variance[0, 0] + added, rel=1e-6)
     assert outcome_method("bernoulli:epsilon=0.01:form=corrected").epsilon == 0.01
-    with pytest.raises(BadInput, match="epsilon is added to the h² of equation 28"):
-        outcome_method("bernoulli:epsilon=0.01")
+    usual = outcome_method("bernoulli")
+    before, after = (usual.estimate(state, 0.9), replace(usual, epsilon=0.01).estimate(state, 0.9))
+    assert (after.variance > before.variance).all()
+    assert (after.value == before.value).all()
 
 
 def test_two_rounds_are_drawn_as_one():
