@@ -223,7 +223,7 @@ def _written(table: pa.Table, keep: bool) -> tuple[str, tempfile.TemporaryDirect
 # Columns that are given themselves.
 
 # a list there is one of columns
-_LISTS = ("judge", "earlier", "covariates", "show", "segments", "contenders")
+_LISTS = ("judge", "earlier", "covariates", "show", "segments", "contenders", "features")
 
 
 def with_columns(data: Any, asked: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

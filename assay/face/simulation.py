@@ -43,10 +43,11 @@ from assay.tasks.sources.reader import column_names, open_source
 
 _ROLES = (
     "label", "prediction", "score", "probability", "judge", "covariates", "spread", "systems", "cluster",
-    "weight", "rank", "contenders",
+    "weight", "rank", "contenders", "features",
 )
 _OF_ALL_QUESTIONS = ("cluster", "weight")   # of the items, whatever is asked about them
 _PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
+_FEATURE = "feature "
 
 
 def replay(
@@ -67,6 +68,7 @@ def replay(
     rank: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     contenders: Column | Sequence[Column] | None = None,
+    features: Column | Sequence[Column] | None = None,
     best_of: float | None = None,
     methods: str | Sequence[str] = "auto",
     budgets: Sequence[int] = (50, 100, 200),
@@ -102,6 +104,7 @@ def replay(
             baseline.
         contenders: column of the systems whose answers the rows are, or the two columns of those that a row
             compares.
+        features: columns of numbers, for methods that cut by features, as `stratified:partition=kd-tree`.
         best_of: also tell when the best of the systems is known, none other being better by more than this; a
             look at each number of labels.
         methods: the methods to compare.
@@ -130,7 +133,7 @@ def replay(
     given = {
         "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
         "covariates": covariates, "spread": spread, "systems": systems, "cluster": cluster,
-        "weight": weight, "rank": rank, "contenders": contenders,
+        "weight": weight, "rank": rank, "contenders": contenders, "features": features,
     }
     named = str(data) if isinstance(data, str | Path) else "the frame"
     asked = ReplayRequest(
@@ -149,7 +152,7 @@ def replay(
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
     check_frame_columns(source, {name: columns[name] for name in ("judge", "covariates", "systems",
-                                                                  "contenders")})
+                                                                  "contenders", "features")})
     pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
     pool.set_predictions(threshold)
     if score is not None and not pool.two_classes:
@@ -253,12 +256,20 @@ class _Labelled:
             raise BadInput("rank: is of labels that `outcome` lists: grades, or relevant and not relevant")
         beside = {role: role for role in ("cluster", "weight") if self._given[role] is not None}
 
+        columns = self._columns | self._features()
+
         def read(path: str) -> LabelledPool | OutcomePool:
-            found = read_labelled_pool(path, positive=self.positive)
+            found = read_labelled_pool(
+                path, positive=self.positive, features=[name for name in columns if name.startswith(_FEATURE)]
+            )
             return of_two_classes(path, found, **beside) if as_any else found
 
-        made: LabelledPool | OutcomePool = self._read_as(self._columns, read)
+        made: LabelledPool | OutcomePool = self._read_as(columns, read)
         return made
+
+    def _features(self) -> dict[str, pa.ChunkedArray]:
+        named = listed(self._given["features"] or ())
+        return {f"{_FEATURE}{at}": self._named_column("features", n) for at, n in enumerate(named)}
 
     def of_any_kind(self) -> OutcomePool:
         """The pool of any other kind."""
@@ -285,6 +296,7 @@ class _Labelled:
         columns |= {role: self._columns[role] for role in ("weight", "rank") if role in self._columns}
         rows = listed(self._given["contenders"] or ())
         columns |= {f"contender {at}": self._named_column("contenders", n) for at, n in enumerate(rows)}
+        columns |= self._features()
         asked = OutcomeColumns(
             outcome=self._what.reader, probability=probability, kind=self._what.kind,
             predictions=tuple(name for name in columns if name.startswith("prediction ")),
@@ -295,6 +307,7 @@ class _Labelled:
             weight="weight" if "weight" in columns else None,
             rank="rank" if "rank" in columns else None,
             contenders=tuple(name for name in columns if name.startswith("contender ")),
+            features=tuple(name for name in columns if name.startswith(_FEATURE)),
         )
         found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))
         return found

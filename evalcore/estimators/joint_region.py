@@ -149,23 +149,29 @@ def confidence_region(
         covariance = (second - np.outer(pull, pull)) / sums.say[repeat]
     if not np.isfinite(covariance).all():
         raise NoRegion("no joint region: the last proposal gives an item that was drawn no chance")
-    found = region_around([m.name for m in measures], np.array(values), covariance, confidence)
     return replace(
-        found, radius_squared=_radius_squared(quantile, found.rank, int(sums.draws[repeat]), confidence),
-        quantile=quantile, variance="corrected" if last is None else "printed",
+        region_around(
+            [m.name for m in measures], np.array(values), covariance, confidence, quantile,
+            int(sums.draws[repeat]),
+        ),
+        variance="corrected" if last is None else "printed",
     )
 
 
 def region_around(
-    measures: Sequence[str], centre: Floats, covariance: Floats, confidence: float
+    measures: Sequence[str], centre: Floats, covariance: Floats, confidence: float, quantile: Quantile,
+    draws: int,
 ) -> Region:
-    """The region of estimates (M,) of measures of these names, from their covariance (M, M)."""
+    """The region of estimates (M,) of measures of these names, from their covariance (M, M).
+
+    Raises NoRegion for F with no more draws than dimensions.
+    """
     covariance = (covariance + covariance.T) / 2
     eigenvalues = np.linalg.eigvalsh(covariance)
     rank = int((eigenvalues > _NEGLIGIBLE * max(float(eigenvalues.max()), 1e-300)).sum())
     return Region(
         measures=tuple(measures), centre=centre, covariance=covariance, rank=rank, confidence=confidence,
-        radius_squared=_radius_squared("chi-squared", rank, 0, confidence),
+        radius_squared=_radius_squared(quantile, rank, draws, confidence), quantile=quantile,
     )
 
 

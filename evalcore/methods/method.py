@@ -178,6 +178,12 @@ class Method(ABC):
         return False
 
     @property
+    def side_by_side(self) -> bool:
+        """Whether repeats can be simulated as one array; not where chance decides how many labels they have,
+        of methods that keep a row for each label."""
+        return True
+
+    @property
     def repeats_in_a_round(self) -> bool:
         """Whether a round may ask about an item several times: a replay can, people cannot."""
         return False
@@ -277,6 +283,12 @@ def covered(matching: tuple[int, ...], deduplication: tuple[int, ...], runs: int
         "1,000 labels on a product-matching pool with 50 positives among 53,753 items, and in "
         f"{_list(deduplication)} on a deduplication pool with 45 among 149,747."
     )
+
+
+RANDOM_SIZE = (
+    "Every item has a coin of its own, as in the paper, so the size of a batch is random: a budget is met on "
+    "average, and may be exceeded."
+)
 
 
 def _list(percent: tuple[int, ...]) -> str:

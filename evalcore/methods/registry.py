@@ -168,6 +168,14 @@ def of_two_classes_alone(name: str) -> bool:
     return not _takes(OUTCOME_METHODS[base], name) and _takes(METHODS[base], name)
 
 
+def why_of_two_classes(name: str) -> str:
+    """Why a setting of `name` is there for two classes alone; empty where nothing is said of it."""
+    base, *settings = name.split(":")
+    reasons = OUTCOME_METHODS[base].without if base in OUTCOME_METHODS else {}
+    keys = [one.partition("=")[0].replace("-", "_") for one in settings]
+    return next((f"{key.replace('_', '-')} {reasons[key]}" for key in keys if key in reasons), "")
+
+
 def _takes(chosen: Method, written: str) -> bool:
     """Whether these settings are a method's own, right or wrong."""
     try:

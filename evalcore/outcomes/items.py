@@ -19,7 +19,7 @@ SILENT = -2e300   # the code of a judge that says nothing of an item: no outcome
 
 _OPTIONAL = (
     "probability", "judge", "score", "cluster", "by_system", "covariate", "deviation", "weight", "rank",
-    "stratum", "contender",
+    "stratum", "contender", "feature",
 )
 
 
@@ -41,6 +41,7 @@ class Items:
     stratum      (n, 1) a number for the stratum of the population that the item was drawn from
     contender    (n, 1) the system whose answer the item is, or the two that it compares
                  (`evalcore.measures.contenders`)
+    feature      (n, F) numbers that the pool is cut by, where a method cuts by features
     """
 
     prediction: Floats
@@ -55,6 +56,7 @@ class Items:
     rank: Floats | None = None
     stratum: Floats | None = None
     contender: Floats | None = None
+    feature: Floats | None = None
 
     def __post_init__(self) -> None:
         for name in _OPTIONAL:

@@ -27,6 +27,7 @@ from assay.evalcore.types import Array, Bools, Floats, Ints
 
 _MICRO = 512         # small clusters that stand for the items when a dendrogram is built
 _MOST_LEAVES = 65_536
+SAMPLE = 1 << 20     # items, or a few more, that a cut is grown from: all of a pool of one shard
 
 
 class FeatureCut(Protocol):

@@ -72,6 +72,7 @@ class OutcomePool:
         return LabelledPool(
             score=score, probability=probability, prediction=prediction,
             label=(self.codes == part).astype(np.int64), scored=False, unsure=given is None,
+            features=items.feature,
         )
 
 

@@ -100,9 +100,10 @@ class ReplayPlan:
                                  # (`evalcore.replay.pool`), where labels do not vary
 
 
-def blocks(repeats: int) -> list[tuple[int, int]]:
-    """(index, size) of the blocks that make up so many repeats."""
-    return [(i, min(BLOCK, repeats - start)) for i, start in enumerate(range(0, repeats, BLOCK))]
+def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
+    """(index, size) of the blocks that make up so many repeats of a method."""
+    most = BLOCK if method.side_by_side else 1
+    return [(i, min(most, repeats - start)) for i, start in enumerate(range(0, repeats, most))]
 
 
 def simulate(
@@ -124,7 +125,7 @@ def simulate(
     ready = prepared(method, pool, measures, people)
     parts: list[list[Trace]] = []
     done = 0
-    for block, size in blocks(repeats):
+    for block, size in blocks(repeats, method):
         parts.append(run_block(method, ready, plan, repeats=size, block=block))
         done += size
         if progress:

@@ -115,7 +115,7 @@ def replay_command(
     from assay.tasks.replay.simulated import asks_for_curves
 
     of_two = {
-        "--features": features, "--systems": systems, "--annotators": annotators > 1, "--audit": audit,
+        "--systems": systems, "--annotators": annotators > 1, "--audit": audit,
         "--divergence": divergence,
     }
     of_others = {
@@ -215,7 +215,7 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
             predictions=tuple(columns.systems.values()) or predicted,
             probability=called.get("probability"), judges=tuple(columns.judges), cluster=columns.cluster,
             covariates=tuple(columns.covariates), spread=columns.spread, weight=columns.weight,
-            rank=columns.rank, contenders=tuple(columns.contenders),
+            rank=columns.rank, contenders=tuple(columns.contenders), features=tuple(columns.features),
         ))
     renamed = {role: column for role, column in called.items() if column != role}
     found = read_labelled_pool(
@@ -228,7 +228,7 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
 
 _TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster, --weight and curves"
 _IDLE = {   # what an option is for, where it would change nothing
-    "--features": _TWO_CLASSES, "--systems": _TWO_CLASSES, "--annotators": _TWO_CLASSES,
+    "--systems": _TWO_CLASSES, "--annotators": _TWO_CLASSES,
     "--audit": _TWO_CLASSES, "--divergence": _TWO_CLASSES,
     "--positive": "names one of two classes, and --outcome says what labels are: leave one of them out",
     "--score": "is of two classes; with --outcome, name a column under --probability or --judge",

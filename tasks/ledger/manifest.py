@@ -14,13 +14,13 @@ from assay.tasks.ledger.record import Ledger, get_record
 OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row")
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
+CUT = "assay.cut."                                    # and of features to cut by, where FEATUREs move judges
 SHOWN = "assay.shown."                                # and of what people see
 CLUSTER = "assay.cluster"                             # what an item comes together with others in
 WEIGHT = "assay.weight"                               # what an item counts for
 STRATUM = "assay.stratum"                             # the stratum it was drawn from, as a number
 CONTENDER = "assay.contender"                         # whose answer it is, or whose two it compares
 RANK = "assay.rank"                                   # where a document stands in its query
-FEATURE = "assay.feature."                            # and what may move a judge away from people
 PROBABILITIES = "assay.probabilities"                 # of all classes or tags, 32-bit floats in their order
 PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
 PREDICTED_NUMBERS = "assay.predicted-numbers"         # the same of numbers and tags, as 64-bit floats
@@ -173,11 +173,6 @@ class Manifest:
     def part_keys(self) -> list[str]:
         """The ledger keys of the parts, in order."""
         return [layout.pool_part(self.evaluation, n, part.file) for n, part in enumerate(self.parts)]
-
-
-def feature_columns(features: Sequence[str] | None) -> list[str]:
-    """What a part calls its features: a column may be a feature and a segment."""
-    return [FEATURE + name for name in features or ()]
 
 
 def system_columns(systems: Iterable[str] | None) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.methods.two_classes.base import CountingMethod
-from assay.evalcore.pool.feature_strata import FeatureCut
+from assay.evalcore.pool.feature_strata import SAMPLE, FeatureCut
 from assay.evalcore.pool.partition import (
     Partition,
     count_by_segment,
@@ -104,7 +104,6 @@ def _stacked(table: pa.Table, columns: Sequence[str]) -> Array:
 # The cut.
 
 NUMBERS = ("score", "probability", "prediction")
-SAMPLE = 1 << 20    # rows, or a few more, that a cut by features is grown from: all of a pool of one shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from assay.evalcore.monitoring.profile import Beside, Profile, TrafficTally, wit
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.manifest import CellPiece
+from assay.tasks.ledger.manifest import CUT, FEATURE, CellPiece
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.frozen import FrozenShard, frozen_parts
@@ -248,6 +248,13 @@ class Tallying(Protocol):
     def profile(self, tally: TrafficTally, edges: tuple[float, ...]) -> Profile:
         """Of the tally of all rows; without their other columns."""
         ...
+
+
+def cut_columns(spec: Spec) -> list[str]:
+    """What a part calls the features that a pool is cut by: a column may be a feature and a segment, and move
+    a judge too."""
+    prefix = FEATURE if spec.labels.by_cell else CUT
+    return [prefix + name for name in spec.pool.features or ()]
 
 
 class Predictions(ABC):

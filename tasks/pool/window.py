@@ -33,11 +33,10 @@ from assay.evalcore.monitoring.profile import (
 from assay.evalcore.types import Array, Ints
 from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import record
-from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.checked_rows import ColumnKind, ColumnKinds, RowChecker
 from assay.tasks.pool.cut import prediction_kind
 from assay.tasks.pool.frozen import part_digests, pool_digest
-from assay.tasks.pool.kind import Tallying
+from assay.tasks.pool.kind import Tallying, cut_columns
 from assay.tasks.pool.shards import MapOver, Shard, one_after_the_other, shards_of_source, stopping
 from assay.tasks.pool.shown import in_parts
 from assay.tasks.sources.reader import Slice, Source, column_kinds, open_source
@@ -116,7 +115,7 @@ class ReadWindowShard:
     def __call__(self, shard: Shard) -> _ShardSeen:
         """Raises BadInput as freezing would."""
         seen = WindowRows(self.spec, self.source, shard.slices)
-        columns = feature_columns(self.spec.pool.features)
+        columns = cut_columns(self.spec)
         said: list[TrafficTally] = []
         features: dict[str, Ints] = {
             name: np.zeros(len(self.edges[name]) + 1, np.int64) for name in columns
@@ -153,7 +152,7 @@ def profile_by_shard(
     map_over: MapOver,
 ) -> tuple[Profile, list[str]]:
     """The profile of a window of several shards, and the digest of each part. Raises BadInput."""
-    named = dict(zip(spec.pool.features or (), feature_columns(spec.pool.features), strict=True))
+    named = dict(zip(spec.pool.features or (), cut_columns(spec), strict=True))
     edges = _edges_like(tallying, named, like)
     unknown = {tallying.column: tallying.bins} | dict.fromkeys(named.values(), FEATURE_BINS)
     unknown = {name: bins for name, bins in unknown.items() if name not in edges}
@@ -260,7 +259,7 @@ def read_traffic(
 
 def _profile_in_one_place(spec: Spec, source: Source, like: Profile | None) -> tuple[Profile, list[str]]:
     """The profile, and the digest of each part."""
-    features = feature_columns(spec.pool.features)
+    features = cut_columns(spec)
     watching = prediction_kind(spec).watching()
     numbers: dict[str, list[Array]] = {name: [] for name in features}
     seen = WindowRows(spec, source, [Slice(file=index) for index in range(len(source.files))])

@@ -63,6 +63,7 @@ class OutcomeColumns:
     weight: str | None = None           # what each item counts for
     rank: str | None = None             # where a document stands in its query
     contenders: tuple[str, ...] = ()    # whose answer a row is; two columns where it compares two
+    features: tuple[str, ...] = ()      # numbers, for methods that cut the pool by them
     kind: OutcomeKind | None = None     # where the names are known; else those that occur
 
 
@@ -92,7 +93,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         raise BadArgument("spread", "says how uncertain a predicted number is, and the labels are no numbers")
     single_columns = (columns.spread, columns.cluster, columns.weight, columns.rank)
     beside = [name for name in (*columns.covariates, *single_columns) if name is not None]
-    beside += columns.contenders
+    beside += [*columns.contenders, *columns.features]
     spoken = [columns.label, *predicted, *columns.judges]
     found = _read(path, present, [*spoken, *probabilities, *beside])
     gaps = {} if columns.outcome == "tags" else {name: _gaps(found[name]) for name in columns.judges}
@@ -123,10 +124,13 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     ], axis=1) if columns.judges else None
     cluster = None if columns.cluster is None else _clusters(path, columns.cluster, found[columns.cluster])
     names, contender = _contenders(path, columns, found)
-    covariates = [numbers(path, c, found[c]) for c in columns.covariates]
+    covariates, features = (
+        np.stack([numbers(path, c, found[c]) for c in named], axis=1) if named else None
+        for named in (columns.covariates, columns.features)
+    )
     items = Items(
         prediction=prediction, probability=table, judge=judge, cluster=cluster,
-        covariate=np.stack(covariates, axis=1) if covariates else None,
+        covariate=covariates, feature=features,
         deviation=None if columns.spread is None else _spread(path, columns.spread, found[columns.spread]),
         weight=None if columns.weight is None else _weights(path, columns.weight, found[columns.weight]),
         rank=None if columns.rank is None else _ranks(path, columns.rank, found[columns.rank], cluster),
@@ -173,7 +177,7 @@ def of_two_classes(
     items = Items(
         prediction=pool.prediction.astype(np.float64)[:, None],
         probability=None if pool.unsure else np.stack([1 - pool.probability, pool.probability], axis=1),
-        score=pool.score[:, None] if pool.scored else None,
+        score=pool.score[:, None] if pool.scored else None, feature=pool.features,
         cluster=None if cluster is None else _clusters(path, cluster, named[cluster]),
         weight=None if weight is None else _weights(path, weight, named[weight]),
     )

@@ -166,7 +166,8 @@ def run_replay(
     runs: dict[str, dict[int, BlockRun]] = {name: {} for name in request.methods}
     work = [
         Block(method=name, index=index, repeats=size)
-        for name in request.methods for index, size in blocks(request.repeats)
+        for name in request.methods
+        for index, size in blocks(request.repeats, simulation.find_method(name))
     ]
     for block, brought in run_blocks(pool, request, work, processes):
         runs[block.method][block.index] = brought

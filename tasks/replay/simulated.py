@@ -289,13 +289,10 @@ def _refuse_idle(
     pool: LabelledPool, request: ReplayRequest, chosen: Sequence[CountingMethod], measures: Sequence[Measure]
 ) -> None:
     """Raises BadArgument for what is asked and would change nothing."""
-    methods = " and ".join(map(repr, request.methods))
     if request.people > 1 and pool.label_probability is None:
         raise BadArgument("people", "answer alike where every item has one label: this pool has no column "
                                     "label_probability")
-    if pool.features is not None and not any(one.feature_tree for one in chosen):
-        raise BadArgument("features", f"are looked at by methods that cut the pool by them, as with "
-                                      f"partition=kd-tree, and not by {methods}")
+    _check_features(pool.features, chosen, request)
     if not request.divergence:
         return
     if pool.label_probability is not None:
@@ -305,7 +302,17 @@ def _refuse_idle(
         one.propose(one.start(prepared_cells(one, pool)[0], measures, 1), size).replacement for one in chosen
     ):
         raise BadArgument("divergence", "is told of methods that draw with replacement, as dirichlet-tree, "
-                                        f"and not of {methods}")
+                                        f"and not of {_listed(request)}")
+
+
+def _check_features(features: Floats | None, chosen: Sequence[Method], request: ReplayRequest) -> None:
+    if features is not None and not any(one.feature_tree for one in chosen):
+        raise BadArgument("features", f"are looked at by methods that cut the pool by them, as with "
+                                      f"partition=kd-tree, and not by {_listed(request)}")
+
+
+def _listed(request: ReplayRequest) -> str:
+    return " and ".join(map(repr, request.methods))
 
 
 def _check_audit(request: ReplayRequest, chosen: Sequence[CountingMethod]) -> None:
@@ -344,8 +351,8 @@ class _OfAnyOutcome(Simulation):
             raise BadArgument("systems", f"{len(request.systems)} names for {pool.items.systems} columns of "
                                          "predictions")
         self._pool, self.request, self.n_items = pool, request, len(pool.items)
+        _check_features(pool.items.feature, list(map(self.find_method, request.methods)), request)
         for name in request.methods:
-            self.find_method(name)
             several = bool(pool.contenders) or request.best_of is not None
             if several and name.partition(":")[0] not in BY_CONTENDER:
                 raise BadArgument("methods", f"{name!r} does not tell systems apart so; use one of "

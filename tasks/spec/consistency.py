@@ -24,7 +24,7 @@ from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.spec.goals import Budget, Limit, MeasureChoice, Outcomes, Target, WarmStart
 from assay.tasks.spec.judges import JudgesLookedAt, contradictions_of_judges
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome
+from assay.tasks.spec.labels.demands import SpecParts, contradictions_of_outcome, lacking_features
 from assay.tasks.spec.labels.questions import QuestionList
 from assay.tasks.spec.pool import Pool, problems_of_probability
 from assay.tasks.spec.questions import contradictions_of_questions, out_of
@@ -146,13 +146,14 @@ def idle(
             "names the column of ids, so every item would be a cluster of its own; leave it out, and say "
             "`about: population`: the pool is then a sample, item by item"
         )
-    if labels.by_cell:
-        if pool.features and method(method_name).feature_tree is None:
-            yield "pool.features", (
-                f"are looked at by methods that cut the pool by them, and {method_name!r} cuts it by score; "
-                "name a cut, as in dirichlet-tree:partition=kd-tree, or leave them out"
-            )
-    elif drive is not None and not outcome_method(method_name).capabilities.serves_several:
+    if pool.features and method_for(method_name, labels.outcome).feature_tree is None:
+        yield "pool.features", (
+            f"are looked at by methods that cut the pool by them, and {method_name!r} cuts it by score; "
+            "name a cut, as in stratified:partition=kd-tree, or leave them out"
+        )
+    if labels.by_cell or drive is None:
+        return
+    if not outcome_method(method_name).capabilities.serves_several:
         yield "drive", (
             f"cannot be used by method {method_name!r}, which draws alike whatever is measured; use another "
             "method, or leave it out"
@@ -222,9 +223,7 @@ def _of_method(
         )
         alone = chosen.capabilities.draws_alone
         found += problems_of_start(name, warm_start, why, () if alone else methods_that("draws_alone"))
-    if chosen.feature_tree is not None and not pool.features:
-        found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
-                                       "features; list columns of numbers, or cut by score: partition=csf"))
+    found += lacking_features(chosen, method_name, pool)
     if pool.segments and chosen.capabilities.whole_pool_only:
         able = ", ".join(name for name in METHODS if name not in methods_that("whole_pool_only"))
         found.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of a "

@@ -23,7 +23,7 @@ from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
 # the method `recycle` to judge.
 
 MOST_COMPARED = 20
-_OWN = ("score", "probability", "threshold", "features")
+_OWN = ("score", "probability", "threshold")
 
 
 class System(Part):
@@ -382,7 +382,6 @@ def _not_of_two_classes(pool: Pool) -> None:
         ("score", "is of a positive class; with classes give `probability`: {prefix: p_}, {class: column} or "
                   "one column that holds the confidence in the prediction; a guess is a `judge`"),
         ("threshold", "makes predictions of two classes; name their column under `prediction`"),
-        ("features", "are for the methods of two classes; name them under `covariates`, or leave them out"),
         ("systems", "are compared where the pool has no prediction of its own; name the present one under "
                     "`systems` too, and leave `prediction` out"),
     ):
@@ -432,15 +431,10 @@ def _tags(pool: Pool) -> None:
 
 def _scored(pool: Pool) -> None:
     _two_classes(pool)
-    for key, remedy in (
-        ("features", "cut the pool for methods that keep labels by cell, and no curve, cluster or weight "
-                     "follows from these: a cell holds many scores, and items of many clusters; leave them "
-                     "out"),
-        ("systems", "beside the pool's own prediction are judged by labels counted by cell, from which no "
-                    "curve or cluster follows; to compare systems, leave the pool's own prediction out"),
-    ):
-        if getattr(pool, key) is not None:
-            raise wrong(f"`{key}` {remedy}")
+    if pool.systems is not None:
+        raise wrong("`systems` beside the pool's own prediction are judged by labels counted by cell, from "
+                    "which no curve or cluster follows; to compare systems, leave the pool's own prediction "
+                    "out")
 
 
 def _questions(pool: Pool) -> None:

@@ -29,8 +29,8 @@ from assay.tasks.testing import MemoryStore
 
 AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
 ALONE = sorted(filter(of_two_classes_alone, METHODS))
-# settings that the form for any outcome lacks
-SET = ["bernoulli:draws=independent", "dirichlet-tree-stochastic:reuse=0.1"]
+# settings that the form for any outcome lacks, and those that it has got: an older ledger says so by its task
+SET = ["recalibrated:report-draws=500", "bernoulli:draws=independent", "dirichlet-tree-stochastic:reuse=0.1"]
 OWLS = [{"name": name, "class": "owl"} for name in ("f1", "recall")]
 
 
@@ -78,7 +78,8 @@ def spec_of_two(folder, method):
 @pytest.mark.parametrize("method", [*ALONE, *SET])
 def test_it_is_the_evaluation_of_two_classes(tmp_path, method):
     write_pool(tmp_path)
-    store, standing = run(spec_of_owls(tmp_path, method=method))
+    older = {"pool_task": "one class"} if method in SET[1:] else {}
+    store, standing = run(spec_of_owls(tmp_path, method=method, **older))
     _, of_two = run(spec_of_two(tmp_path, method))
     told = [(row.measure, row.value, row.lower, row.upper, row.price_tag) for row in standing.estimates]
     assert told == [(row.measure, row.value, row.lower, row.upper, row.price_tag) for row in of_two.estimates]
@@ -154,7 +155,9 @@ def test_from_the_command_line(tmp_path, capsys):
         assert "'accuracy' is of all classes, and the labels" in capsys.readouterr().err
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"measure": ["macro_f1"], "method": SET[1]}, "reuse=0.1', which counts a positive"),
+    ({"measure": ["macro_f1"], "method": SET[0]}, "report-draws=500', and report-draws says"),
+    ({"measure": ["macro_f1"], "method": "static-is:self-normalised=true"}, "Σ w ℓ / Σ w is Σ w ℓ / n"),
+    ({"measure": ["macro_f1"], "method": "stratified:allocation=neyman"}, "is the name of the method"),
     ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class"),
     ({"measure": ["f1"]}, "all measures have to be of that class"),
     ({"measure": [{"name": "f1", "class": name} for name in ("owl", "cat")]}, "all measures have to be of"),
@@ -184,10 +187,11 @@ def test_outcomes_and_earlier_labels_are_of_every_class(tmp_path):
     _, standing = run(spec_of_owls(tmp_path, method="oasis", outcomes={"source": known, "label": "label"}))
     assert (standing.outcomes, standing.labels) == (60, 40)
     by = "dirichlet-flat:reuse=0.1"
-    store, standing = run(spec_of_owls(tmp_path, method=by, warm_start={"source": known}))
+    of = {"pool_task": "one class"}
+    store, standing = run(spec_of_owls(tmp_path, method=by, warm_start={"source": known}, **of))
     assert open_evaluation(store, "classes").evidence == 60
     assert standing.labels == 40
-    warm = {"method": by, "warm_start": {"evaluation": "classes", "discount": 0.5}}
+    warm = {**of, "method": by, "warm_start": {"evaluation": "classes", "discount": 0.5}}
     begin_evaluation(store, again := Spec.from_json(spec_of_owls(tmp_path, name="again", **warm)))
     assert open_evaluation(store, again.name).evidence == 40
     standing = drive(store, again.name, patience=AT_ONCE)

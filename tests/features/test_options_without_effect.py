@@ -142,6 +142,7 @@ def of_numbers(folder: Path, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("made", "changes", "says"), [
     (of_two_classes, {"pool": {"features": ["score"]}}, "pool.features are looked at by methods that cut"),
+    (of_classes, {"pool": {"features": ["p_cat"]}}, "pool.features are looked at by methods that cut"),
     (of_two_classes, {"desk": {"noise": 3.0}}, "desk.noise does not fit these labels; give error_rate"),
     (of_two_classes, {"desk": {"annotators": [{"confuses": {"cat": {"match": 0.5}}}]}}, "names 'cat'"),
     (of_classes, {"drive": ["accuracy"], "method": "passive"}, "drive cannot be used by method 'passive'"),

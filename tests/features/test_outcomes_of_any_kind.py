@@ -62,6 +62,17 @@ def test_a_run_is_finished_verified_reported_and_the_same_again(tmp_path, kind):
     assert f">{title}</h2>" in page
 
 
+@pytest.mark.parametrize("kind", WRITERS)
+def test_coins_of_each_item_bring_as_many_labels_as_were_meant_on_average(tmp_path, kind):
+    WRITERS[kind](tmp_path)
+    store, standing = run(kind, tmp_path, method="bernoulli:draws=independent")
+    assert standing.state == "finished"
+    assert standing.labels >= 40     # the last batch may exceed the budget
+    assert verify(store, kind).differences == ()
+    page = render_report(report_data(open_evaluation(store, kind), standing))["report.html"].decode()
+    assert "Every item has a coin of its own" in page
+
+
 @pytest.mark.parametrize("form", ["printed", "corrected"])
 def test_tags_by_appendix_d_run_live(tmp_path, form):
     write_tags(tmp_path)

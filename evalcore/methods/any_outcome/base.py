@@ -3,6 +3,7 @@ item at most once.
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -45,8 +46,7 @@ class OutcomeMethod(Method):
     kinds: ClassVar[tuple[str, ...]] = (
         "classes", "number", "tags", "preference",   # of outcomes that it can do
     )
-    interval: ClassVar[str]
-    interval_note: ClassVar[str]
+    without: ClassVar[Mapping[str, str]] = {}   # settings of two classes that it has no use for: and why
     capabilities: ClassVar[Capabilities] = Capabilities(
         judges_systems=True, serves_several=True, serves_all=True, single_draws=True, weighting="method",
         forecast_worlds=0,

@@ -1,6 +1,7 @@
 """Stratified samples without replacement (`Sampled`), and the methods without a label model that others are
 measured against."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from assay.evalcore.estimators.guaranteed import FEW_STRATA
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
-from assay.evalcore.methods.any_outcome.cut import cut
+from assay.evalcore.methods.any_outcome.cut import BetweenEdges, Stratum, by_features, cut
 from assay.evalcore.methods.any_outcome.guaranteed import Guarantee
 from assay.evalcore.methods.any_outcome.interval import bounds_of, errors, nothing_yet, reported
 from assay.evalcore.methods.any_outcome.measured_pool import (
@@ -39,8 +40,7 @@ from assay.evalcore.methods.any_outcome.state import (
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.partition import PartitionKind, binary_tree, cut_scores
-from assay.evalcore.pool.strata import assign
+from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.types import Floats, Ints
 
 # Stratified sampling without replacement, for a share of labels that each method decides on.
@@ -95,6 +95,11 @@ class Sampled(OutcomeMethod):
         steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
         return np.minimum(np.diff(steps, axis=1, prepend=0.0).astype(np.int64), design.left)
 
+    def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
+        """What is added to the variances (R, Q); stands (R, n): the items that each label stands for, of all
+        (R,); risk (R, D + D_k): R̂."""
+        return 0.0
+
     def pull_spread(self, state: SampleState) -> Floats:
         """(C, Q) the guessed variances of pulls; (R, C, Q) where labels tell of them."""
         return state.cells.spread
@@ -143,6 +148,8 @@ class Sampled(OutcomeMethod):
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))
         error = errors(state, reading, risk, slopes, exact)
+        added = np.where(exact[:, None], 0.0, self.added(state, reading.stands, reading.items, risk))
+        error = replace(error, variance=error.variance + added)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         alike = (hidden.unknown & ~exact)[:, None]
         unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
@@ -270,38 +277,47 @@ class StratifiedSample(PassiveSample):
     name: ClassVar[str] = "stratified"
     says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
     interval: ClassVar[str] = "stratified"
-    capabilities: ClassVar[Capabilities] = replace(PassiveSample.capabilities, ok_by_interval="none")
+    capabilities: ClassVar[Capabilities] = replace(
+        PassiveSample.capabilities, ok_by_interval="none", cuts_by_features=True
+    )
     least: ClassVar[float] = 2.0
 
+    without: ClassVar[Mapping[str, str]] = {
+        "allocation": "is the name of the method beyond two classes: stratified, or stratified-neyman",
+    }
+
     strata: int = STRATA
-    partition: PartitionKind = "csf"   # how the confidence is cut
+    partition: PartitionKind = "csf"   # how the pool is cut
 
     def as_set(self) -> OutcomeMethod:
-        """As `passive`.  Raises BadInput for strata where intervals are guaranteed, and for a cut by
-        features."""
+        """As `passive`.  Raises BadInput for strata where intervals are guaranteed."""
         if self.guaranteed and (self.strata, self.partition) != (STRATA, "csf"):
             raise BadInput(f"method {self.written!r}: a guaranteed interval has few strata of its own; leave "
                            "strata and partition out")
-        if binary_tree(self.partition, self.strata) is not None:
-            raise BadInput(f"method {self.written!r}: {self.partition} is a cut by features, which this "
-                           "method is not given; cut by confidence: csf, geometric, equal-size or "
-                           "rank-geometric")
         if self.strata < 2:
             raise BadInput(f"method {self.written!r}: give at least 2 strata, or use passive")
         return PassiveSample.as_set(self)
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """Strata of the confidence; of the judges' mean for numbers; the rows of each system, if they are of
-        one each."""
+        """Strata of the confidence, of the judges' mean for numbers, or of features; the rows of each system,
+        if they are of one each."""
         found = profile(pool)
         if pool.stack.contenders:
             if (self.strata, self.partition) != (STRATA, "csf"):
                 raise BadInput(f"method {self.written!r}: the strata of a race are the rows of each system; "
                                "leave strata and partition out")
             return cut(pool, found, _Rows(found), 1).cells
-        confidence = _Confidence(found)
-        edges = cut_scores(self.partition, pool.ordered(confidence), self.strata)
-        return cut(pool, found, _Strata(found, confidence, edges), 1).cells
+        stratum = by_features(pool, self)
+        if stratum is None:
+            confidence = _Confidence(found)
+            edges = cut_scores(self.partition, pool.ordered(confidence), self.strata)
+            stratum = BetweenEdges(edges, confidence)
+        return cut(pool, found, _Strata(found, stratum), 1).cells
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where `partition` names one."""
+        return binary_tree(self.partition, self.strata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,9 +327,18 @@ class ByPull(PassiveSample):
     capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
 
     def share(self, state: SampleState) -> Floats:
-        """The root of the guessed variances."""
-        drive = state.cells.spread @ state.stack.weight
-        return np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
+        """The root of the guessed variances, and a part that is spread evenly."""
+        drive, even = state.cells.spread @ state.stack.weight, self.even_part(state)
+        share = np.broadcast_to(np.sqrt(drive), state.by_cell.shape)
+        if not even:
+            return share
+        items = (state.cells.size - state.excluded) * state.cells.relevant
+        mean = (items * share).sum(axis=1, keepdims=True) / np.maximum(items.sum(axis=1, keepdims=True), 1)
+        return np.asarray((1 - even) * share + even * mean)
+
+    def even_part(self, state: SampleState) -> float:
+        """The part of the labels that is spread evenly over the items whose labels can matter."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,9 +425,9 @@ class _Confidence:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Strata:
     found: By
-    confidence: _Confidence
-    edges: Floats
+    stratum: Stratum
 
     def __call__(self, stack: Stack, items: Items) -> ItemProfile:
-        group = assign(self.edges, self.confidence(stack, items))
-        return replace(self.found(stack, items), group=group, score=np.zeros(len(items)))
+        return replace(
+            self.found(stack, items), group=self.stratum(stack, items), score=np.zeros(len(items))
+        )

@@ -16,7 +16,8 @@ For a ratio of sums Σ f / Σ g (micro F1), ψ is (f - F g)/μ_y.  For anything 
 `form=printed` draws so, `form=corrected` by ⟨(Σ_k ψ_k)²⟩.  Estimates and V̂ are the same formulas.
 
 Rounds add up to the design of one: b rises along μ h, an item's chance in a round being (b' - b)/(1 - b).
-Batches are systematic draws of exactly the size asked for.  Ends of intervals are no nearer than what no
+Batches are systematic draws of exactly the size asked for, or with `draws=independent` the paper's coins, one
+for each item, and their sizes are met on average.  Ends of intervals are no nearer than what no
 label has shown may reach, with the chances b of the draws.
 """
 
@@ -25,7 +26,14 @@ from typing import ClassVar, Literal, cast
 
 import numpy as np
 
-from assay.evalcore.design.draws import rising_inclusion, systematic
+from assay.evalcore.design.draws import (
+    Draws,
+    coins,
+    inclusion,
+    rising_inclusion,
+    systematic,
+    without_replacement,
+)
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.intervals import beta_fit
@@ -56,7 +64,7 @@ from assay.evalcore.methods.any_outcome.state import (
 )
 from assay.evalcore.methods.any_outcome.static_sample import ByRoot, SquaredPulls, StaticSample
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
-from assay.evalcore.methods.method import Capabilities, Share
+from assay.evalcore.methods.method import RANDOM_SIZE, Capabilities, Share
 from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import is_nothing
@@ -75,6 +83,9 @@ class BernoulliSample(ByPull):
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
     form: Form = "known-totals"
     trust: Share = TRUST       # λ; of the other two forms
+    draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
+    secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
+    epsilon: float = 0.0            # ε of footnote 3, added to every h² of the variance
 
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
@@ -92,11 +103,40 @@ class BernoulliSample(ByPull):
                     f"method {self.written!r}: trust is for tags with form=corrected or form=printed; "
                     "without them probabilities are believed as they are"
                 )
-            return self
+            if self.draws == "systematic":
+                return self
         if self.one_at_a_time:
             raise BadInput(f"method {self.written!r} draws the items of a batch together: leave out "
-                           "one-at-a-time, or form")
-        return PublishedBernoulli(form=self.form, trust=self.trust)
+                           "one-at-a-time, or form and draws")
+        if self.form == "known-totals":
+            return CoinOfEachItem(
+                draws=self.draws, secondary_mixing=self.secondary_mixing, epsilon=self.epsilon
+            )
+        return PublishedBernoulli(
+            form=self.form, trust=self.trust, draws=self.draws, secondary_mixing=self.secondary_mixing,
+            epsilon=self.epsilon,
+        )
+
+    def even_part(self, state: SampleState) -> float:
+        """The share for other numbers."""
+        return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
+
+    def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
+        """ε Σ 1/b / (Σ g/b)², so that no variance is 0."""
+        if not self.epsilon:
+            return 0.0
+        below = _below(state.stack, risk, state.cells.known_sizes.tolist())
+        return np.asarray(self.epsilon * (stands.sum(axis=1) / items**2)[:, None] / below**2)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Not where coins decide how many labels a round has."""
+        return self.draws == "systematic"
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen."""
+        return self.says if self.side_by_side else f"{self.says} {RANDOM_SIZE}"
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike pull."""
@@ -124,13 +164,27 @@ class ByCoins(OutcomeMethod):
         nobody = np.zeros((repeats, cells.n_cells))
         return CoinState(**no_rows_yet(measures, cells, repeats), chance=nobody)
 
+    def heads(self, state: SampleState, size: Ints) -> Floats:
+        """(R, C) as far along the shares as so many labels go."""
+        return rising_inclusion(cast(CoinState, state).chance, self.share(state), state.wanted, size)
+
     def propose(self, state: SampleState, size: Ints) -> Design:
-        """As far along the shares as so many labels go."""
-        chance, left = cast(CoinState, state).chance, state.left
+        """The chance of an item to be in the batch."""
+        left, heads = state.left, self.heads(state, size)
         return Design(
-            left=left, unlabelled=rising_inclusion(chance, self.share(state), state.wanted, size),
+            left=left, unlabelled=heads if self.side_by_side else inclusion(state.wanted, heads),
             census=np.zeros(len(left), np.bool_),
         )
+
+    def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Exactly `size` items, or as many as coins bring (R = 1)."""
+        if self.side_by_side:
+            return OutcomeMethod.draw(self, state, design, size, rng)
+        return without_replacement(coins(state.wanted, self.heads(state, size), rng))
+
+    def spent(self, before: SampleState, after: SampleState, size: Ints) -> Ints:
+        """What was bought; what was meant, where coins decide."""
+        return OutcomeMethod.spent(self, before, after, size) if self.side_by_side else size
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic, over cells in random order."""
@@ -143,6 +197,15 @@ class ByCoins(OutcomeMethod):
         after = cast(CoinState, state.plus(heard).without(heard, excluded))
         raised = 1 - (1 - after.chance) * (1 - design.unlabelled)
         return replace(after, chance=np.where(design.census[:, None], 1.0, raised))
+
+
+@dataclass(frozen=True, slots=True)
+class CoinOfEachItem(ByCoins, BernoulliSample):
+    """The paper's coins, with totals as the pool tells them."""
+
+    def as_set(self) -> OutcomeMethod:
+        """Itself."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +277,8 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         pull = np.einsum("rnd,rqd->rnq", loss - risk[:, None], whole)
         size = np.einsum("rnd,rqd->rnq", loss + np.abs(risk[:, None]), np.abs(whole))
         parts = np.where(is_nothing(pull, size), 0.0, pull) * (np.sqrt(1 - b) / b / items[:, None])[..., None]
-        variance = np.where(exact[:, None], 0.0, (parts**2).sum(axis=1))
+        squares = (parts**2).sum(axis=1) + self.added(state, 1 / b, items, risk)
+        variance = np.where(exact[:, None], 0.0, squares)
         error = with_clusters(
             Errors(variance=variance, df=np.full(variance.shape, np.inf), skew=np.zeros(variance.shape),
                    parts=parts, unknown=~exact[:, None] & ~enough(state)),
@@ -251,6 +315,21 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
 def _chances(state: CoinState) -> Floats:
     """b (R, n) of the labelled items."""
     return np.take_along_axis(state.chance, state.cell, axis=1)
+
+
+def _below(stack: Stack, risk: Floats, known: list[int]) -> Floats:
+    """The mean of g (R, Q), at risk (R, D + D_k), of numbers that are Σ f / Σ g, f at most 1; 1 of others."""
+    found = np.ones((len(risk), len(stack.parts)))
+    for q, (m, _) in enumerate(stack.parts):
+        measure = stack.measures[m]
+        if measure.margin is None or len(measure.parts) > 1:
+            continue
+        columns = stack.columns(measure, known)
+        none = np.zeros(int((columns >= stack.size).sum()))
+        at_0, at_1 = (measure.margin(limit, none, True) for limit in (0.0, 1.0))   # f, and f - g
+        slope = np.concatenate([at_0.slope - at_1.slope, at_0.told - at_1.told])
+        found[:, q] = (at_0.constant - at_1.constant + risk[:, columns] @ slope) / np.abs(at_0.slope).max()
+    return found
 
 
 def _idle(state: SampleState) -> tuple[Floats, int]:

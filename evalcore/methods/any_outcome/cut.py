@@ -18,7 +18,11 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     summed,
 )
 from assay.evalcore.methods.any_outcome.state import OutcomeCells
+from assay.evalcore.methods.method import Method
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.feature_strata import SAMPLE, FeatureCut
+from assay.evalcore.pool.partition import without_features
+from assay.evalcore.pool.strata import assign
 from assay.evalcore.reproducible import steady
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
@@ -294,6 +298,58 @@ def cells_by_number(found: ItemProfile, n_cells: int) -> Ints:
 def _groups(found: ItemProfile) -> Ints:
     """(n,) with irrelevant items in groups of their own."""
     return np.where(found.relevant, found.group, found.group + _IRRELEVANT)
+
+
+# the stratum (n,) of each item of a shard
+Stratum = Callable[[Stack, Items], Ints]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BetweenEdges:
+    """Strata of a number."""
+
+    edges: Floats     # rising
+    number: Callable[[Stack, Items], Floats]
+
+    def __call__(self, stack: Stack, items: Items) -> Ints:
+        """Of the items of a shard."""
+        return assign(self.edges, self.number(stack, items))
+
+
+def by_features(pool: MeasuredPool, method: Method) -> Stratum | None:
+    """The strata of the method's cut by features; None where it cuts by score.  Raises BadArgument for a pool
+    without features."""
+    tree = method.feature_tree
+    if tree is None:
+        return None
+    if pool.none.feature is None:
+        raise without_features(method.written)
+    some = np.concatenate(list(pool.over(_EverySo(-(-len(pool) // SAMPLE)))))
+    return _Leaf(tree.grown(some))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leaf:
+    cut: FeatureCut
+
+    def __call__(self, stack: Stack, items: Items) -> Ints:
+        return self.cut.leaves(_features(items))
+
+
+@dataclass(frozen=True, slots=True)
+class _EverySo:
+    """The features (n, F) of every so many items of a shard."""
+
+    step: int
+
+    def __call__(self, items: Items) -> Floats:
+        return np.asarray(_features(items)[:: self.step])
+
+
+def _features(items: Items) -> Floats:
+    if items.feature is None:
+        raise ValueError("the pool is cut by features, and these items have none")
+    return items.feature
 
 
 @dataclass(frozen=True, slots=True)

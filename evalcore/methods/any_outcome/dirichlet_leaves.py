@@ -15,8 +15,9 @@ are that class and the rest, and the tree is that of two classes.  Of what is le
              classes dealt out at random, the probability of either counts
 
 Without a prediction the likeliest class stands for it, and what several systems predict together for one
-prediction.  Nothing depends on the order in which classes are named.  Items of a leaf that are predicted
-otherwise, or whose label cannot matter, are cells of their own, as with two classes.
+prediction.  Nothing depends on the order in which classes are named.  A cut by features has leaves of its
+own.  Items of a leaf that are predicted otherwise, or whose label cannot matter, are cells of their own, as
+with two classes.
 
 Of each cell is kept (`OutcomeCells`)
 
@@ -34,6 +35,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.cut import BetweenEdges, Stratum
 from assay.evalcore.methods.any_outcome.measured_pool import (
     Assign,
     Beforehand,
@@ -47,7 +49,7 @@ from assay.evalcore.methods.dirichlet import Leaves, lumped
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, joined_items
 from assay.evalcore.pool.partition import PartitionKind, cut_scores
-from assay.evalcore.pool.strata import assign, csf_edges, freedman_diaconis
+from assay.evalcore.pool.strata import csf_edges, freedman_diaconis
 from assay.evalcore.reproducible import first_largest, steady
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -58,28 +60,35 @@ _NUMBERS = 10**8    # of those losses, at most
 _AT_ONCE = 1 << 18  # pulls that are compared
 
 
-def leaves(pool: MeasuredPool, partition: PartitionKind, n_slots: int) -> OutcomeCells:
+def leaves(
+    pool: MeasuredPool, partition: PartitionKind, n_slots: int, stratum: Stratum | None = None
+) -> OutcomeCells:
     """The cells of a pool in at most n_slots leaves, in a few passes.
 
-    Raises BadInput where outcomes are not classes, and as `profile`.
+    stratum: the leaf of an item, where the cut is not one of the line.  Raises BadInput where outcomes are
+    not classes, and as `profile`.
     """
     kind = pool.stack.kind
     if not kind.one_of_parts:
         raise BadInput(f"a Dirichlet tree is a model of classes, and these outcomes are {kind.name}")
     line = _line(pool, profile(pool))
-    ordered = pool.ordered(line)
-    if line.two or partition != "csf":
-        edges = cut_scores(partition, ordered, n_slots)
-    else:   # every group has its own part of the line, of as many bins as the histogram rule gives one score
-        bins = max(LEAST_BINS, freedman_diaconis(pool.ordered(replace(line, within=True))))
-        edges = csf_edges(ordered, n_slots, min(bins, MOST_BINS) * (int(line.rank.max()) + 1))
-    by = _Key(line, edges, split=2 * len(line.place) <= n_slots)
+    stratum = stratum or BetweenEdges(_edges(pool, line, partition, n_slots), line)
+    by = _Key(line, stratum, split=2 * len(line.place) <= n_slots)
     keys = np.unique(np.concatenate(list(pool.measured(by.occupied))))
     made = summed(pool, line.found, _Placed(by, keys), len(keys), line.chances)
     return replace(
         made.cells, chance=made.further / made.cells.size[:, None], by_class=_by_class(pool, made),
         slot=keys // by.each, lump=line.lump,
     )
+
+
+def _edges(pool: MeasuredPool, line: "_Line", partition: PartitionKind, n_slots: int) -> Floats:
+    ordered = pool.ordered(line)
+    if line.two or partition != "csf":
+        return cut_scores(partition, ordered, n_slots)
+    # every group has its own part of the line, of as many bins as the histogram rule gives one score
+    bins = max(LEAST_BINS, freedman_diaconis(pool.ordered(replace(line, within=True))))
+    return csf_edges(ordered, n_slots, min(bins, MOST_BINS) * (int(line.rank.max()) + 1))
 
 
 def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
@@ -310,7 +319,7 @@ class _Key:
     """A number for the leaf, the prediction, and whether the label matters."""
 
     line: _Line
-    edges: Floats
+    leaf: Stratum
     split: bool     # items of a leaf that are predicted otherwise are told apart
 
     @property
@@ -320,7 +329,7 @@ class _Key:
 
     def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
         relevant = self.line.found(stack, items).relevant
-        key = assign(self.edges, self.line(stack, items)) * self.each + ~relevant
+        key = self.leaf(stack, items) * self.each + ~relevant
         if self.split:
             key = key + 2 * self.line.place[self.line.group(stack, items)]
         return key, relevant

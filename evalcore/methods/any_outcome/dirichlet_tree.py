@@ -22,11 +22,12 @@ from assay.evalcore.design.draws import Draws, draw_one_at_a_time, expansion_wei
 from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.importance import CombinationRule, round_weight
+from assay.evalcore.estimators.importance import round_weight
 from assay.evalcore.estimators.joint_region import NoRegion, Region, region_around
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import dirichlet_leaves, interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
+from assay.evalcore.methods.any_outcome.cut import by_features
 from assay.evalcore.methods.any_outcome.interval import (
     Errors,
     between,
@@ -48,6 +49,7 @@ from assay.evalcore.methods.any_outcome.tree_sample import (
     ClassTreeState,
     Proposal,
     Weighed,
+    as_printed,
     by_chance,
     draw_variance,
     driving_slopes,
@@ -59,13 +61,22 @@ from assay.evalcore.methods.any_outcome.tree_sample import (
     tree_proposal,
     weighed,
 )
-from assay.evalcore.methods.dirichlet import Belief, LabelsStay, LabelsVary, TreeSettings
+from assay.evalcore.methods.dirichlet import (
+    AS_PRINTED,
+    NORMALISED,
+    Belief,
+    LabelsStay,
+    LabelsVary,
+    TreeSettings,
+)
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
 LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
+_SPREAD = "Student's interval of the weighted estimate, spread towards that of what the label model expects."
+_NOTHING = 1e-12   # of what it is a difference of, a variance as printed is rounding
 DOUBT = 3.0   # labels that the label model counts for in the interval of two classes
 
 
@@ -73,31 +84,31 @@ DOUBT = 3.0   # labels that the label model counts for in the interval of two cl
 class TreeOfClasses(TreeSettings, Sampled):
     """A method of this kind.  Subclasses give the proposal, and how the label model learns.
 
-    Raises BadInput for settings as `TreeSettings.n_leaves`, and for a cut by features.
+    Raises BadInput for settings as `TreeSettings.n_leaves`.
     """
 
     sources: ClassVar[tuple[str, ...]] = ("marchant2021",)
     kinds: ClassVar[tuple[str, ...]] = ("classes", "preference")
-    interval: ClassVar[str] = "importance and model"
-    interval_note: ClassVar[str] = (
-        "Student's interval of the weighted estimate, spread towards that of what the label model expects."
-    )
     capabilities: ClassVar[Capabilities] = replace(
-        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True
+        Sampled.capabilities, starts_warm=True, draws_alone=True, joint_region=True,
+        cuts_by_features=True,
     )
-
-    combination: CombinationRule = "plain"   # how rounds are weighed
 
     def __post_init__(self) -> None:
         self.n_leaves()
         if self.one_at_a_time and self.asks_anew:
             raise BadInput(f"method {self.written!r}: an item that is drawn after others is asked once; "
                            "leave out one-at-a-time, or requery")
-        if self.feature_tree is not None:
-            raise BadInput(
-                f"partition={self.partition} cuts by features, which this method is not given; cut by score: "
-                "csf, geometric, equal-size or rank-geometric"
-            )
+
+    @property
+    def interval(self) -> str:
+        """`importance and model`, or with the variance as the paper prints it `ais-normal-as-printed`."""
+        return "importance and model" if self.variance == "corrected" else "ais-normal-as-printed"
+
+    @property
+    def interval_note(self) -> str:
+        """What is known of that interval."""
+        return _SPREAD if self.variance == "corrected" else AS_PRINTED
 
     @abstractmethod
     def proposed(self, state: ClassTreeState, chances: Floats) -> Proposal:
@@ -108,8 +119,10 @@ class TreeOfClasses(TreeSettings, Sampled):
         """Of the label model, from the labels."""
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
-        """The leaves of the tree.  Raises BadInput where outcomes are not classes."""
-        return dirichlet_leaves.leaves(pool, self.partition, self.n_leaves())
+        """The leaves of the tree; for `reuse` every label matters.  Raises BadInput where outcomes are not
+        classes."""
+        found = dirichlet_leaves.leaves(pool, self.partition, self.n_leaves(), by_features(pool, self))
+        return replace(found, relevant=found.relevant | (self.reuse > 0))
 
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> ClassTreeState:
         """The prior, which is the same in every repeat."""
@@ -142,13 +155,15 @@ class TreeOfClasses(TreeSettings, Sampled):
             alpha=np.zeros((repeats, 0)),
             items=np.zeros((repeats, 0)),
             anew=self.asks_anew,
+            normalised=self.self_normalised,
         )
 
     def even(self, state: ClassTreeState) -> float:
-        """The share of a proposal that is spread evenly: where one number of two classes is not all that is
-        asked."""
+        """The share of a proposal that is spread evenly: δ, and more where one number of two classes is not
+        all that is asked."""
         alone = len(state.stack.parts) == 1 and state.belief.of_two
-        return 0.0 if alone else self.secondary_mixing
+        even = 0.0 if alone else self.secondary_mixing
+        return even + self.reuse * (1 - even)
 
     def share(self, state: SampleState) -> Floats:
         """The proposal on unlabelled items: it sums to 1 over those whose label can matter."""
@@ -211,7 +226,9 @@ class TreeOfClasses(TreeSettings, Sampled):
     def _each_counts(self, before: ClassTreeState, labels: int) -> Floats:
         """(R,) what each of so many labels of the next round counts."""
         proposal = self.proposed(before, before.belief.chances)
-        free = np.maximum(proposal.open_share(before.wanted), LEAST_OPEN)
+        share = before.wanted.sum(axis=1) / np.maximum(before.relevant_items, 1.0)
+        free = (1 - self.reuse) * proposal.open_share(before.wanted) + self.reuse * share
+        free = np.maximum(free, LEAST_OPEN)
         if self.combination == "plain" or not labels:
             return np.asarray(1 / free)
         slopes = driving_slopes(before, expected_tree_risk(before))
@@ -246,6 +263,8 @@ class TreeOfClasses(TreeSettings, Sampled):
         own, model = (
             reported(state.stack, at, known, error, exact, confidence) for at in (risk, expected)
         )
+        if self.variance == "printed":
+            return own
 
         def spread(mine: Floats, theirs: Floats) -> Floats:
             """The ends (R, Q) moved towards the label model's, which stand where mine are undefined."""
@@ -270,22 +289,52 @@ class TreeOfClasses(TreeSettings, Sampled):
             raise NoRegion("a joint region is of measures of one number each, of one system")
         if state.clustered or state.n < 2 or not state.wanted.any():
             raise NoRegion("a joint region needs 2 labels of items on their own, and something left to ask")
+        if self.self_normalised:
+            raise NoRegion(NORMALISED)
         found = weighed(tree)
         risk = pool_risk(tree, found.mean)
         value = stack.value(risk, state.cells.known_sizes.tolist())[0]
         if not np.isfinite(value).all():
             raise NoRegion("no joint region: a measure is undefined among the labels so far")
-        parts = terms(tree, found, gradient(tree, risk))[0]
-        covariance = parts.T @ parts * state.n / (state.n - 1)
-        return region_around([m.full_name for m in stack.measures], value, covariance, confidence)
+        slopes = gradient(tree, risk)
+        if self.variance == "printed":
+            parts, off = (of[0] for of in self._as_printed(tree, found, slopes))
+            covariance = parts.T @ parts - np.outer(off, off)
+        else:
+            parts = terms(tree, found, slopes)[0]
+            covariance = parts.T @ parts * state.n / (state.n - 1)
+        if not np.isfinite(covariance).all():
+            raise NoRegion("no joint region: the last proposal gives an item that was labelled no chance")
+        names = [m.full_name for m in stack.measures]
+        region = region_around(names, value, covariance, confidence, self.region_quantile, state.n)
+        return replace(region, variance=self.variance)
+
+    def _as_printed(self, state: ClassTreeState, found: Weighed, slopes: Floats) -> tuple[Floats, Floats]:
+        """Whose squares (R, n, Q) add up to the variances, and what is taken off (R, Q), squared."""
+        last = self.proposed(state, state.belief.chances)
+        return as_printed(state, found, slopes, last, self.even(state))
 
     def _error(
         self, state: ClassTreeState, found: Weighed, risk: Floats, expected: Floats, exact: Bools
     ) -> tuple[Errors, Floats]:
         """The errors of the estimate at R̂ (R, D'), and how far (R, Q) the label model counts; expected
         (R, D'): its own risk."""
-        slopes = gradient(state, risk)
-        parts, n = terms(state, found, slopes), state.n
+        slopes, n = gradient(state, risk), state.n
+        of_items = between(
+            state, found.stands, state.relevant_items + state.idle_items, risk,
+            slopes[..., : state.stack.size],
+        )
+        unknown = ~exact[:, None] & ~enough(state)
+        if self.variance == "printed":
+            parts, off = self._as_printed(state, found, slopes)
+            second = (parts**2).sum(axis=1)
+            variance = np.nan_to_num(second - off**2, nan=0.0, posinf=0.0)
+            told = exact[:, None] | (variance > _NOTHING * second)
+            return with_clusters(Errors(
+                variance=np.where(exact[:, None] | ~told, 0.0, variance), df=np.full(off.shape, np.inf),
+                skew=np.zeros(off.shape), parts=parts, unknown=unknown | ~told, plain=True,
+            ), of_items), np.zeros(off.shape)
+        parts = terms(state, found, slopes)
         squares = parts**2
         total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
         doubt = np.ones(total.shape)
@@ -297,12 +346,9 @@ class TreeOfClasses(TreeSettings, Sampled):
         variance = variance + doubt * np.maximum(by_model - variance, 0.0)
         error = Errors(
             variance=np.where(exact[:, None], 0.0, variance), df=interval.degrees_of_freedom(squares, n),
-            skew=interval.skewness(parts), parts=parts, unknown=~exact[:, None] & ~enough(state),
+            skew=interval.skewness(parts), parts=parts, unknown=unknown,
         )
-        items = state.relevant_items + state.idle_items
-        return with_clusters(
-            error, between(state, found.stands, items, risk, slopes[..., : state.stack.size])
-        ), doubt
+        return with_clusters(error, of_items), doubt
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,6 +275,7 @@ class Errors:
     parts: Floats        # (R, ., Q) what each label, or cluster, adds
     unknown: Bools       # (R, Q) too few labels, or clusters, to say anything
     out: tuple[Floats, Floats] | None = None   # (R, Q) each: how far heavy tails move the ends out
+    plain: bool = False  # the interval is z √V to either side, cut at the bounds
 
 
 def errors(
@@ -459,7 +460,11 @@ def reported(
 
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
-        lower, upper = interval_ends(value, error.variance, error.df, error.skew, level, bounds)
+        if error.plain:
+            half = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(error.variance)
+            lower, upper = value - half, value + half
+        else:
+            lower, upper = interval_ends(value, error.variance, error.df, error.skew, level, bounds)
         if error.out is not None:
             lower, upper = moved_out(value, lower, upper, error.out)
         if hidden is not None:

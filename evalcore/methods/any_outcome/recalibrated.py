@@ -4,6 +4,7 @@ guesses.
 Which of the two it is follows from the question and the columns of the pool, once, when the pool is cut.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -204,6 +205,11 @@ class RecalibratedSample(Sampled):
 
     sources: ClassVar[tuple[str, ...]] = ("sarndal1992", "angelopoulos2023", "farquhar2021")
     published: ClassVar[bool] = False
+    without: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("n_strata", "planning_draws", "report_draws"),
+        "says how finely labels are modelled along one score, which only one class against the rest has: "
+        "name it, as in {name: f1, class: ...}, or leave it out",
+    )
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with scores or judges recalibrated by them."
     interval: ClassVar[str] = Guesses.interval

@@ -15,6 +15,7 @@ weighs 1/π, normalised (Hájek 1971).
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -32,7 +33,7 @@ from assay.evalcore.methods.any_outcome.measured_pool import (
     MeasuredPool,
     profile,
 )
-from assay.evalcore.methods.any_outcome.state import OutcomeCells, guessed
+from assay.evalcore.methods.any_outcome.state import OutcomeCells, SampleState, guessed
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
@@ -54,6 +55,18 @@ class StaticSample(ByPull):
     least: ClassVar[float] = np.inf
 
     trust: Share = 1.0   # λ
+    secondary_mixing: Share = 0.0   # share drawn evenly where more than one number is asked for
+    epsilon: Share = 0.0            # ε: share of the uniform distribution
+
+    without: ClassVar[Mapping[str, str]] = {
+        "self_normalised": "makes no difference beyond two classes: an item is asked at most once there, and "
+                           "the weights add up to the pool, so Σ w ℓ / Σ w is Σ w ℓ / n; leave it out",
+    }
+
+    def even_part(self, state: SampleState) -> float:
+        """ε, and the share for other numbers."""
+        others = self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
+        return self.epsilon + (1 - self.epsilon) * others
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool.

@@ -26,7 +26,8 @@ are known by then (`combination`).
 
     Var(Ĝ) ≈ Σ_i α_i² (1 - π_i) (x_i - J·R̂)² / (Σ α)²,  x_i = J·(Σ_labelled ℓ + b_t ℓ_i/π_i)/N,  α_i = a_t/b_t
 
-The paper's formula puts the last proposal in place of each draw's own.
+The paper's formula puts the last proposal in place of each draw's own (`as_printed`).  Divided by the
+weights that came up (`normalised`) R̂ is Σ w ℓ / Σ w, and the variance has ℓ - R̂ in place of ℓ.
 
 **Items drawn one at a time** (for monitors) stand for 1/π = ω items (`evalcore.design.draws`): R̂_t stays
 unbiased.
@@ -73,6 +74,7 @@ class ClassTreeState(SampleState):
     alpha: Floats         # (R, T) what a label of each round counts
     items: Floats         # (R, T) relevant items, without those undecided before the round
     anew: bool = False    # every answer is a draw of its own, and no item is done with
+    normalised: bool = False   # the estimate is divided by the weights that came up
 
     @property
     def bought(self) -> Ints:
@@ -112,7 +114,7 @@ class Proposal:
     """q, up to a factor."""
 
     open: Floats       # (R, C) of an unlabelled item of each cell; 0 where its label cannot matter
-    labelled: Floats   # (R, n) of each labelled item
+    labelled: Floats   # (R, n) of each labelled item; 0 where items are asked anew
 
     def open_share(self, wanted: Ints) -> Floats:
         """(R,) the share of the unlabelled items (R, C) that may be asked; 1 where nothing pulls."""
@@ -228,9 +230,13 @@ def weighed(state: ClassTreeState) -> Weighed:
     single = round_share[:, which] / state.chance * items
     done = np.asarray(~state.wanted.any(axis=1))
     stands = np.where(done[:, None], 1.0, later[:, which] * items + single)
+    alpha_of = (alpha / total)[:, which]
+    if state.normalised:
+        scale = items / stands.sum(axis=1, keepdims=True)
+        stands, alpha_of, single = stands * scale, alpha_of * scale, single * scale
     return Weighed(
         stands=stands, mean=np.einsum("rn,rnd->rd", stands, state.losses) / items,
-        alpha=(alpha / total)[:, which], single=single,
+        alpha=alpha_of, single=single,
         draws=total[:, 0] ** 2 / (alpha**2 * state.drawn).sum(axis=1),
     )
 
@@ -239,15 +245,44 @@ def terms(state: ClassTreeState, found: Weighed, slopes: Floats) -> Floats:
     """What each label adds to the errors of the numbers (R, n, Q); slopes (R, Q, D')."""
     which = state.round_of
     pull = np.einsum("rnd,rqd->rnq", state.losses, slopes)
+    centre = np.einsum("rd,rqd->rq", found.mean, slopes)[:, None]
+    if state.normalised:
+        pull, centre = pull - centre, np.zeros_like(centre)
     first = (np.cumsum(state.drawn) - state.drawn)[which]
     before = np.concatenate([np.zeros_like(pull[:, :1]), np.cumsum(pull, axis=1)], axis=1)[:, first]
     before = before * (not state.anew)
     drawn = state.drawn[which][None, :, None]
     x = (before + drawn * pull / state.chance[..., None]) / state.items[:, which][..., None]
-    centre = np.einsum("rd,rqd->rq", found.mean, slopes)[:, None]
     left = np.sqrt(by_chance(state))
-    part = state.relevant_items / np.maximum(state.relevant_items + state.idle_items, 1.0)
-    return np.asarray((found.alpha * left * part[:, None])[..., None] * (x - centre))
+    return np.asarray((found.alpha * left * _part(state))[..., None] * (x - centre))
+
+
+def _part(state: ClassTreeState) -> Floats:
+    """(R, 1) of the pool that is relevant."""
+    items = state.relevant_items
+    return np.asarray((items / np.maximum(items + state.idle_items, 1.0))[:, None])
+
+
+def as_printed(
+    state: ClassTreeState, found: Weighed, slopes: Floats, last: Proposal, even: float
+) -> tuple[Floats, Floats]:
+    """Parts (R, n, Q) and a centre (R, Q): the variance as printed is Σ parts² - centre², of n draws
+
+        ( Σ_i ω_i (J·ℓ_i)² / (M² q_i) - (J·R̂)² ) / n,      n = Σ_t b_t/M_t
+
+    with ω the items that a label stands for, M all of them, and q the last proposal, of which so much is
+    spread `even`ly.  Infinite where that gives a labelled item no chance.
+    """
+    items, draws = state.relevant_items[:, None], (state.alpha * state.drawn).sum(axis=1)[:, None]
+    own = np.take_along_axis(last.open, state.cell, axis=1) if state.anew else last.labelled
+    total = (last.open * state.wanted).sum(axis=1) + last.labelled.sum(axis=1)
+    q = (1 - even) * own / np.where(total > 0, total, 1.0)[:, None] + even / items
+    pull = np.einsum("rnd,rqd->rnq", state.losses, slopes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.sqrt(found.stands / (q * draws)) / items
+        parts = np.where(pull != 0, pull * (each * _part(state))[..., None], 0.0)
+    centre = np.einsum("rd,rqd->rq", found.mean, slopes) * _part(state) / np.sqrt(draws)
+    return np.asarray(parts), np.asarray(centre)
 
 
 def by_chance(state: ClassTreeState) -> Floats:

@@ -22,7 +22,7 @@ from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabe
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
 from assay.evalcore.measures.two_classes import Measure
-from assay.evalcore.methods.method import Capabilities, Share, covered
+from assay.evalcore.methods.method import RANDOM_SIZE, Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
@@ -61,10 +61,7 @@ def spread_influence(
 
 
 _EXACT_SIZE = "Every batch is a systematic draw of exactly the size asked for, so no budget is exceeded."
-_RANDOM_SIZE = (
-    "Those figures are of systematic draws. Here every item has a coin of its own, as in the paper, so the "
-    "size of a batch is random: a budget is met on average, and may be exceeded."
-)
+_OF_OTHERS = "Those figures are of systematic draws. "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +82,7 @@ class BernoulliDesign(CountingMethod):
     @property
     def interval_note(self) -> str:
         """What is known of its intervals, and of the size of its batches."""
-        return self.covered + " " + (_EXACT_SIZE if self.draws == "systematic" else _RANDOM_SIZE)
+        return self.covered + " " + (_EXACT_SIZE if self.draws == "systematic" else _OF_OTHERS + RANDOM_SIZE)
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Fine strata: the design is meant item by item."""

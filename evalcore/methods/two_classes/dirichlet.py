@@ -30,9 +30,7 @@ from assay.evalcore.design.proposal import (
     variance_minimising,
 )
 from assay.evalcore.design.round import ClosedDraws, CountedDesign, EstimateArrays, RoundLabels, round_labels
-from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.importance import (
-    CombinationRule,
     WeightSums,
     by_last_proposal,
     draws_of,
@@ -40,10 +38,18 @@ from assay.evalcore.estimators.importance import (
     round_weight,
     weight_of_draws,
 )
-from assay.evalcore.estimators.joint_region import NoRegion, Quantile, Region, Variance, confidence_region
+from assay.evalcore.estimators.joint_region import NoRegion, Region, confidence_region
 from assay.evalcore.measures.two_classes import Measure, served
-from assay.evalcore.methods.dirichlet import Belief, LabelsStay, LabelsVary, Leaves, TreeSettings
-from assay.evalcore.methods.method import Capabilities, Share, covered
+from assay.evalcore.methods.dirichlet import (
+    AS_PRINTED,
+    NORMALISED,
+    Belief,
+    LabelsStay,
+    LabelsVary,
+    Leaves,
+    TreeSettings,
+)
+from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, no_labels_yet
 from assay.evalcore.pool.partition import cut_scores
 from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells
@@ -63,12 +69,6 @@ from assay.evalcore.types import Bools, Floats, Ints
 # joint region as the paper prints them (`evalcore.estimators.joint_region`), and `reuse` mixes a share δ of
 # the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets the same
 # labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
-
-_AS_PRINTED = (
-    "The paper's interval as printed, with the last proposal in its variance in place of each draw's own; "
-    "measured with dirichlet-tree. " + covered((47, 44, 50, 56), (89, 82, 85, 88))
-    + " Do not rely on it while the proposal still changes."
-)
 
 
 def strata_as_leaves(cells: Cells) -> Leaves:
@@ -100,12 +100,6 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     )
     measured: ClassVar[str]       # what the usual interval covered
 
-    combination: CombinationRule = "plain"
-    self_normalised: bool = False  # the estimator: Σ w ℓ / Σ w instead of Σ w ℓ / n
-    variance: Variance = "corrected"   # the probabilities that variances are made with
-    region_quantile: Quantile = "chi-squared"   # of the joint region
-    reuse: Share = 0.0           # δ: share of every proposal spread over the whole pool
-
     @property
     def interval(self) -> str:
         """`ais-normal`, or with the variance as the paper prints it `ais-normal-as-printed`."""
@@ -114,17 +108,12 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     @property
     def interval_note(self) -> str:
         """What the interval of these settings was measured to cover."""
-        return self.measured if self.variance == "corrected" else _AS_PRINTED
+        return self.measured if self.variance == "corrected" else AS_PRINTED
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """branching ** depth strata, by default of equal cumulative √frequency. Raises BadInput as `n_leaves`
-        does, and for settings that contradict each other."""
+        does."""
         n_slots = self.n_leaves()
-        if self.variance == "printed" and (self.self_normalised or self.combination != "plain"):
-            raise BadInput(
-                "variance=printed belongs to the paper's estimate: leave out self-normalised=true and "
-                "combination"
-            )
         return cut_scores(self.partition, scores, n_slots), n_slots
 
     def mixing(self, measures: Sequence[Measure]) -> float:
@@ -191,7 +180,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
     def region(self, state: TreeState, confidence: float) -> Region:
         """The joint confidence region of all measures, first repeat.  Raises NoRegion if self-normalised."""
         if self.self_normalised:
-            raise NoRegion("the joint region belongs to the importance-weighted estimate")
+            raise NoRegion(NORMALISED)
         return confidence_region(
             state.measures, state.sums, confidence, quantile=self.region_quantile,
             last=self._by_last_proposal(state),

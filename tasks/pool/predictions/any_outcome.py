@@ -24,6 +24,7 @@ from assay.tasks.pool.kind import (
     PredictionReader,
     Predictions,
     Watching,
+    cut_columns,
     rows_by_part,
 )
 from assay.tasks.pool.predictions.gathered import (
@@ -53,7 +54,7 @@ class OutcomePredictions(Predictions):
         pool = self._spec.pool
         single = [pool.prediction, pool.probability_column]
         said = [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
-        return list(dict.fromkeys([*said, *pool.beside]))
+        return list(dict.fromkeys([*said, *pool.beside, *(pool.features or ())]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
@@ -66,6 +67,11 @@ class OutcomePredictions(Predictions):
             (BESIDE, pa.binary(8 * len(pool.beside)), bool(pool.beside)),
         )
         return [(name, type) for name, type, given in there if given]
+
+    @property
+    def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """Features."""
+        return [(name, pa.float64()) for name in cut_columns(self._spec)]
 
     @property
     def method(self) -> str:
@@ -84,7 +90,11 @@ class OutcomePredictions(Predictions):
             found.append(packed(self.judges(rows), PACKED[JUDGES]))
         if pool.beside:
             found.append(packed(self.beside(rows), PACKED[BESIDE]))
-        return found
+        return found + self.features(rows)
+
+    def features(self, rows: PredictionReader) -> list[Array]:
+        """The values of `cut_fields`."""
+        return [rows.numbers(name) for name in self._spec.pool.features or ()]
 
     @abstractmethod
     def predicted_codes(self, rows: PredictionReader, name: str) -> Array:

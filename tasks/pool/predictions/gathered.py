@@ -43,7 +43,7 @@ from assay.tasks.ledger.manifest import (
 from assay.tasks.ledger.stores.opening import Travelling
 from assay.tasks.pool.frozen import FrozenShard, packed_bytes
 from assay.tasks.pool.items_by_shard import Gathering, ItemsByShard, MeasuredShards
-from assay.tasks.pool.kind import CellRows, PoolToCut
+from assay.tasks.pool.kind import CellRows, PoolToCut, cut_columns
 from assay.tasks.spec.evaluation import Spec
 
 # A column of the frozen parts that holds several numbers an item, gathered in a temporary file.
@@ -142,12 +142,14 @@ class GatheredClusters:
 
 
 class GatheredNumbers:
-    """Weights and ranks of items, of whichever there are."""
+    """Weights, ranks and features of items, of whichever there are."""
 
     def __init__(self, spec: Spec) -> None:
         pool = spec.pool
         given = {WEIGHT: pool.weight, RANK: pool.rank, STRATUM: pool.strata, CONTENDER: pool.contenders}
-        self._found: dict[str, list[Array]] = {name: [] for name, column in given.items() if column}
+        self._features = cut_columns(spec)
+        named = [*(name for name, column in given.items() if column), *self._features]
+        self._found: dict[str, list[Array]] = {name: [] for name in named}
 
     @property
     def columns(self) -> list[str]:
@@ -160,11 +162,11 @@ class GatheredNumbers:
             found.append(numbers_of(table.column(name)).astype(np.float64))    # not the part
 
     def fields(self) -> dict[str, Floats]:
-        """The fields of `Items`, (N, 1) each."""
-        return {
-            name.rpartition(".")[2]: np.concatenate(found)[:, None]
-            for name, found in self._found.items() if found
-        }
+        """The fields of `Items`, (N, 1) each, and the features (N, F)."""
+        all_of = {name: np.concatenate(found) for name, found in self._found.items() if found}
+        features = [all_of.pop(name) for name in self._features if name in all_of]
+        given = {name.rpartition(".")[2]: column[:, None] for name, column in all_of.items()}
+        return given | ({"feature": np.stack(features, axis=1)} if features else {})
 
 
 # The items, and the cut.

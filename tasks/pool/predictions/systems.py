@@ -70,7 +70,8 @@ class PredictionsOfSystems(OutcomePredictions):
             by_class = columns_by_class(system.probability, self._parts)
             one = [system.probability] if isinstance(system.probability, str) else []
             columns += [name for name in (system.prediction, system.score) if name] + (by_class or one)
-        return list(dict.fromkeys([*columns, *self._spec.pool.judges, *self._spec.pool.beside]))
+        pool = self._spec.pool
+        return list(dict.fromkeys([*columns, *pool.judges, *pool.beside, *(pool.features or ())]))
 
     @property
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
@@ -95,7 +96,8 @@ class PredictionsOfSystems(OutcomePredictions):
             tables[JUDGES] = self.judges(rows)
         if self._spec.pool.beside:
             tables[BESIDE] = self.beside(rows)
-        return [codes[0], *(packed(tables[name], dtype) for name, dtype, _ in self._packed())]
+        said = (packed(tables[name], dtype) for name, dtype, _ in self._packed())
+        return [codes[0], *said, *self.features(rows)]
 
     @property
     def counted_columns(self) -> list[str]:

@@ -34,7 +34,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
-from assay.tasks.ledger.manifest import PROBABILITIES, feature_columns, system_columns
+from assay.tasks.ledger.manifest import PROBABILITIES, system_columns
 from assay.tasks.pool.cells_by_shard import NUMBERS, cut_by_features, cut_by_score, cut_by_systems
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.kind import (
@@ -45,6 +45,7 @@ from assay.tasks.pool.kind import (
     Predictions,
     Tallying,
     Watching,
+    cut_columns,
     rows_by_part,
 )
 from assay.tasks.pool.predictions.gathered import (
@@ -80,7 +81,7 @@ class TwoClassPredictions(Predictions):
         """Features and further systems."""
         pool = self._spec.pool
         return [
-            *((name, pa.float64()) for name in feature_columns(pool.features)),
+            *((name, pa.float64()) for name in cut_columns(self._spec)),
             *((name, pa.int8()) for name in system_columns(pool.systems)),
         ]
 
@@ -145,7 +146,7 @@ class TwoClassPredictions(Predictions):
         """Items whose outcome is known are in no cell."""
         chosen, asked = find(method), self._spec.pool
         if chosen.feature_tree is not None:
-            return cut_by_features(chosen, pool, feature_columns(asked.features))
+            return cut_by_features(chosen, pool, cut_columns(self._spec))
         if asked.systems:
             return cut_by_systems(pool, system_columns(asked.systems))
         return cut_by_score(chosen, pool)
@@ -254,8 +255,8 @@ class ScoredPredictions(TwoClassPredictions):
 
     @property
     def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """None."""
-        return ()
+        """Features."""
+        return [(name, pa.float64()) for name in cut_columns(self._spec)]
 
     @property
     def method(self) -> str:
@@ -271,7 +272,8 @@ class ScoredPredictions(TwoClassPredictions):
         score, probability = self._scores(rows)
         prediction = self._prediction(rows, score, probability).astype(np.int16)
         both = packed(np.stack([1 - probability, probability], axis=1), "<f4")
-        return [prediction, both, *([score] if self._spec.pool.score else [])]
+        features = [rows.numbers(name) for name in self._spec.pool.features or ()]
+        return [prediction, both, *([score] if self._spec.pool.score else []), *features]
 
     @property
     def counted_columns(self) -> list[str]:

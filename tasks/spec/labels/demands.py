@@ -15,6 +15,7 @@ from assay.evalcore.measures.registry import (
     of_scores,
     outcome_measure,
 )
+from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import COUNTS_TWO, ONE_CLASS
 from assay.evalcore.methods.registry import (
     OUTCOME_METHODS,
@@ -22,6 +23,7 @@ from assay.evalcore.methods.registry import (
     of_two_classes_alone,
     outcome_method,
     refuse_weights,
+    why_of_two_classes,
 )
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
@@ -144,16 +146,30 @@ def _of_limit(
 
 def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
     if of_two_classes_alone(name):
-        yield "method", f"is {name!r}, which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        why = why_of_two_classes(name)
+        counts = f"which {ONE_CLASS if kind.one_of_parts else COUNTS_TWO}"
+        yield "method", f"is {name!r}, and {why}" if why else f"is {name!r}, {counts}"
         return
     try:
-        if outcome_method(name, kind).capabilities.needs_clusters and pool.cluster is None:
-            yield "pool.cluster", (
-                f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
-                "items come together in"
-            )
+        chosen = outcome_method(name, kind)
     except (UnknownName, BadInput) as error:
         yield "method", str(error)
+        return
+    if chosen.capabilities.needs_clusters and pool.cluster is None:
+        yield "pool.cluster", (
+            f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
+            "items come together in"
+        )
+    yield from lacking_features(chosen, name, pool)
+
+
+def lacking_features(chosen: Method, name: str, pool: Pool) -> Iterator[Problem]:
+    """Of a method that cuts by features, which the pool does not name."""
+    if chosen.feature_tree is not None and not pool.features:
+        yield "pool.features", (
+            f"is needed by the method {name!r}, which cuts the pool by features; list columns of numbers, or "
+            "cut by score: partition=csf"
+        )
 
 
 def _of_ranks(

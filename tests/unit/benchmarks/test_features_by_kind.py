@@ -13,6 +13,7 @@ _COMPARED = {"preferences": "the labels themselves compare"}
 _SEVERAL_NUMBERS = dict.fromkeys(
     ("two classes", "classes", "one class of several", "grades"), "has 4 numbers"
 )
+_OF_CLASSES = dict.fromkeys(("tags", "numbers"), "is for classes and preference")
 REFUSED = {
     "several systems compared": _COMPARED,
     "judges of compared systems": _COMPARED,
@@ -34,16 +35,18 @@ REFUSED = {
     "drops of two systems in monitors": _COMPARED,
     "a limit on the points of a curve": _NO_SCORE | _SEVERAL_NUMBERS,
     "whole clusters drawn in monitors": dict.fromkeys(kinds(), "evidence from single draws"),
-    "cuts by features": dict.fromkeys(
-        ("classes", "grades", "tags", "numbers", "preferences"), "for the methods of two classes"
-    ),
     "further systems beside a prediction": dict.fromkeys(
         ("classes", "grades", "tags", "numbers", "preferences"), "no prediction of its own"
     ),
     "simulated people who miss what is there": dict.fromkeys(
         ("classes", "one class of several", "grades", "numbers", "preferences"), "errors about one class"
     ),
-    "items asked anew": dict.fromkeys(("tags", "numbers"), "is for classes and preference"),
+    "items asked anew": _OF_CLASSES,
+    "an even share for other measures": _OF_CLASSES,
+    "static draws divided by their weights": dict.fromkeys(_NO_ONE_CLASS, "is Σ w ℓ / n"),
+    "how finely one score is modelled": dict.fromkeys(_NO_ONE_CLASS, "only one class against the rest has"),
+    "self-normalised estimates": _OF_CLASSES,
+    "intervals and regions as printed": _OF_CLASSES,
 }
 
 

@@ -1,17 +1,25 @@
 """Cutting a pool by features, by name: in a spec, live, in a replay; and what is said when it cannot be."""
 
 import json
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from doubles import classes, outcomes, small_pool, systems
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
+import assay
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.registry import method, outcome_method
 from assay.evalcore.pool.partition import binary_tree, build_partition
 from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import Patience, drive
+from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
 KINDS = ["csf", "geometric", "equal-size", "rank-geometric", "kd-tree", "clusters"]
@@ -65,6 +73,57 @@ def test_every_partition_is_nameable_in_every_stratified_method(kind, name):
     assert partition.cells.n_cells > 8
 
 
+def _curve(folder, **changes):
+    data = small_pool.spec_json(*small_pool.write_small_pool(folder), measure=["f1", "roc_auc"], **changes)
+    data["pool"].pop("segments", None)
+    return data
+
+
+def _grades(folder, **changes):
+    outcomes.write_grades(folder)
+    return outcomes.spec_of("grades", folder, **changes)
+
+
+def _systems(folder, **changes):
+    systems.write_models(folder)
+    return systems.spec_of_systems(folder, measure=["f1"], **changes)
+
+
+TREE, STRATA = "dirichlet-tree:depth=2:partition=clusters", "stratified-neyman:partition=kd-tree:strata=4"
+OF_KINDS = {
+    "classes": (classes.pool_and_spec, TREE), "grades": (_grades, STRATA),
+    "tags": (partial(outcomes.pool_and_spec, "tags"), STRATA),
+    "number": (partial(outcomes.pool_and_spec, "number"), STRATA),
+    "preference": (partial(outcomes.pool_and_spec, "preference"), TREE),
+    "curve": (_curve, STRATA), "systems": (_systems, TREE),
+}
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_labels_of_every_kind_are_asked_for_by_features_and_verify(tmp_path, kind):
+    made, named = OF_KINDS[kind]
+    data, tree = made(tmp_path, method=named), outcome_method(named).feature_tree
+    pool = Path(data["pool"]["source"])
+    rows = pd.read_csv(pool)
+    rows["length"] = np.random.default_rng(1).normal(size=len(rows))
+    rows.to_csv(pool, index=False)
+    with pytest.raises(BadInput, match=r"pool.features is needed by the method"):
+        Spec.from_json(data)
+    spec, store = Spec.from_json(data | {"pool": data["pool"] | {"features": ["length"]}}), MemoryStore()
+    begin_evaluation(store, spec)
+    at_once = Patience(first=0.0, longest=0.0, in_all=0.0)
+    assert drive(store, spec.name, patience=at_once).state == "finished"
+    assert verify(store, spec.name).differences == ()
+    cut = json.loads(store.get(next(k for k in store.keys(f"{spec.name}/partitions") if "json" in k)))
+    length = rows["length"].to_numpy()[:, None]
+    expected = np.bincount(tree.grown(length).leaves(length))
+    if "slot" in cut:
+        expected = expected[expected > 0]
+        assert np.bincount(cut["slot"], weights=cut["size"]).tolist() == expected.tolist()
+    else:
+        assert cut["size"] == expected.tolist()
+
+
 def test_strata_are_a_number_and_not_another_name_of_the_partition():
     assert method("stratified:strata=7").strata == 7
     with pytest.raises(UnknownName, match=r"no setting 'strata=geometric'; .*partition"):
@@ -110,3 +169,30 @@ def test_a_replay_takes_features_and_says_which_column_it_lacks(tmp_path, capsys
     assert "no column 'height'" in capsys.readouterr().out
     assert run_command_line(asked) == 2
     assert "--features" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("outcome", "measure"), [
+    (None, "f1"), (None, "roc_auc"), ("classes", "accuracy"), ("number", "mae"),
+])
+def test_a_replay_of_any_kind_takes_features(outcome, measure, tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    score = rng.normal(size=80)
+    rows = pd.DataFrame({
+        "item_id": np.arange(80), "prediction": (score > 0).astype(int), "width": rng.normal(size=80),
+        "label": (score + rng.normal(size=80) > 0).astype(int), **({} if outcome else {"score": score}),
+    })
+    named = "stratified:partition=kd-tree:strata=4"
+    asked = {"measures": measure, "outcome": outcome, "budgets": [20], "repeats": 3}
+    found = assay.replay(rows, features=["width"], methods=[named], **asked).to_dict()["methods"]
+    with pytest.raises(BadInput, match=r"features: method .* cuts the pool by features and none are named"):
+        assay.replay(rows, methods=[named], **asked)
+    with pytest.raises(BadInput, match=r"features: are looked at by methods that cut .* not by 'passive'"):
+        assay.replay(rows, features=["width"], methods="passive", **asked)
+    pool = tmp_path / "pool.csv"
+    rows.to_csv(pool, index=False)
+    assert run_command_line([
+        "replay", str(pool), "--measure", measure, *(["--outcome", outcome] if outcome else []), "--features",
+        "width", "--json", "--method", named, "--budgets", "20", "--repeats", "3", "--processes", "1",
+    ]) == 0
+    told = json.loads(capsys.readouterr().out)["methods"]
+    assert [one["budgets"][0]["mse"] for one in told] == [one["budgets"][0]["mse"] for one in found]

@@ -92,7 +92,7 @@ def test_the_columns_of_probabilities():
     ({"pool_score": "s"}, "$.pool `score` is of a positive class; with classes give `probability`"),
     ({"pool_threshold": 0.5}, "$.pool `threshold` makes predictions of two classes"),
     ({"pool_prediction": None}, "needs pool.prediction: name the column of predictions"),
-    ({"pool_features": ["a"]}, "$.pool `features` are for the methods of two classes"),
+    ({"method": "stratified:partition=kd-tree"}, "$.pool.features is needed by the method"),
     ({"pool_probability": {"cat": "c", "dog": "d"}}, "$.pool.probability has no column for class 'owl'"),
     ({"pool_probability": {"cat": "c", "dog": "d", "owl": "o", "cow": "x"}},
      "$.pool.probability names 'cow', no class"),

@@ -15,6 +15,7 @@ from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
+from assay.evalcore.replay.families import outcome_family_pool as family
 from assay.evalcore.replay.pool import OutcomePool, prepared
 from assay.evalcore.replay.run import ReplayPlan, simulate
 from benchmarks.reproduce import tags_of_appendix_d as python_form
@@ -56,6 +57,25 @@ def squares(name, *, printed):
     return made.of(stack, POOL.items)[:, 0]
 
 
+@pytest.mark.parametrize(("of", "measure", "more"), [
+    ("over-confident", "accuracy", ""), ("tags", "micro_f1", ""), ("tags", "micro_f1", ":form=corrected"),
+    ("regression", "mae", ""),
+])
+def test_coins_of_each_item_are_met_on_average_and_intervals_cover(of, measure, more):
+    # 80 repeats: the mean of the labels, and of the estimates, is off by 5 standard errors once in 1.7
+    # million; an interval that covers 0.95 covers at most 65 of them once in 40,000
+    pool = family(of)
+    stack = Stack(kind=pool.kind, measures=(outcome_measure(measure, pool.kind, len(pool.items)),))
+    method, truth = outcome_method(f"bernoulli:draws=independent{more}"), pool.truth(stack)[0]
+    assert not method.side_by_side
+    found = simulate(method, pool, stack, ReplayPlan(budgets=(80,), batch_size=40), repeats=80)[0]
+    labels, value = found.labels[:, 0], found.value[:, 0]
+    assert labels.std() > 5
+    assert abs(labels.mean() - 80) < 5 * labels.std() / np.sqrt(80)
+    assert abs(value.mean() - truth) < 5 * value.std() / np.sqrt(80)
+    assert ((found.lower[:, 0] <= truth) & (truth <= found.upper[:, 0])).sum() > 65
+
+
 def drawn(name, seed=1):
     """The state after two rounds of 30 labels."""
     method, ready = outcome_method(PRINTED), prepared(outcome_method(PRINTED), POOL, stack_of(name))
@@ -94,6 +114,16 @@ def test_estimate_variance_and_interval_are_those_of_equations_18_and_28(name, t
     beta = beta_fit(found.value[:, 0], found.variance[:, 0], np.array([True]), 0.9, (0.0, 1.0))
     assert found.lower[0, 0] <= beta.lower[0]
     assert beta.upper[0] <= found.upper[0]
+    # footnote 3: of the ratio g is (predicted + labelled tags)/2, of others 1
+    g = (PREDICTED[rows].sum(axis=1) + LABEL[rows].sum(axis=1)) / 2 if name == "micro_f1" else np.ones(len(b))
+    more = replace(method, epsilon=0.01).estimate(state, 0.9).variance[0, 0]
+    added = 0.01 * (1 / b).sum() / (g / b).sum() ** 2
+    assert more == pytest.approx(found.variance[0, 0] + added, rel=1e-6)
+    assert outcome_method("bernoulli:epsilon=0.01:form=corrected").epsilon == 0.01
+    usual = outcome_method("bernoulli")
+    before, after = (usual.estimate(state, 0.9), replace(usual, epsilon=0.01).estimate(state, 0.9))
+    assert (after.variance > before.variance).all()
+    assert (after.value == before.value).all()
 
 
 def test_two_rounds_are_drawn_as_one():

@@ -273,12 +273,15 @@ def _f1_of_b(pool):
 @pytest.mark.parametrize("name", [
     "dirichlet-tree", "dirichlet-tree:depth=5:partition=equal-size",
     "dirichlet-tree:branching=4:depth=3:branches=modes", "dirichlet-flat",
+    "dirichlet-tree:partition=kd-tree", "dirichlet-flat:partition=clusters:depth=5",
 ])
 def test_with_two_classes_leaves_model_and_proposal_are_those_of_the_method_of_two_classes(name):
     pool, rng = _rare(), np.random.default_rng(1)
     method, two = outcome_method(name), two_class_method(name)
     p, said = pool.items.probability[:, 1], pool.items.prediction[:, 0].astype(int)
-    partition, cell = build_partition(two, p, p, said)
+    features = np.stack([p, rng.standard_normal(len(p))], axis=1)
+    pool = replace(pool, items=replace(pool.items, feature=features))
+    partition, cell = build_partition(two, p, p, said, features)
     stack = _f1_of_b(pool)
     made = method.cut(stack, pool.items)
     np.testing.assert_array_equal(made.cell, cell)
@@ -391,7 +394,6 @@ def test_the_tree_has_the_settings_of_two_classes():
     for name, message in {
         "dirichlet-tree:deep=3": "no setting 'deep=3'; did you mean 'depth'",
         "recalibrated:depth=3": "'recalibrated' has no setting",
-        "dirichlet-tree:partition=kd-tree": "cuts by features",
         "dirichlet-tree:depth=40": "not one of 2 to 65,536 strata",
         "dirichlet-tree-stochastic:branches=modes": "no setting",
     }.items():

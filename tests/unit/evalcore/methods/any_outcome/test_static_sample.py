@@ -61,13 +61,28 @@ def test_the_trace_counts_each_measure_in_units_of_its_target():
     assert np.corrcoef(*shares)[0, 1] > 0.999, "a measure that hardly matters does not steer"
 
 
+@pytest.mark.parametrize(("written", "even"), [
+    ("static-is:secondary-mixing=0.3", 0.3), ("static-is:epsilon=0.2:secondary-mixing=0.5", 0.6),
+    ("bernoulli:secondary-mixing=0.3", 0.3), ("bernoulli:draws=independent:secondary-mixing=1", 1.0),
+])
+def test_a_part_of_the_labels_is_spread_evenly_for_the_numbers_that_are_asked_besides(written, even):
+    method, usual = outcome_method(written), outcome_method(written.partition(":")[0])
+    for names, part in ((("accuracy", "macro_f1"), even), (("accuracy",), getattr(method, "epsilon", 0.0))):
+        stack = Stack(kind=KIND, measures=tuple(outcome_measure(name, KIND, 300) for name in names))
+        cells = method.cut(stack, ITEMS).cells
+        mine, theirs = (of.share(of.start(cells, stack, 1))[0] for of in (method, usual))
+        mean = (theirs * cells.size).sum() / 300
+        np.testing.assert_allclose(mine, (1 - part) * theirs + part * mean)
+    assert method.written == outcome_method(method.written).written
+
+
 def test_settings_of_the_baselines_are_those_of_any_number_of_classes():
     stack = Stack(kind=KIND, measures=(outcome_measure("accuracy", KIND, 300),))
     assert outcome_method("stratified:strata=6").cut(stack, ITEMS).cells.n_cells == 6
     alike = outcome_method("stratified-neyman:partition=equal-size:strata=4").cut(stack, ITEMS).cells
     assert alike.size.tolist() == [75] * 4
     for written, why in (
-        ("stratified:strata=1", "at least 2 strata"), ("stratified:partition=kd-tree", "by features"),
+        ("stratified:strata=1", "at least 2 strata"),
         ("stratified:guaranteed=true:strata=6", "few strata of its own"),
     ):
         with pytest.raises(BadInput, match=why):
