@@ -47,11 +47,12 @@ def page(found: Totals) -> str:
         "covered 0.48, 0.34, 0.24, 0.28 and 0.56. What the change costs where the model is good is in "
         "[ideas](ideas.md), sixth pass.\n",
         "The guard is on, as it is by default: until three positives were found below the threshold the "
-        "interval reaches the wide one, and √(3/found) of the way from then on. Without it (12 pools, "
-        "R = 50) matcher 2 covered 0.86, 0.60, 0.54 and 0.76 at 150, 200, 300 and 500 labels; its widths are 1.06 "
-        "to 1.32 times those without. While the guard ended at the third positive, matchers 15, 23, 40, 42 "
-        "and 51 covered 0.88, 0.88, 0.80, 0.84 and 0.82 soon after it (R = 50). That it fades, and how, was "
-        "chosen on 42 matchers of the other lot, `choose`; intervals are 0 to 2.4% wider in the mean.\n",
+        "interval reaches the wide one, and √(3/found) of the way from then on. Without it (12 pools, R = "
+        "50) matcher 2 covered 0.86, 0.60, 0.54 and 0.76 at 150, 200, 300 and 500 labels; its widths are "
+        "1.06 to 1.32 times those without. While the guard ended at the third positive, matchers 15, 23, "
+        "40, 42 and 51 covered 0.88, 0.88, 0.80, 0.84 and 0.82 soon after it (R = 50). That it fades, and "
+        "how, was chosen on 42 matchers of the other lot, `choose`; intervals are 0 to 2.4% wider in the "
+        "mean.\n",
     ]
     for family, title in FAMILY.items():
         lot = in_lot(family, "judge", SIZES[family])
