@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.cli.json_types import DemoJson, RandomSampleJson
-from assay.flows.cli.output import file_link, is_verbose, json_option, print_json
+from assay.flows.cli.output import FolderToWrite, file_link, is_verbose, json_option, print_json
 from assay.flows.cli.standing import ProgressDisplay, print_standing
 from assay.tasks.report import price, wording
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--label-studio", is_flag=True,
               help="Label through a real Label Studio, which is started and stopped on this machine.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("assay-demo"),
+@click.option("--out", type=FolderToWrite(), default=Path("assay-demo"),
               show_default=True, metavar="FOLDER", help="Folder for pool, ledger and report.")
 @click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True,
               help="Fixes the pool and every random choice.")

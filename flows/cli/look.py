@@ -8,6 +8,7 @@ import click
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.output import (
+    FolderToWrite,
     file_link,
     json_option,
     print_json,
@@ -156,7 +157,7 @@ def _all(store: Store, as_json: bool) -> int:
 
 @click.command("report")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
+@click.option("--out", type=FolderToWrite(), default=None, metavar="FOLDER",
               help="Where to write the files [default: ./assay-report-NAME].")
 @click.option("--evidence", is_flag=True,
               help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")

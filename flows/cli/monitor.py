@@ -16,6 +16,7 @@ from assay.flows.alerts import deliver
 from assay.flows.cli.json_types import AmendedJson, MutedJson, ScheduledJson, TickJson, UnmutedJson
 from assay.flows.cli.look import standing_code
 from assay.flows.cli.output import (
+    FolderToWrite,
     file_link,
     json_option,
     print_json,
@@ -75,7 +76,7 @@ from assay.tasks.spec.monitor import load_monitor_spec
 @click.option("--once", is_flag=True, help="Do what is due now, here, without a Prefect server.")
 @click.option("--window", default=None, metavar="WINDOW",
               help="With --once: this window only, due or not, such as 2026-11-20.")
-@click.option("--pages", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
+@click.option("--pages", type=FolderToWrite(), default=None, metavar="FOLDER",
               help="With --once: also write the pages of the monitor to FOLDER/NAME [default: ASSAY_PAGES].")
 @json_option
 def monitor_command(
@@ -137,7 +138,7 @@ def monitor_command(
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
+@click.option("--out", type=FolderToWrite(), default=None, metavar="FOLDER",
               help="Also write history.html, .json and .parquet here, and a page for each judged window.")
 @click.option("--parquet", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Also write a row for each window and segment to this file.")
@@ -224,11 +225,12 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
             click.echo("  " + _line(run, wide, span))
     if (silent := no_data_in_words(told)) is not None:
         why = told.without_data[-1].wrong
-        click.echo(fill(silent + (f" {why.why}" if why else ""), 100, initial_indent="  ",
+        click.echo(fill(silent + (f" Of the last: {why.why}" if why else ""), 100, initial_indent="  ",
                         subsequent_indent="    "))
     means = [row.recent for row in told.rows if row.recent is not None]
     if means:
-        click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
+        newest = f"last windows: the mean of as many as brackets say; the newest {joined_windows(means[-1])}"
+        click.echo(fill(newest, 100, initial_indent="  ", subsequent_indent="    "))
     for change in told.judges:
         click.echo(f"  {judge_in_words(change)}")
     for one in told.amendments:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -29,6 +29,23 @@ store_option = click.option(
     "--store", "where", default=None, metavar="WHERE",
     help="The store of ledgers: a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger].",
 )
+
+_OF_FILES = frozenset((".html", ".htm", ".json", ".parquet", ".csv", ".pdf", ".tex", ".zip"))
+
+
+class FolderToWrite(click.Path):
+    """A folder for several files; a new one that is called like a file is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Exits with code 2 where it looks like a file."""
+        path = Path(value)
+        if path.suffix.lower() in _OF_FILES and not path.is_dir():
+            self.fail(f"{path} looks like a file, and several files are written: name a folder, such as "
+                      f"{path.with_suffix('')}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def is_verbose() -> bool:

@@ -47,6 +47,7 @@ from assay.tasks.ledger.closed_round import (
 )
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.monitors import window_of
 from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
@@ -244,6 +245,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),
         notes=_notes(opened),
+        window_of=window_of(opened.ledger.store, opened.name),
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,

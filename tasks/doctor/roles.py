@@ -76,6 +76,7 @@ _LABEL_NAMES = frozenset((
     "label", "labels", "y", "y true", "y test", "truth", "true", "target", "targets", "gold", "actual",
     "actuals", "ground truth", "groundtruth", "true label", "gold label", "is match",
 ))
+_VAGUE = 3       # the rank of names that may as well be a text that people judge
 _NOBODY = 9      # worse than every rank
 
 
@@ -95,7 +96,7 @@ def _label_rank(name: str) -> int:
         return _NOBODY
     if words[-1] in _LABEL or words[0] in _TRUTH or words[:2] == ("ground", "truth"):
         return 2
-    return 3 if words[0] in _LABEL or words == ("answer",) else _NOBODY
+    return _VAGUE if words[0] in _LABEL or words == ("answer",) else _NOBODY
 
 
 def _prediction_rank(name: str) -> int:
@@ -106,19 +107,31 @@ def _prediction_rank(name: str) -> int:
         return _NOBODY
     if said & _PREDICTION:
         if said & _SCORE:
-            return 3
+            return _VAGUE
         return 1 if said <= _PREDICTION | _WHAT_IS_SAID | {"y", "target"} else 2
     if words in (("class",), ("output",)) or (said & _MACHINE and words[-1] in _WHAT_IS_SAID):
-        return 3
+        return _VAGUE
     return _NOBODY
 
 
 def _is_label(column: LookedAtColumn) -> bool:
-    return _label_rank(column.name) < _NOBODY
+    return _label_rank(column.name) < _NOBODY and not _is_text_to_judge(column)
 
 
 def _is_prediction(column: LookedAtColumn) -> bool:
-    return _prediction_rank(column.name) < _NOBODY
+    return _prediction_rank(column.name) < _NOBODY and not _is_text_to_judge(column)
+
+
+def _is_text_to_judge(column: LookedAtColumn) -> bool:
+    """Texts that hardly occur twice, called `answer`, `model_output` and the like: no class."""
+    return _may_be_a_text(column.name) and column.kinds() > 2 and not (
+        column.numbers or column.names_of_classes
+    )
+
+
+def _may_be_a_text(name: str) -> bool:
+    vague = min(_label_rank(name), _prediction_rank(name)) == _VAGUE
+    return vague and _words(name)[-1] in ("answer", "output")
 
 
 def _is_probability(name: str) -> bool:
@@ -190,6 +203,8 @@ class Roles:
             f"{role} {name!r}" if role not in asked else f"{role} in question"
             for role, name in named.items() if name is not None
         ]
+        told += [f"{role} {', '.join(map(repr, names))}" for role, names in
+                 (("probabilities", self.per_class), ("judge", self.judges)) if names]
         decides = self.prediction or self.score or self.probability or self.per_class
         return ", ".join(told if decides else [*told, "no prediction"])
 
@@ -294,6 +309,8 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
 
 def gives_away(name: str) -> str | None:
     """What a column of this name would tell people who have to judge for themselves; None for nothing."""
+    if _may_be_a_text(name):
+        return None
     words = frozenset(_words(name))
     told = (("the truth", _label_rank(name) < _NOBODY), ("a prediction", _prediction_rank(name) < _NOBODY),
             ("a probability", _is_probability(name)), ("a score", bool(words & _SCORE)))
@@ -328,7 +345,7 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
     of_numbers = label is not None and _is_quantity(pick.by_name[label])
 
     def could_be(column: LookedAtColumn) -> bool:
-        if column.like_a_probability and not of_numbers:
+        if (column.like_a_probability and not of_numbers) or _is_text_to_judge(column):
             return False
         # `predicted_score` is a score, unless there is a `true_score`
         words = set(_words(column.name)) - _PREDICTION

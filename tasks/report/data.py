@@ -108,6 +108,7 @@ class ReportData(Standing):
     reliability: Sequence[ReliabilityBin] = ()   # the probabilities of two classes against the labels
     audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down
     notes: Sequence[str] = ()
+    window_of: tuple[str, str] | None = None     # the monitor that it was opened for, and the window
     began: str | None = None                     # times as the caller wants them read
     finished: str | None = None
     truth: Mapping[str, float] | None = None     # measure -> exact value, where it is known (the demo)

@@ -134,13 +134,14 @@ def open_lines(rows: Sequence[MeasureEstimate], positive: str = "positive") -> l
     first = next((row for row in rows if row.segment is None and row.price_tag), None)
     if first is None or first.not_excluded is None or first.interval == "exact":
         return []
-    hidden = first.not_excluded.unseen_bound is not None
-    lines = [
-        f"{rests_on_model(first)} of the pool have scores of which nobody labelled an item: there "
-        f"{first.measure} rests on the model alone"
-        + (f"; “{positive}” items not found yet: {unseen(first)}" if hidden else "")
-    ]
-    if first.not_excluded.wide_announced:
+    tag, told = first.not_excluded, []
+    if round(tag.unlabelled_share, 3):
+        told.append(f"{rests_on_model(first)} of the items have scores near which nobody labelled any: there "
+                    f"{first.measure} rests on the model alone")
+    if tag.unseen_bound is not None:
+        told.append(f"“{positive}” items not found yet: {unseen(first)}")
+    lines = ["; ".join(told)] if told else []
+    if tag.wide_announced:
         lines.append(
             f"if some “{positive}” items have scores like all others, {first.measure} may lie anywhere "
             f"from {wide(first)}: the labels cannot tell"

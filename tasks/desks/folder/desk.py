@@ -100,6 +100,7 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
             given.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
 
     answers: list[Annotation] = []
+    unknown: list[AnswerRow] = []
     for (item_id, person), rows in given.items():
         meanings = {_meaning(row, kind) for row in rows}
         what, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
@@ -118,12 +119,21 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
             ]},
             asking=batch.asking,
         ))
-        if what == "invalid":
+        if item_id not in items:
+            unknown += rows
+        elif what == "invalid":
             said = ", ".join(
                 f"line {row.line}: {'; '.join(row.text(one) for one in columns)[:80]!r}" for row in rows[:3]
             )
             wanted = "what INSTRUCTIONS.txt says" if isinstance(kind, QuestionAnswers) else kind.wanted
             _log.warning("%s: no valid answer for item %r (%s); write %s", file, item_id[:80], said, wanted)
+    if unknown:
+        said = ", ".join(f"line {row.line}: {row.text('item_id')[:80]!r}" for row in unknown[:3])
+        _log.warning(
+            "%s: %s not counted, because this round asks of no such item (%s); leave the column "
+            "item_id as it was: a spreadsheet takes away the zeros in front of a number",
+            file, "1 answer is" if len(unknown) == 1 else f"{len(unknown):,} answers are", said,
+        )
     return answers
 
 

@@ -146,7 +146,8 @@ def joined_windows(mean: RecentMean) -> str:
     first, last = mean.windows[0], mean.windows[-1]
     said = f"{first} to {last}, weighted by {wording.plural(mean.labels, 'label')}"
     if mean.joined == "draws":
-        return f"{said}; of what the draws of each window say alone"
+        return (f"{said}; each window by its own draws alone, not by the estimate beside it, which uses "
+                "labels of the windows before")
     if mean.joined == "independent":
         return f"{said}; every window has labels of its own"
     return f"{said}; the interval allows for windows that share labels or clusters"

@@ -176,7 +176,7 @@ def what_fell(news: PlaceNews) -> str:
     others = f", held together with {', '.join(names[1:])}" if names[1:] else ""
     moved = f"{wording.number(fell.now, 3)}, before {wording.number(fell.before, 3)}"
     return (f"{names[0]} fell most: {moved}, a change of "
-            f" {change}{others}.")
+            f"{change}{others}.")
 
 
 def _how_far(place: PlaceVerdict) -> float:

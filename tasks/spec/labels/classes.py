@@ -211,6 +211,11 @@ class Grades(ClassLabels):
         description="the grades from the lowest to the highest"
     )
 
+    @property
+    def in_words(self) -> str:
+        """How many grades."""
+        return f"with one of {len(self.names)} grades"
+
     @model_validator(mode="after")
     def _rising(self) -> "Grades":
         if list(self.grades) != sorted(self.grades):

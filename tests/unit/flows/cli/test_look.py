@@ -50,6 +50,14 @@ def test_status_of_a_monitor_says_where_its_newest_window_stands(tmp_path, capsy
         "format_number": 1, "monitor": "stream", "window": "2026-11-02", "state": "breach",
     }
 
+    report = ["report", "stream-2026-11-02", "--store", where, "--out"]     # as its alert says to look at
+    assert run_command_line([*report, str(tmp_path / "r.html")]) == 2
+    assert f"name a folder, such as {tmp_path / 'r'}" in capsys.readouterr().err
+    assert run_command_line([*report, str(tmp_path / "r")]) == 0
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "the window 2026-11-02 of the monitor stream, which judges it" in page
+    assert "No limit was set" not in page
+
 
 def test_names_are_in_natural_order():
     names = ["x-r10", "y", "x-r2", "x-r1", "x", "1x"]

@@ -165,6 +165,16 @@ def test_judges_hold_what_a_label_may_be():
     grade = [n % 5 + 1 for n in range(N)]
     found = roles(id=IDS, label=grade, judge_a=grade, judge_b=half("good", "bad"))
     assert found.judges == ("judge_a",)
+    assert "label 'label', judge 'judge_a', no prediction" in found.in_one_line
+
+
+@pytest.mark.parametrize("name", ["answer", "output", "model_answer"])
+def test_texts_that_people_grade_are_shown_whatever_their_name_and_are_no_classes(name):
+    said = {name: [f"a long answer, number {n}" for n in range(N)]}
+    found = roles(id=IDS, prompt=[f"question {n}" for n in range(N)], **said, grade=[n % 5 for n in range(N)])
+    assert found.display == ("prompt", name)
+    found = roles(id=IDS, human=[n % 5 + 1 for n in range(N)], judge=[n % 5 + 1 for n in range(N)], **said)
+    assert (found.prediction, found.display, gives_away(name)) == (None, (name,), None)
 
 
 def test_names_that_give_the_answer_away():

@@ -1,5 +1,7 @@
 """What is said of the model behind an estimate."""
 
+from dataclasses import replace
+
 import pytest
 from doubles.report_data import estimate
 
@@ -55,8 +57,11 @@ def test_what_is_not_found_yet_is_said_in_plain_words(found, bound, items, reaso
     row = estimate("f1", 0.8, 0.1, 50, price_tag=tag)
     assert price.unseen(row) == said
     [line] = [line for line in price.price_lines([row], "spam") if "nobody labelled" in line]
-    assert line.startswith("39% of the pool have scores of which nobody labelled an item: there f1 rests on")
+    assert line.startswith("39% of the items have scores near which nobody labelled any: there f1 rests on")
     assert (said in line) == (bound is not None)
+    labelled = replace(tag, not_excluded=replace(tag.not_excluded, unlabelled_share=0.0))
+    lines = price.open_lines([replace(row, price_tag=labelled)], "spam")
+    assert lines == ([f"“spam” items not found yet: {said}"] if bound is not None else [])
 
 
 def test_one_reason_for_many_measures_is_told_once():

@@ -131,7 +131,9 @@ def test_rows_that_make_no_sense_are_kept_as_invalid_and_logged(desk, answer, ca
     invalid = next(one for one in desk.collect(BATCH).annotations if one.item_id == "a")
     assert invalid.raw["rows"] == [{"line": 2, "item_id": "a", "label": "perhaps", "skip": ""}]
     assert "line 2: 'perhaps'" in caplog.text
-    assert "round-0001.csv" in caplog.text
+    assert "round-0001.csv: 1 answer is not counted, because this round asks of no such item (line 3" in (
+        caplog.text)
+    assert "for item 'stranger'" not in caplog.text, "its label is a class"
 
 
 def test_one_person_who_says_two_things_in_one_file_has_said_nothing(desk, answer):
