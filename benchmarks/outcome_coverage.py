@@ -1,35 +1,82 @@
 """How often the intervals of `recalibrated` cover on generated pools.
 
 `python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its
-lines START and END.  The families are `replay.families`: rare classes, wrong predictions, constant judges and
-heavy tails are among them.  A value that is undefined counts as not covered.
+lines START and END; with `--regions` the table of joint regions alone.  The families are `replay.families`:
+rare classes, wrong predictions, constant judges and heavy tails are among them.  A value that is undefined counts
+as not covered.
 """
 
 import argparse
 from pathlib import Path
 
 import numpy as np
+import scipy
 
+from assay.evalcore.estimators.joint_region import region_around
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.dirichlet_tree import gradient, pool_risk, terms, weighed
 from assay.evalcore.methods.registry import outcome_method
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.replay.families import OUTCOME_FAMILIES as FAMILIES
 from assay.evalcore.replay.families import outcome_family_pool as pool
 from assay.evalcore.replay.pool import OutcomePool
-from assay.evalcore.replay.run import ReplayPlan, simulate
+from assay.evalcore.replay.run import ReplayPlan, prepared, simulate, simulate_rounds
 from assay.evalcore.reproducible import stream
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import weighted_sample
 
 START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
 END = "<!-- end of coverage -->"
+REGIONS = "<!-- joint regions: made by python -m benchmarks.outcome_coverage --regions -->"
+END_OF_REGIONS = "<!-- end of joint regions -->"
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "outcome-coverage.md"
 BUDGETS = (50, 100, 200, 500, 1000)
 # measures of many classes or tags take long
 SLOW = ("macro_f1", "micro_f1")
 # family, share of the pool that is in the segment, labels of the whole pool
 SEGMENTS = (("calibrated", 0.25, 300), ("over-confident", 0.25, 300), ("rare", 0.5, 500))
+
+# of 4 classes: how much the probabilities that the pool supplies are sharpened, and rolled to another class
+FOUR = {
+    "probabilities right": (1.0, 0), "log odds doubled": (2.0, 0), "each predicted as its neighbour": (1.0, 1),
+}
+PAIRS = (("macro_f1", "accuracy"), ("accuracy", "cohen_kappa"))
+
+
+def four_classes(says: str) -> OutcomePool:
+    """5,000 items of 4 classes of unequal size."""
+    rng, (sharpened, rolled) = stream(1, f"four classes/{says}"), FOUR[says]
+    z = -0.5 * np.arange(4) + 2.0 * rng.standard_normal((5_000, 4))
+    label = (scipy.special.softmax(z, axis=1).cumsum(axis=1) > rng.random((5_000, 1))).argmax(axis=1)
+    told = np.roll(scipy.special.softmax(z * sharpened, axis=1), rolled, axis=1)
+    return OutcomePool(
+        kind=Classes(names=("a", "b", "c", "d")), codes=label.astype(np.float64),
+        items=Items(prediction=told.argmax(axis=1).astype(np.float64)[:, None], probability=told),
+    )
+
+
+def region_row(says: str, pair: tuple[str, str], repeats: int) -> str:
+    """How often the joint 95% region of the Dirichlet tree of several classes holds both true values."""
+    drawn, method = four_classes(says), outcome_method("dirichlet-tree")
+    stack = Stack(kind=drawn.kind, measures=tuple(
+        outcome_measure(name, drawn.kind, len(drawn.items)) for name in pair
+    ))
+    truth, cells = drawn.truth(stack), []
+    ready = prepared(method, drawn, stack, 1)
+    for _, state in simulate_rounds(method, ready, (100, 200, 500), repeats=repeats, batch_size=50, seed=1):
+        found = weighed(state)
+        risk = pool_risk(state, found.mean)
+        values = stack.value(risk, state.cells.known_sizes.tolist())
+        parts = terms(state, found, gradient(state, risk))
+        held = [
+            bool(region_around(pair, value, of.T @ of * state.n / (state.n - 1), 0.95).contains(truth))
+            for value, of in zip(values, parts, strict=True)
+        ]
+        cells.append(f"{np.mean(held):.3f}")
+    return f"| {says} | {' and '.join(pair)} | {repeats:,} | " + " | ".join(cells) + " |"
 
 
 def row(family: str, measure: str, repeats: int) -> str:
@@ -94,7 +141,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--slow-repeats", type=int, default=300, help="of macro and micro averages")
     parser.add_argument("--segment-repeats", type=int, default=40)
+    parser.add_argument("--regions", action="store_true", help="the table of joint regions alone")
     given = parser.parse_args()
+    if given.regions:
+        table = ["| pool of 4 classes | measures | runs | 100 | 200 | 500 |", "|---" * 6 + "|"]
+        table += [region_row(says, pair, min(given.repeats, 400)) for says in FOUR for pair in PAIRS]
+        put(table, REGIONS, END_OF_REGIONS)
+        return
     lines = [
         "| pool | measure | runs | " + " | ".join(f"{b:,}" for b in BUDGETS) + " | undefined |",
         "|---" * (len(BUDGETS) + 4) + "|",
@@ -109,8 +162,13 @@ def main() -> None:
     for name, share, labels in SEGMENTS:
         lines.append(segment_row(name, share, labels, given.segment_repeats))
         print(lines[-1], flush=True)
-    before, rest = OUT.read_text(encoding="utf-8").split(START)
-    OUT.write_text(before + START + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1],
+    put(lines, START, END)
+
+
+def put(lines: list[str], start: str, end: str) -> None:
+    """Write the table between its two marks of the page."""
+    before, rest = OUT.read_text(encoding="utf-8").split(start)
+    OUT.write_text(before + start + "\n\n" + "\n".join(lines) + "\n\n" + end + rest.split(end)[1],
                    encoding="utf-8")
 
 

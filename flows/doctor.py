@@ -28,9 +28,12 @@ from assay.tasks.doctor.judge import (
     calibration_finding,
     direction_finding,
     judge_columns,
+    look_at_desk,
+    look_at_store,
+    of_systems,
     ties_finding,
+    with_differing,
 )
-from assay.tasks.doctor.named_by_spec import look_at_desk, look_at_store, of_systems, with_differing
 from assay.tasks.doctor.numbers import (
     ClassNames,
     UsableRows,

@@ -4,9 +4,12 @@ An estimate is the record of `assay.evalcore.evaluation.estimate`, and every for
 the rounding, the wide interval and the warnings that the page and the terminal have.
 """
 
+import io
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.evaluation.best import BestSystem
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
     from assay.tasks.replay.simulated import ReplayResult
 
+_DOTS = 100     # an inch, of a picture in a notebook
+_LINE = 95      # characters of a line below a figure
 _COLUMNS = (      # of a frame of estimates
     "measure", "system", "versus", "class_name", "at", "segment", "value", "lower", "upper", "confidence",
     "interval", "about", "labels", "undefined_reason", "wide_lower", "wide_upper", "unlabelled_share",
@@ -166,8 +171,6 @@ class Estimates:
 
     def plot(self) -> "Figure":
         """The estimates with their intervals, wide ones thin, one below the other: a matplotlib figure."""
-        from assay.face.figures import Bar, bars_figure, shown
-
         bars = [
             Bar(label=one.title, value=one.value, lower=one.lower, upper=one.upper, wide=_wide(one))
             for one in self.estimates if one.value is not None
@@ -277,7 +280,6 @@ class Replay:
 
     def plot(self) -> "Figure":
         """Error and coverage against labels: a matplotlib figure."""
-        from assay.face.figures import shown
         from assay.tasks.replay.presentation import convergence_figure
 
         return shown(convergence_figure(self.result))
@@ -322,3 +324,57 @@ def _confidence(estimates: Sequence[Estimate]) -> str:
     """`95%`; empty where there are several."""
     found = {wording.percent(one.confidence) for one in estimates}
     return found.pop() if len(found) == 1 else ""
+
+
+# Figures for notebooks.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One value with its interval, where it has one, and the wide interval beside it."""
+
+    label: str
+    value: float
+    lower: float | None
+    upper: float | None
+    wide: tuple[float, float] | None = None
+
+
+def bars_figure(title: str, bars: Sequence[Bar], confidence: str = "", notes: Sequence[str] = ()) -> "Figure":
+    """Values with their intervals, the first at the top; notes below."""
+    from matplotlib.figure import Figure as NewFigure
+
+    below = "\n".join(fill(note, _LINE) for note in notes)
+    lines = below.count("\n") + 1 if below else 0
+    figure = NewFigure(figsize=(7, 1.1 + 0.4 * max(1, len(bars)) + 0.15 * lines), layout="constrained")
+    axes = figure.add_subplot()
+    for place, bar in enumerate(bars):
+        if bar.wide is not None:
+            axes.hlines(place, *bar.wide, color="0.5", linewidth=1)
+        if bar.lower is not None and bar.upper is not None:
+            axes.hlines(place, bar.lower, bar.upper, color="0.5", linewidth=4)
+        axes.plot([bar.value], [place], "o", color="C0")
+    axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
+    axes.set_ylim(len(bars) - 0.5, -0.5)
+    axes.set_title(title)
+    said = f"thick: {confidence} interval".replace(":  ", ": ")
+    if any(bar.wide is not None for bar in bars):
+        said += "; thin: if positives hide where nobody looked"
+    axes.set_xlabel("\n".join([said, below]) if below else said, fontsize="small", loc="left")
+    return figure
+
+
+def shown(figure: "Figure") -> "Figure":
+    """The figure; in a notebook, a cell that ends with it shows a picture."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        formatters = shell.display_formatter.formatters
+        if type(figure) not in formatters["image/png"]:
+            formatters["image/png"].for_type(type(figure), _as_png)
+    return figure
+
+
+def _as_png(figure: "Figure") -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=_DOTS)
+    return out.getvalue()

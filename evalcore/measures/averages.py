@@ -1,13 +1,14 @@
 """Averages over classes or tags.
 
     macro      the plain mean over the classes that are there
+    labelled   the plain mean over the classes with labels (balanced accuracy)
     weighted   the mean weighted by the share of each class among the labels
     micro      of the totals over classes (tags; for classes it is the accuracy)
     of means   F1 of the mean precision and the mean recall (Yilmaz et al. 2021, eq. 101 and 102)
 
 A class is there if it is predicted of some item or is the label of one; a class that is neither is left out,
 as scikit-learn does.  A class that is there and has no value (precision of a class never predicted) counts
-as 0, which is scikit-learn's default too.  Balanced accuracy is the mean recall of the classes with labels.
+as 0, which is scikit-learn's default too.
 An estimated number of labels of a class counts as there from half an item on.
 """
 

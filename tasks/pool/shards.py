@@ -10,9 +10,9 @@ from itertools import accumulate, pairwise
 from typing import Protocol, TypeVar
 
 from assay.tasks.pool.frozen import PART_ROWS
-from assay.tasks.sources.csv_rows import count_csv_rows as count_csv
+from assay.tasks.sources.csv_rows import count_csv_rows
 from assay.tasks.sources.files.file import SourceFile, is_compressed
-from assay.tasks.sources.jsonl_rows import count_jsonl_rows as count_jsonl
+from assay.tasks.sources.jsonl_rows import count_jsonl_rows
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet import group_rows
 from assay.tasks.sources.reader import Slice, Source
@@ -104,7 +104,7 @@ class _Units:
     def _of(self, file: SourceFile) -> _UnitsOfFile:
         if self.source.format == "parquet":
             return _UnitsOfFile(tuple(group_rows(file)))
-        counted = count_csv(file, self.column) if self.source.format == "csv" else count_jsonl(file)
+        counted = count_csv_rows(file, self.column) if self.source.format == "csv" else count_jsonl_rows(file)
         ends = [*(mark.row for mark in counted.marks), counted.rows]
         return _UnitsOfFile(tuple(end - start for start, end in pairwise([0, *ends])), counted.marks)
 

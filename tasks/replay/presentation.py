@@ -12,6 +12,9 @@ from assay.evalcore.errors import AssayError, BadArgument, plural
 from assay.evalcore.methods.two_classes.choice import FALSE_ALARM
 from assay.tasks.replay.simulated import MethodResult, OracleResult, ReplayResult, name_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
 _NOTE = (
     "Labels at which half the mean width has come down to ±, coverage at the first budget from there on,\n"
@@ -111,9 +114,6 @@ def _marked(result: ReplayResult) -> Iterator[str]:
 # Above, the error on logarithmic axes, with bars of one standard error; an error of exactly 0 has no
 # logarithm and is left out of its line. Below, the share of intervals that covered the truth, with the
 # nominal confidence. One column per measure. The same result gives the same bytes.
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SUFFIXES = (".svg", ".png")
 _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
