@@ -1,9 +1,9 @@
 """How often the intervals of `recalibrated` cover on generated pools.
 
 `python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its
-lines START and END; with `--regions` the table of joint regions alone.  The families are `replay.families`:
-rare classes, wrong predictions, constant judges and heavy tails are among them.  A value that is undefined counts
-as not covered.
+lines START and END; with `--regions` the table of joint regions alone.  The families are
+`replay.families`: rare classes, wrong predictions, constant judges and heavy tails are among them.  A value that
+is undefined counts as not covered.
 """
 
 import argparse
@@ -41,7 +41,8 @@ SEGMENTS = (("calibrated", 0.25, 300), ("over-confident", 0.25, 300), ("rare", 0
 
 # of 4 classes: how much the probabilities that the pool supplies are sharpened, and rolled to another class
 FOUR = {
-    "probabilities right": (1.0, 0), "log odds doubled": (2.0, 0), "each predicted as its neighbour": (1.0, 1),
+    "probabilities right": (1.0, 0), "log odds doubled": (2.0, 0),
+    "each predicted as its neighbour": (1.0, 1),
 }
 PAIRS = (("macro_f1", "accuracy"), ("accuracy", "cohen_kappa"))
 
