@@ -2,8 +2,8 @@
 
 `python -m benchmarks.outcome_coverage` rewrites the tables of docs/measured/outcome-coverage.md between its
 lines START and END; with `--regions` the table of joint regions alone.  The families are
-`replay.families`: rare classes, wrong predictions, constant judges and heavy tails are among them.  A value that
-is undefined counts as not covered.
+`replay.families`: rare classes, wrong predictions, constant judges and heavy tails are among them.  A value
+that is undefined counts as not covered.
 """
 
 import argparse
