@@ -77,14 +77,14 @@ def verify_monitor(
     retried(check_alerts)(sealed)
     sealed.expect(seal, among, layout.monitor_verdict_seal(ledger.name, 1))
     named = {difference.key for difference in found}
-    given = sum(map(_is_verdict, there))
-    only = f"only {recomputed} of {plural(given, 'verdict')} recomputed; " if recomputed < given else ""
     return Verification(
-        evaluation=ledger.name, finished=False, rounds=given, labels=0,
+        evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
         keys=len(there), keys_checked=len(sealed.checked & there), seal=sealed.last_seal,
         as_sealed=sorted((named & sealed.checked) - changed),
         differences=tuple(sorted({*found, *(d for d in sealed.differences if d.key not in named)})),
-        notes=(f"{only}verify its evaluations by their own names", *notes),
+        notes=(
+            f"{plural(recomputed, 'verdict')} recomputed; verify its evaluations by their own names", *notes,
+        ),
     )
 
 
