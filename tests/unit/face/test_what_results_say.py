@@ -53,7 +53,7 @@ def test_every_form_has_value_interval_wide_interval_share_confidence_and_warnin
         assert interval in text
         assert wide in text
         assert "95% interval" in text
-        assert re.search(rf"{re.escape(share)} of the pool .* rests on the model alone", text)
+        assert re.search(rf"{re.escape(share)} of the items .* rests on the model alone", text)
         assert SURE in text
     frame = few.to_frame()
     assert {"wide_lower", "wide_upper", "unlabelled_share", "confidence", "warnings"} <= set(frame.columns)
