@@ -414,12 +414,15 @@ def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: MeasureEs
 
 
 def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:
-    """What was read again from files that were written to since the freeze."""
+    """Which of compared systems it is of, and what was read again from files written to since the freeze."""
     reread = asked.system not in (None, *opened.spec.pool.compared) or (
         asked.segment is not None and asked.segment[0] not in opened.manifest.segments
     )
     since = files_written_since(opened.ledger, opened.manifest, found.rows) if reread else []
+    first = list(opened.spec.pool.compared)[:1] if asked.system is None else []
     return [
+        f"of {one}, the first of the systems that are compared; --system names another" for one in first
+    ] + [
         f"{path} was written since the pool was frozen; of the labelled items it holds what was frozen, but "
         "the column read now may have changed" for path in since
     ]

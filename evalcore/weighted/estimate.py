@@ -446,7 +446,8 @@ def _estimate(
         on = f"on {found.differing} of" if found.differing else "on none of"
         reason = f"the systems differ {on} its {plural(n, 'label')}: ask for more, or for less detail"
     if reason is None and ends.few[part] and not settled:
-        reason = f"{plural(n, 'label')} carry too little for it: ask for more, or for less detail"
+        carry = "carries" if n == 1 else "carry"
+        reason = f"{plural(n, 'label')} {carry} too little for it: ask for more, or for less detail"
     closed = settled and found.clusters is None
     lower, upper = (value, value) if closed else (ends.lower[part], ends.upper[part])
     lower = max(min(lower, value - found.slack[part]), measure.bounds[0])

@@ -172,7 +172,11 @@ def test_the_command_line_compares_tags_and_estimates_them_anew(tmp_path, capsys
     assert run_command_line(
         ["estimate", "systems", "--measure", "jaccard", "--system", "new", "--json", *where]
     ) == 0
-    assert json.loads(capsys.readouterr().out)["estimates"][0]["value"] > 0.5
+    told = json.loads(capsys.readouterr().out)
+    assert (told["estimates"][0]["value"] > 0.5, told["notes"]) == (True, [])
+    assert run_command_line(["estimate", "systems", "--measure", "jaccard", "--json", *where]) == 0
+    [note] = json.loads(capsys.readouterr().out)["notes"]
+    assert note == "of old, the first of the systems that are compared; --system names another"
 
 
 def probabilities(folder):

@@ -102,7 +102,7 @@ class ScoreModel(Sampled):
         "It spans what the model says, what the model and the sample say together, and what is true if more "
         "of the class hides among low scores; while labels are few, also what the sample says alone. Where "
         "labels below the threshold are dense, it reaches as far as the wide interval until three of the "
-        "class were found there."
+        "class were found there, and part of the way while few more were."
     )
 
     anytime: bool = False
