@@ -4,6 +4,7 @@
     python -m benchmarks.certify --repeats 1000 --until 300 --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --methods recalibrated --budgets 50,100,150 --cache c.jsonl
     python -m benchmarks.certify --write --cache certification.jsonl       # docs/measured/certification.md
+    python -m benchmarks.certify --again --cache fewer.jsonl         # docs/measured/certification-again.md
 
 Work is cut into cells (pool, method, measures, block of 50 repeats), as many at a time as there are
 processors.  A finished cell is a line of the cache: sums of errors, squared errors, covers and widths, so
@@ -24,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -59,6 +61,10 @@ from benchmarks.half_widths import write_csv as write_half_widths
 from benchmarks.real_pools import real_pool
 
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "certification.md"
+AGAIN = (
+    "# Certification again\n\nMade by `python -m benchmarks.certify --again`: as "
+    "[certification](certification.md), with fewer runs of a later engine, that of version"
+)
 
 
 @lru_cache(maxsize=4)    # a process works on one pool after the other
@@ -213,20 +219,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--processes", type=int, help="at a time; by default one for each processor")
     parser.add_argument("--write", action="store_true", help="only write the tables")
     parser.add_argument("--show", action="store_true", help="print the summary of the cache")
+    parser.add_argument("--again", action="store_true", help="write it as a page, and not what `auto` reads")
     given = parser.parse_args(arguments)
     names = given.measures.split(",")
     if given.write:
         write(given.cache, names)
         return
-    if not given.show:
+    if not (given.show or given.again):
         budgets = [b for b in map(int, given.budgets.split(",")) if given.until is None or b <= given.until]
         run(given.pools.split(","), given.methods.split(";"), names, given.repeats, given.cache,
             budgets, given.processes)
     found = totals(given.cache, "+".join(names))
-    print(doubtful(found))
     reached = narrowing(given.cache, needs(given.cache)).get("+".join(names), [])
-    print(summary(found, reached))
-    print(table(reached))
+    told = "\n".join([doubtful(found), summary(found, reached), "", table(reached), ""])
+    if given.again:
+        runs = sorted({round(own["n"]) for own in found.values()})
+        OUT.with_name("certification-again.md").write_text(
+            f"{AGAIN} {version('assay-evaluation')}, {' or '.join(map(str, runs))} runs of every method.\n\n"
+            f"{told}", encoding="utf-8",
+        )
+        return
+    print(told)
 
 
 if __name__ == "__main__":
