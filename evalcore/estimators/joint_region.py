@@ -30,6 +30,7 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.types import Bools, Floats
 
 _NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding
+_ROUNDING = 1e-16    # variances are that far below 0, where they are nothing
 
 Quantile: TypeAlias = Literal["chi-squared", "F"]
 Variance: TypeAlias = Literal["corrected", "printed"]
@@ -81,7 +82,7 @@ class Region:
 
     def half_widths(self) -> Floats:
         """How far (M,) the region reaches from its centre along each measure."""
-        return np.asarray(np.sqrt(self.radius_squared * np.diagonal(self.covariance)))
+        return np.asarray(np.sqrt(self.radius_squared * np.maximum(np.diagonal(self.covariance), 0.0)))
 
     def in_plain_numbers(self) -> JointRegion:
         """The region as it is recorded and reported."""
@@ -164,8 +165,11 @@ def region_around(
 ) -> Region:
     """The region of estimates (M,) of measures of these names, from their covariance (M, M).
 
-    Raises NoRegion for F with no more draws than dimensions.
+    Raises NoRegion for F with no more draws than dimensions, and for variances as printed that are below 0.
     """
+    if (np.diagonal(covariance) < -_ROUNDING).any():
+        raise NoRegion("no joint region: a variance as printed is below 0, which labels of a last proposal "
+                       "unlike the ones before can bring; leave out variance=printed")
     covariance = (covariance + covariance.T) / 2
     eigenvalues = np.linalg.eigvalsh(covariance)
     rank = int((eigenvalues > _NEGLIGIBLE * max(float(eigenvalues.max()), 1e-300)).sum())
