@@ -122,11 +122,12 @@ class BernoulliSample(ByPull):
         return self.secondary_mixing if len(state.stack.parts) > 1 else 0.0
 
     def added(self, state: SampleState, stands: Floats, items: Floats, risk: Floats) -> Floats | float:
-        """ε Σ 1/b / (Σ g/b)², so that no variance is 0."""
+        """ε Σ 1/b / (Σ g/b)², so that no variance is 0; nothing where the number is undefined."""
         if not self.epsilon:
             return 0.0
-        below = _below(state.stack, risk, state.cells.known_sizes.tolist())
-        return np.asarray(self.epsilon * (stands.sum(axis=1) / items**2)[:, None] / below**2)
+        squared = _below(state.stack, risk, state.cells.known_sizes.tolist()) ** 2
+        more = np.broadcast_to(self.epsilon * (stands.sum(axis=1) / items**2)[:, None], squared.shape)
+        return np.divide(more, squared, out=np.zeros(squared.shape), where=squared > 0)
 
     @property
     def side_by_side(self) -> bool:

@@ -77,6 +77,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
 _SPREAD = "Student's interval of the weighted estimate, spread towards that of what the label model expects."
 _NOTHING = 1e-12   # of what it is a difference of, a variance as printed is rounding
+_NO_PULL = 1e-14   # below it, the variance is that of labels that pull at nothing
 DOUBT = 3.0   # labels that the label model counts for in the interval of two classes
 
 
@@ -329,7 +330,7 @@ class TreeOfClasses(TreeSettings, Sampled):
             parts, off = self._as_printed(state, found, slopes)
             second = (parts**2).sum(axis=1)
             variance = np.nan_to_num(second - off**2, nan=0.0, posinf=0.0)
-            told = exact[:, None] | (variance > _NOTHING * second)
+            told = exact[:, None] | (variance > np.maximum(_NOTHING * second, _NO_PULL))
             return with_clusters(Errors(
                 variance=np.where(exact[:, None] | ~told, 0.0, variance), df=np.full(off.shape, np.inf),
                 skew=np.zeros(off.shape), parts=parts, unknown=unknown | ~told, plain=True,

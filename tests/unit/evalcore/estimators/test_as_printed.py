@@ -16,7 +16,7 @@ from assay.evalcore.estimators.importance import (
     estimate_of_draws,
     weight_of_draws,
 )
-from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
+from assay.evalcore.estimators.joint_region import NoRegion, confidence_region, region_around
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.strata import Cells, ScoresInMemory
@@ -106,6 +106,15 @@ def test_no_more_draws_than_measures_give_no_region_of_f():
     assert confidence_region(asked, sums, 0.9, last=last).rank == 3
     with pytest.raises(NoRegion, match="more than 3 draws"):
         confidence_region(asked, sums, 0.9, quantile="F", last=last)
+
+
+def test_a_variance_as_printed_below_0_makes_no_region():
+    def region(second):
+        return region_around(["a", "b"], np.zeros(2), np.diag([0.01, second]), 0.9, "chi-squared", 14)
+
+    assert region(-1e-19).half_widths()[1] == 0, "rounding"
+    with pytest.raises(NoRegion, match="below 0"):
+        region(-1e-3)
 
 
 def test_an_item_that_the_last_proposal_rules_out_leaves_the_variance_untold():

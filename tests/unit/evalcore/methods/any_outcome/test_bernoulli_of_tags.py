@@ -126,6 +126,15 @@ def test_estimate_variance_and_interval_are_those_of_equations_18_and_28(name, t
     assert (after.value == before.value).all()
 
 
+@pytest.mark.parametrize("written", ["bernoulli:epsilon=0.5", "bernoulli:epsilon=0.5:form=corrected"])
+def test_epsilon_adds_nothing_to_a_number_that_is_undefined(written):
+    pool = replace(POOL, codes=np.zeros_like(POOL.codes))       # nobody has a tag: no recall
+    one = outcome_measure("recall", pool.kind, len(pool.items), options={"class": pool.kind.parts[0]})
+    stack = Stack(kind=pool.kind, measures=(one,))
+    [found] = simulate(outcome_method(written), pool, stack, ReplayPlan(budgets=(9,), batch_size=9), repeats=3)
+    assert np.isnan(found.value).all(), "and no warning of a division by 0"
+
+
 def test_two_rounds_are_drawn_as_one():
     _, state = drawn("micro_f1")
     h, left = np.sqrt(state.cells.spread[:, 0]), state.cells.size

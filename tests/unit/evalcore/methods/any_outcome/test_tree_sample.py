@@ -112,6 +112,15 @@ def test_of_more_classes_the_estimate_comes_to_the_truth_and_the_interval_covers
     assert covered > (0.86 if method.self_normalised else 0.4)
 
 
+def test_as_printed_labels_that_agree_show_no_error_and_no_interval_either():
+    pool = _two(300)
+    right = replace(pool, codes=pool.items.prediction[:, 0])
+    one = outcome_measure("precision", pool.kind, 300, options={"class": "yes"})
+    stack, method = Stack(kind=pool.kind, measures=(one,)), outcome_method("dirichlet-tree-stochastic:" + PRINTED)
+    [found] = simulate(method, right, stack, ReplayPlan(budgets=(3,), batch_size=1), repeats=5)
+    assert (found.value.tolist(), found.lower.tolist(), found.upper.tolist()) == ([[1]] * 5, [[0]] * 5, [[1]] * 5)
+
+
 def test_a_share_of_every_proposal_is_even_and_its_labels_answer_other_measures():
     # items predicted otherwise have no chance where precision of a class is all that is asked; with δ they
     # have, and what the labels stand for adds up: 60 means are off by 4 standard errors once in 16,000
