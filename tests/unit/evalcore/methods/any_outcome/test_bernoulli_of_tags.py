@@ -131,7 +131,8 @@ def test_epsilon_adds_nothing_to_a_number_that_is_undefined(written):
     pool = replace(POOL, codes=np.zeros_like(POOL.codes))       # nobody has a tag: no recall
     one = outcome_measure("recall", pool.kind, len(pool.items), options={"class": pool.kind.parts[0]})
     stack = Stack(kind=pool.kind, measures=(one,))
-    [found] = simulate(outcome_method(written), pool, stack, ReplayPlan(budgets=(9,), batch_size=9), repeats=3)
+    plan = ReplayPlan(budgets=(9,), batch_size=9)
+    [found] = simulate(outcome_method(written), pool, stack, plan, repeats=3)
     assert np.isnan(found.value).all(), "and no warning of a division by 0"
 
 
