@@ -130,8 +130,8 @@ def _is_text_to_judge(column: LookedAtColumn) -> bool:
 
 
 def _may_be_a_text(name: str) -> bool:
-    vague = min(_label_rank(name), _prediction_rank(name)) == _VAGUE
-    return vague and _words(name)[-1] in ("answer", "output")
+    vague, words = min(_label_rank(name), _prediction_rank(name)) == _VAGUE, _words(name)
+    return vague and words[-1] in ("answer", "output") and words[0] not in _LABEL
 
 
 def _is_probability(name: str) -> bool:

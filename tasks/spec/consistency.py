@@ -148,8 +148,8 @@ def idle(
         )
     if pool.features and method_for(method_name, labels.outcome).feature_tree is None:
         yield "pool.features", (
-            f"are looked at by methods that cut the pool by them, and {method_name!r} cuts it by score; "
-            "name a cut, as in stratified:partition=kd-tree, or leave them out"
+            f"are looked at by methods that cut the pool by them, and {method_name!r} does not; name a cut, "
+            "as in stratified:partition=kd-tree, or leave them out"
         )
     if labels.by_cell or drive is None:
         return

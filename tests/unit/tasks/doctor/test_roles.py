@@ -178,7 +178,7 @@ def test_texts_that_people_grade_are_shown_whatever_their_name_and_are_no_classe
 
 
 def test_names_that_give_the_answer_away():
-    assert gives_away("label") == "the truth"
+    assert gives_away("label") == gives_away("target_answer") == "the truth"
     assert gives_away("model_score") == "a score"
     assert gives_away("text") is None
 
