@@ -158,6 +158,7 @@ def test_from_the_command_line(tmp_path, capsys):
     ({"measure": ["macro_f1"], "method": SET[0]}, "report-draws=500', and report-draws says"),
     ({"measure": ["macro_f1"], "method": "static-is:self-normalised=true"}, "Σ w ℓ / Σ w is Σ w ℓ / n"),
     ({"measure": ["macro_f1"], "method": "stratified:allocation=neyman"}, "is the name of the method"),
+    ({"method": "recalibrated", "pool_task": "one class"}, "$.pool.task is 'one class', and these labels"),
     ({"measure": ["macro_f1"]}, "$.method is 'oasis', which counts a positive and a negative class"),
     ({"measure": ["f1"]}, "all measures have to be of that class"),
     ({"measure": [{"name": "f1", "class": name} for name in ("owl", "cat")]}, "all measures have to be of"),

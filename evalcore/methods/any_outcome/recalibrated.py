@@ -207,8 +207,8 @@ class RecalibratedSample(Sampled):
     published: ClassVar[bool] = False
     without: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("n_strata", "planning_draws", "report_draws"),
-        "says how finely labels are modelled along one score, which only one class against the rest has: "
-        "name it, as in {name: f1, class: ...}, or leave it out",
+        "says how finely labels are modelled along one score, which only one class against the rest has, as "
+        "in {name: f1, class: ...}; leave it out",
     )
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with scores or judges recalibrated by them."

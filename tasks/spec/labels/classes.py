@@ -375,8 +375,8 @@ def class_against_the_rest(spec: Mapping[str, Any]) -> str | None:
     names, measures = labels.get("classes"), spec.get("measure")
     listed = measures if isinstance(measures, list | tuple) else [measures]
     named = {one.get("class") if isinstance(one, dict) else None for one in listed}
-    # a ledger of before its settings were those of any classes says so in its task
-    alone = of_two_classes_alone(method) or pool.get("task") == OneOfSeveral.task
+    # a ledger of before these settings were those of any classes says so in its task
+    alone = of_two_classes_alone(method) or (":" in method and pool.get("task") == OneOfSeveral.task)
     if not isinstance(names, list | tuple) or len(named) != 1 or not alone:
         return None
     beside = any(pool.get(key) is not None for key in ("cluster", "weight", "rank"))
