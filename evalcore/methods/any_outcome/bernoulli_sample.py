@@ -92,6 +92,7 @@ class BernoulliSample(ByPull):
     interval: ClassVar[str] = "weighted"
     capabilities: ClassVar[Capabilities] = StaticSample.capabilities
     least: ClassVar[float] = np.inf
+    of_coins: ClassVar[str] = RANDOM_SIZE
 
     def as_set(self) -> OutcomeMethod:
         """Of a published form where one is asked for.  Raises BadInput for settings that change nothing."""
@@ -127,7 +128,7 @@ class BernoulliSample(ByPull):
             return 0.0
         squared = _below(state.stack, risk, state.cells.known_sizes.tolist()) ** 2
         more = np.broadcast_to(self.epsilon * (stands.sum(axis=1) / items**2)[:, None], squared.shape)
-        return np.divide(more, squared, out=np.zeros(squared.shape), where=squared > 0)
+        return np.asarray(np.divide(more, squared, out=np.zeros(squared.shape), where=squared > 0))
 
     @property
     def side_by_side(self) -> bool:
@@ -137,7 +138,7 @@ class BernoulliSample(ByPull):
     @property
     def sampling_note(self) -> str:
         """How items are chosen."""
-        return self.says if self.side_by_side else f"{self.says} {RANDOM_SIZE}"
+        return self.says if self.side_by_side else f"{self.says} {self.of_coins}"
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike pull."""
@@ -221,6 +222,7 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         "covered micro F1 and macro F1 of means in 94% or more of 200 runs at 100 to 300 labels, on each of "
         "two pools with common errors and three with rare ones (docs/measured/tags.md)."
     )
+    of_coins: ClassVar[str] = f"{RANDOM_SIZE} What its intervals covered was measured with systematic draws."
 
     def as_set(self) -> OutcomeMethod:
         """Itself."""
