@@ -178,7 +178,7 @@ class Method(ABC):
         return False
 
     @property
-    def side_by_side(self) -> bool:
+    def in_one_array(self) -> bool:
         """Whether repeats can be simulated as one array; not where chance decides how many labels they have,
         of methods that keep a row for each label."""
         return True

@@ -102,7 +102,7 @@ class ReplayPlan:
 
 def blocks(repeats: int, method: Method) -> list[tuple[int, int]]:
     """(index, size) of the blocks that make up so many repeats of a method."""
-    most = BLOCK if method.side_by_side else 1
+    most = BLOCK if method.in_one_array else 1
     return [(i, min(most, repeats - start)) for i, start in enumerate(range(0, repeats, most))]
 
 

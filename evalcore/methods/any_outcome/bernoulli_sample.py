@@ -131,14 +131,14 @@ class BernoulliSample(ByPull):
         return np.asarray(np.divide(more, squared, out=np.zeros(squared.shape), where=squared > 0))
 
     @property
-    def side_by_side(self) -> bool:
+    def in_one_array(self) -> bool:
         """Not where coins decide how many labels a round has."""
         return self.draws == "systematic"
 
     @property
     def sampling_note(self) -> str:
         """How items are chosen."""
-        return self.says if self.side_by_side else f"{self.says} {self.of_coins}"
+        return self.says if self.in_one_array else f"{self.says} {self.of_coins}"
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike pull."""
@@ -174,19 +174,19 @@ class ByCoins(OutcomeMethod):
         """The chance of an item to be in the batch."""
         left, heads = state.left, self.heads(state, size)
         return Design(
-            left=left, unlabelled=heads if self.side_by_side else inclusion(state.wanted, heads),
+            left=left, unlabelled=heads if self.in_one_array else inclusion(state.wanted, heads),
             census=np.zeros(len(left), np.bool_),
         )
 
     def draw(self, state: SampleState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
         """Exactly `size` items, or as many as coins bring (R = 1)."""
-        if self.side_by_side:
+        if self.in_one_array:
             return OutcomeMethod.draw(self, state, design, size, rng)
         return without_replacement(coins(state.wanted, self.heads(state, size), rng))
 
     def spent(self, before: SampleState, after: SampleState, size: Ints) -> Ints:
         """What was bought; what was meant, where coins decide."""
-        return OutcomeMethod.spent(self, before, after, size) if self.side_by_side else size
+        return OutcomeMethod.spent(self, before, after, size) if self.in_one_array else size
 
     def numbers_drawn(self, design: Design, rng: np.random.Generator) -> Ints:
         """Systematic, over cells in random order."""

@@ -67,7 +67,7 @@ def test_coins_of_each_item_are_met_on_average_and_intervals_cover(of, measure, 
     pool = family(of)
     stack = Stack(kind=pool.kind, measures=(outcome_measure(measure, pool.kind, len(pool.items)),))
     method, truth = outcome_method(f"bernoulli:draws=independent{more}"), pool.truth(stack)[0]
-    assert not method.side_by_side
+    assert not method.in_one_array
     assert ("with systematic draws" in method.sampling_note) == (":form" in more)
     found = simulate(method, pool, stack, ReplayPlan(budgets=(80,), batch_size=40), repeats=80)[0]
     labels, value = found.labels[:, 0], found.value[:, 0]
