@@ -217,7 +217,10 @@ class Commands(click.Group):
                 return name, outline, rest
         if name not in COMMANDS and not ctx.resilient_parsing:
             ctx.fail(f"no such command {name!r}; {nearest(name, COMMANDS, 'commands')}")
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None and not ctx.resilient_parsing:
+            _each_once(found[1], click.Context(found[1], parent=ctx, info_name=name), rest)
+        return found
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands that begin so, with their lines, none of them imported; then our own options."""
@@ -229,6 +232,18 @@ class Commands(click.Group):
         """The commands with their lines, none of them imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, place.line) for name, place in COMMANDS.items()])
+
+
+def _each_once(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """Raises UsageError where an option of one value is given several: the last would win in silence."""
+    try:
+        given = command.make_parser(ctx).parse_args(list(args))[2]
+    except click.UsageError:      # told where the command itself reads them
+        return
+    for one in given:
+        if isinstance(one, click.Option) and given.count(one) > 1 and not (one.multiple or one.is_flag):
+            together = "; write several in one, with commas between them" * ("," in (one.metavar or ""))
+            raise click.UsageError(f"{one.opts[0]} is given {given.count(one)} times{together}", ctx)
 
 
 # Outlines: what help and Tab need to know of a command.

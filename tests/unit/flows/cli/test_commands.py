@@ -168,6 +168,21 @@ def test_help_cuts_no_sentence(capsys):
     assert "..." not in capsys.readouterr().out.replace("[ARGS]...", "")
 
 
+@pytest.mark.parametrize(("written", "says"), [
+    (["replay", "rows.csv", "--method", "auto", "--method", "passive"],
+     "--method is given 2 times; write several in one, with commas between them"),
+    (["status", "one", "--store", "a", "--store", "b"], "--store is given 2 times"),
+    # those that may stand twice are read
+    (["replay", "rows.csv", "--outcome", "classes", "--system", "a=x", "--system", "b=y"], "rows.csv"),
+])
+def test_an_option_with_one_value_is_given_once(written, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(written) == 2
+    told = capsys.readouterr().err
+    assert says in told
+    assert ("times" in told) == ("times" in says)
+
+
 def test_an_unknown_command_is_an_error_of_usage(capsys):
     assert run_command_line(["evaluate"]) == 2
 
