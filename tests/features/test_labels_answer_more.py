@@ -187,9 +187,9 @@ def test_draws_are_reused_by_the_methods_own_estimate(tmp_path, capsys):
     (accuracy,) = asked(capsys, where, "--measure", "accuracy", "--reuse")
     assert accuracy["interval"] == "ais-normal"
     assert accuracy["lower"] < accuracy["value"] < accuracy["upper"]
-    for more, said in (["--threshold", "0.3"], "whole pool"), (["--measure", "f2"], "f2"):
+    for more, said in (["--measure", "f1", "--threshold", "0.3"], "whole pool"), (["--measure", "f2"], "f2"):
         code, found = called(
-            capsys, "estimate", "small", "--store", where, "--measure", "f1", "--reuse", *more
+            capsys, "estimate", "small", "--store", where, "--reuse", *more
         )
         assert (code, said in found["error"]["message"]) == (2, True), found
 
