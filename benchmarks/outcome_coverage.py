@@ -12,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from assay.evalcore.estimators.joint_region import region_around
 from assay.evalcore.evaluation.state import LabelledRound, Question, before_any_label, observe, plan
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.dirichlet_tree import gradient, pool_risk, terms, weighed
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -65,18 +63,13 @@ def region_row(says: str, pair: tuple[str, str], repeats: int) -> str:
     stack = Stack(kind=drawn.kind, measures=tuple(
         outcome_measure(name, drawn.kind, len(drawn.items)) for name in pair
     ))
-    truth, cells = drawn.truth(stack), []
-    ready = prepared(method, drawn, stack, 1)
-    for _, state in simulate_rounds(method, ready, (100, 200, 500), repeats=repeats, batch_size=50, seed=1):
-        found = weighed(state)
-        risk = pool_risk(state, found.mean)
-        values = stack.value(risk, state.cells.known_sizes.tolist())
-        parts = terms(state, found, gradient(state, risk))
-        held = [
-            bool(region_around(pair, value, of.T @ of * state.n / (state.n - 1), 0.95).contains(truth))
-            for value, of in zip(values, parts, strict=True)
-        ]
-        cells.append(f"{np.mean(held):.3f}")
+    truth, ready = drawn.truth(stack), prepared(method, drawn, stack, 1)
+    runs = (
+        simulate_rounds(method, ready, (100, 200, 500), repeats=1, batch_size=50, seed=seed)
+        for seed in range(repeats)
+    )
+    held = [[bool(method.region(state, 0.95).contains(truth)) for _, state in run] for run in runs]
+    cells = [f"{share:.3f}" for share in np.mean(held, axis=0)]
     return f"| {says} | {' and '.join(pair)} | {repeats:,} | " + " | ".join(cells) + " |"
 
 
