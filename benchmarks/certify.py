@@ -56,7 +56,7 @@ from benchmarks.certification_doc import (
     write_csv,
 )
 from benchmarks.contenders import NARROW, UNBIASED, contender
-from benchmarks.half_widths import Needs, oracle_needs, table
+from benchmarks.half_widths import Needs, Row, oracle_needs, table
 from benchmarks.half_widths import write_csv as write_half_widths
 from benchmarks.real_pools import real_pool
 
@@ -212,8 +212,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, required=True, help="JSON lines of finished cells")
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--pools", default=",".join([*REAL, *FAMILIES]))
-    every = ";".join(["recalibrated", *UNBIASED, *NARROW])
-    parser.add_argument("--methods", default=every, help="joined with ;")
+    parser.add_argument("--methods", default=";".join(["recalibrated", *UNBIASED, *NARROW]),
+                        help="joined with ;")
     parser.add_argument("--measures", default="f1", help="asked for together; the first drives sampling")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="rising")
     parser.add_argument("--until", type=int, help="leave out the budgets beyond this one")
@@ -230,16 +230,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         budgets = [b for b in map(int, given.budgets.split(",")) if given.until is None or b <= given.until]
         run(given.pools.split(","), given.methods.split(";"), names, given.repeats, given.cache,
             budgets, given.processes)
+    every = narrowing(given.cache, needs(given.cache))
     if given.again:
-        asked = list(dict.fromkeys(line["measures"] for line in lines(given.cache)))
-        told = "\n".join(f"## {one.replace('+', ', ')}\n\n{_told(given.cache, one)}" for one in asked)
+        told = "\n".join(
+            f"## {one.replace('+', ', ')}\n\n{_told(given.cache, one, reached)}"
+            for one, reached in every.items()
+        )
         OUT.with_name("certification-again.md").write_text(AGAIN + told, encoding="utf-8")
         return
-    print(_told(given.cache, "+".join(names)))
+    together = "+".join(names)
+    print(_told(given.cache, together, every.get(together, [])))
 
 
-def _told(cache: Path, names: str) -> str:
-    found, reached = totals(cache, names), narrowing(cache, needs(cache)).get(names, [])
+def _told(cache: Path, names: str, reached: Sequence[Row]) -> str:
+    found = totals(cache, names)
     return "\n".join([doubtful(found), summary(found, reached), "", table(reached), ""])
 
 
