@@ -275,8 +275,13 @@ class Predictions(ABC):
 
     @property
     def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """The columns that decide cells and nothing later, after the segments."""
-        return ()
+        """The columns that decide cells and nothing later, after the segments: features, and what a kind
+        adds."""
+        return [(name, pa.float64()) for name in cut_columns(self._spec)]
+
+    def features(self, rows: PredictionReader) -> list[Array]:
+        """The values of the features that the pool is cut by."""
+        return [rows.numbers(name) for name in self._spec.pool.features or ()]
 
     @property
     def codes(self) -> Mapping[str, int]:

@@ -24,7 +24,6 @@ from assay.tasks.pool.kind import (
     PredictionReader,
     Predictions,
     Watching,
-    cut_columns,
     rows_by_part,
 )
 from assay.tasks.pool.predictions.gathered import (
@@ -69,11 +68,6 @@ class OutcomePredictions(Predictions):
         return [(name, type) for name, type, given in there if given]
 
     @property
-    def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """Features."""
-        return [(name, pa.float64()) for name in cut_columns(self._spec)]
-
-    @property
     def method(self) -> str:
         """The spec's."""
         return outcome_method(self._spec.method).written
@@ -91,10 +85,6 @@ class OutcomePredictions(Predictions):
         if pool.beside:
             found.append(packed(self.beside(rows), PACKED[BESIDE]))
         return found + self.features(rows)
-
-    def features(self, rows: PredictionReader) -> list[Array]:
-        """The values of `cut_fields`."""
-        return [rows.numbers(name) for name in self._spec.pool.features or ()]
 
     @abstractmethod
     def predicted_codes(self, rows: PredictionReader, name: str) -> Array:

@@ -79,11 +79,8 @@ class TwoClassPredictions(Predictions):
     @property
     def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
         """Features and further systems."""
-        pool = self._spec.pool
-        return [
-            *((name, pa.float64()) for name in cut_columns(self._spec)),
-            *((name, pa.int8()) for name in system_columns(pool.systems)),
-        ]
+        systems = system_columns(self._spec.pool.systems)
+        return [*super().cut_fields, *((name, pa.int8()) for name in systems)]
 
     @property
     def codes(self) -> Mapping[str, int]:
@@ -122,11 +119,10 @@ class TwoClassPredictions(Predictions):
         return "score" if by_score and self._spec.outcomes is None else None
 
     def arrays(self, rows: PredictionReader) -> list[Array]:
-        pool = self._spec.pool
         score, probability = self._scores(rows)
         return [
             score, probability, self._prediction(rows, score, probability).astype(np.int8),
-            *(rows.numbers(name) for name in pool.features or ()),
+            *self.features(rows),
             *(rows.codes(name).astype(np.int8) for name in self._systems),
         ]
 
@@ -254,11 +250,6 @@ class ScoredPredictions(TwoClassPredictions):
         return [("prediction", pa.int16()), (PROBABILITIES, pa.binary(8)), *score]
 
     @property
-    def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
-        """Features."""
-        return [(name, pa.float64()) for name in cut_columns(self._spec)]
-
-    @property
     def method(self) -> str:
         """The spec's."""
         return outcome_method(self._spec.method).written
@@ -272,8 +263,7 @@ class ScoredPredictions(TwoClassPredictions):
         score, probability = self._scores(rows)
         prediction = self._prediction(rows, score, probability).astype(np.int16)
         both = packed(np.stack([1 - probability, probability], axis=1), "<f4")
-        features = [rows.numbers(name) for name in self._spec.pool.features or ()]
-        return [prediction, both, *([score] if self._spec.pool.score else []), *features]
+        return [prediction, both, *([score] if self._spec.pool.score else []), *self.features(rows)]
 
     @property
     def counted_columns(self) -> list[str]:
