@@ -36,6 +36,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeCells,
     OutcomeEstimates,
     SampleState,
+    mean_of_items,
 )
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities
@@ -333,8 +334,7 @@ class ByPull(PassiveSample):
         if not even:
             return share
         items = (state.cells.size - state.excluded) * state.cells.relevant
-        mean = (items * share).sum(axis=1, keepdims=True) / np.maximum(items.sum(axis=1, keepdims=True), 1)
-        return np.asarray((1 - even) * share + even * mean)
+        return np.asarray((1 - even) * share + even * mean_of_items(share, items))
 
     def even_part(self, state: SampleState) -> float:
         """The part of the labels that is spread evenly over the items whose labels can matter."""

@@ -39,6 +39,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
+    mean_of_items,
 )
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -143,9 +144,8 @@ class Guesses(Sampled):
         """Root of the spread of an item's pull, and a part even."""
         racing = state.stack.race is not None and state.n >= LEAST_LABELS
         root = self._racing(state) if racing else np.sqrt(self.pull_spread(state) @ state.stack.weight)
-        wanted = state.cells.size * state.cells.relevant
         even = RACING_EVEN if racing else state.stack.kind.even_share
-        mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
+        mean = mean_of_items(root, state.cells.size * state.cells.relevant)
         if state.stack.weights is not None:
             mean = mean * state.cells.mean_weight
         if racing:

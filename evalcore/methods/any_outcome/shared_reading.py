@@ -47,6 +47,7 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
+    mean_of_items,
     no_rows_yet,
 )
 from assay.evalcore.methods.method import Capabilities, LabelledSample
@@ -330,8 +331,8 @@ class SharedReading(Sampled):
             if drives:
                 square = square + self.of_one.pull_spread(one) @ one.stack.weight
                 even = max(even, one.stack.kind.even_share)
-        root, wanted = np.sqrt(square), state.cells.size * state.cells.relevant
-        mean = (root * wanted).sum(axis=-1, keepdims=True) / max(int(wanted.sum()), 1)
+        root = np.sqrt(square)
+        mean = mean_of_items(root, state.cells.size * state.cells.relevant)
         if state.stack.weights is not None:
             mean = mean * state.cells.each[0].mean_weight
         return np.asarray((1 - even) * root + even * mean)
