@@ -177,6 +177,10 @@ class Method(ABC):
         """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
         return False
 
+    def serves_all(self, cells: Any) -> bool:
+        """Whether all measures drive the choice of items in a pool cut so, unless the spec says which."""
+        return self.capabilities.serves_all
+
     @property
     def in_one_array(self) -> bool:
         """Whether repeats can be simulated as one array; not where chance decides how many labels they have,

@@ -45,7 +45,6 @@ from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, with_known_items
 from assay.evalcore.methods.any_outcome.recalibrated import Guesses, RecalibratedSample
 from assay.evalcore.methods.any_outcome.score_model import ScoreModel
-from assay.evalcore.methods.any_outcome.several_classes import ROWS
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import method_for, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -105,11 +104,9 @@ class Statistics:
     @property
     def serves_all(self) -> bool:
         """Whether every measure drives the choice of items, unless the spec says which."""
-        if isinstance(self.question.measures, Stack):
-            drive = self.question.measures.drive        # with systems, those of the first measure drive
-            axis = getattr(self.question.cells, "axis", None)   # along the score of one class the first does
-            return all(drive) if drive else axis is None or len(axis) > ROWS
-        return bool(self.question.method.capabilities.serves_all)
+        measures, method = self.question.measures, self.question.method
+        drive = measures.drive if isinstance(measures, Stack) else ()   # with systems: of the first measure
+        return all(drive) if drive else bool(method.serves_all(self.question.cells))
 
     def counted(self, before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:
         """Labelled items by class or tag, with these; () of numbers."""

@@ -253,6 +253,10 @@ class RecalibratedSample(Sampled):
             )
         return Guesses().cells(pool)
 
+    def serves_all(self, cells: OutcomeCells) -> bool:
+        """Not along the score of one class, where the first drives."""
+        return self._on(cells).capabilities.serves_all
+
     def start(self, cells: OutcomeCells, measures: Stack, repeats: int) -> SampleState:
         return self._on(cells).start(cells, measures, repeats)
 

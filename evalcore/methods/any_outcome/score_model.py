@@ -36,7 +36,7 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
     no_rows_yet,
 )
-from assay.evalcore.methods.method import Share
+from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.methods.two_classes.recalibrated import evidence_of, next_batch, refitted
 from assay.evalcore.pool.strata import Cells
 from assay.evalcore.recalibration.interval import weighted_quantiles
@@ -97,6 +97,7 @@ class ScoreModel(Sampled):
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with a model of how labels follow the score."
     kinds: ClassVar[tuple[str, ...]] = ("classes",)
+    capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, serves_all=False)
     interval: ClassVar[str] = "posterior and design"
     interval_note: ClassVar[str] = (
         "It spans what the model says, what the model and the sample say together, and what is true if more "

@@ -19,7 +19,7 @@ Averages, and more than MOST classes, stay with `guesses`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy
@@ -42,6 +42,7 @@ from assay.evalcore.methods.any_outcome.state import (
     SampleState,
     no_rows_yet,
 )
+from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.recalibrated import refitted
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -223,6 +224,8 @@ class SeveralState(SampleState):
 @dataclass(frozen=True, slots=True)
 class SeveralClasses(ScoreModel):
     """The method for a few named classes."""
+
+    capabilities: ClassVar[Capabilities] = Sampled.capabilities     # each class drives
 
     def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Along all scores at once."""
