@@ -1,4 +1,4 @@
-"""`evalcore/methods/two_classes/certified.py`, the table by which `auto` chooses, from a certification."""
+"""`assay/evalcore/methods/two_classes/certified.py`, the table by which `auto` chooses, from a certification."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from assay.evalcore.methods.two_classes.choice import CANDIDATES, Certified
 from benchmarks.half_widths import HALF_WIDTHS, Row
 
-OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "two_classes" / "certified.py"
+OUT = Path(__file__).parent.parent / "assay" / "evalcore" / "methods" / "two_classes" / "certified.py"
 
 _HEAD = '''"""How methods did in replay, pool by pool: the table by which `auto` chooses.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HOUSE = Path(__file__).parents[2]
-ROOMS = ("evalcore", "tasks", "flows", "assay", "deployments")
+ROOMS = ("assay", "deployments")
 BY_CONVENTION = frozenset({"main"})   # where a script begins
 
 
@@ -21,11 +21,9 @@ def names_that_stand_twice() -> dict[str, set[str]]:
     """Name -> the modules that define it, of those that more than one does."""
     found: dict[str, set[str]] = {}
     for room in ROOMS:
-        for folder in ((HOUSE / "assay", HOUSE / "assay" / "face") if room == "assay" else (HOUSE / room,)):
-            files = folder.glob("*.py") if room == "assay" else folder.rglob("*.py")
-            for path in files:
-                for name in public_names(path):
-                    found.setdefault(name, set()).add(path.relative_to(HOUSE).as_posix())
+        for path in (HOUSE / room).rglob("*.py"):
+            for name in public_names(path):
+                found.setdefault(name, set()).add(path.relative_to(HOUSE).as_posix())
     return {name: modules for name, modules in found.items() if len(modules) > 1}
 
 

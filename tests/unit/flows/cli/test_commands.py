@@ -61,7 +61,7 @@ def test_nothing_else_decides_what_was_meant():
     said = [likely(name, ["f1", "roc_auc", "precision", "table"])
             for name in ("F1", "f1_score", "auc", "pre", "Precison", "label", "speed", "")]
     assert said == ["f1", "f1", "roc_auc", "precision", "precision", None, None, None]
-    folders = ("evalcore", "tasks", "flows", "assay/face")
+    folders = ("assay/evalcore", "assay/tasks", "assay/flows", "assay/face")
     files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
     assert [file.name for file in files if "import get_close" in file.read_text("utf-8")] == ["errors.py"]
 

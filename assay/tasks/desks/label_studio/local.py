@@ -161,8 +161,8 @@ def _answers(url: str, token: str, process: subprocess.Popen[bytes], timeout: fl
 # Each of the two is built under an exclusive `flock`, which the kernel drops when its holder dies, and counts
 # only once its last file is in place: a build that was killed is thrown away and made again.
 
-# Hashed pins, where this is a checkout of the repository; the folders are reached through links.
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements" / "label-studio.txt"
+# Hashed pins, where this is a checkout of the repository.
+REQUIREMENTS = Path(__file__).resolve().parents[4] / "requirements" / "label-studio.txt"
 INSTALL_TIMEOUT = 1200.0   # seconds; 20 when downloads are quick
 TEMPLATE_TIMEOUT = 600.0   # 75 on an idle machine
 
