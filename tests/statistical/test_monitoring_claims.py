@@ -16,11 +16,11 @@ from assay.evalcore.design.draws import (
     simulate_labels,
     weights,
 )
+from assay.evalcore.measures.by_group import CellGroups
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, with_single_draws
 from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, mixed, worth
 from assay.evalcore.monitoring.verdicts import Life, Promise, step
-from assay.evalcore.recalibration.posterior import CellGroups
 from assay.evalcore.replay.pool import LabelledPool, prepared_cells
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

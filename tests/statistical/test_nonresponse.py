@@ -9,11 +9,11 @@ from scipy.stats import norm
 
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
+from assay.evalcore.measures.by_group import CellGroups
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.outcomes.base import UNANSWERED
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.recalibration.posterior import CellGroups
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed, for one method
 Z = norm.isf(FALSE_ALARM / 2)

@@ -28,17 +28,11 @@ from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures import two_classes
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.two_classes import Measure, by_prediction
 from assay.evalcore.recalibration.interval import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
-from assay.evalcore.recalibration.posterior import (
-    WIDE,
-    Posterior,
-    finite_counts,
-    noise,
-    of_predictions,
-    posteriors,
-)
+from assay.evalcore.recalibration.posterior import WIDE, Posterior, finite_counts, noise, posteriors
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats
 

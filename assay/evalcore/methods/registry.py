@@ -80,6 +80,7 @@ METHODS: Mapping[str, "CountingMethod"] = _OnDemand("two_classes", {   # of a po
     "platt": "plug_in.Platt",
     "recycle": "recycled.Recycled",
     "recalibrated": "recalibrated.Recalibrated",
+    "score-test": "score_test.StratifiedScoreTest",
 })
 OUTCOME_METHODS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {   # of any outcome
     "recalibrated": "recalibrated.RecalibratedSample",

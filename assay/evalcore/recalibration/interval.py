@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from assay.evalcore.recalibration.posterior import CellGroups, Estimand, Posterior
+from assay.evalcore.measures.by_group import CellGroups, Estimand
+from assay.evalcore.recalibration.posterior import Posterior
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums
 from assay.evalcore.types import Bools, Floats
 

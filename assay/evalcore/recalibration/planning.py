@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.recalibration.label_model import LabelModel, fit
-from assay.evalcore.recalibration.posterior import Noise, Posterior, Quantity, noise, posterior
+from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
 from assay.evalcore.recalibration.sequential import Evidence, levelled
 from assay.evalcore.types import Bools, Floats, Ints
 

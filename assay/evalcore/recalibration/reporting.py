@@ -10,6 +10,7 @@ import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.random_sampling import unit_variance
+from assay.evalcore.measures.by_group import CellGroups, Estimand, OfConfusion, Quantity
 from assay.evalcore.recalibration.interval import (
     ByDesign,
     ByPosterior,
@@ -32,12 +33,8 @@ from assay.evalcore.recalibration.interval import (
 from assay.evalcore.recalibration.posterior import (
     NARROW,
     WIDE,
-    CellGroups,
     Contamination,
-    Estimand,
-    OfConfusion,
     Posterior,
-    Quantity,
     finite_counts,
     noise,
     posteriors,

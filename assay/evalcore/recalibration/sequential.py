@@ -32,8 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.measures.by_group import CellGroups, Quantity
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, PoolShape
-from assay.evalcore.recalibration.posterior import CellGroups, Quantity
 from assay.evalcore.types import Floats, Ints
 
 LOWEST_OCTAVE = 5        # all that ranks lower is one region with it

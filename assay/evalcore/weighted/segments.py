@@ -27,6 +27,7 @@ from assay.evalcore.evaluation.population import IntervalsAbout, about_of, rows_
 from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Chances, LabelledRound, Question, Segments, State, chances_of
 from assay.evalcore.measures import two_classes
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, by_prediction
@@ -35,7 +36,6 @@ from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import joined_items
 from assay.evalcore.pool.strata import Cells
-from assay.evalcore.recalibration.posterior import of_predictions
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.evalcore.weighted.estimate import Labelled, Linearised, row_as_told, weighted_rows

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from assay.evalcore.errors import UnknownName
+from assay.evalcore.measures.by_group import CellGroups, OfConfusion, Quantity
 from assay.evalcore.measures.curves import Bands
 from assay.evalcore.measures.measure import OutcomeMeasure, leading
 from assay.evalcore.measures.registry import named
@@ -20,7 +21,6 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.partition import decision_boundary, label_model_edges
 from assay.evalcore.pool.strata import assign, log_density
-from assay.evalcore.recalibration.posterior import CellGroups, OfConfusion, Quantity
 from assay.evalcore.reproducible import first_largest, is_nothing, steady
 from assay.evalcore.types import Bools, Floats, Ints
 

@@ -16,6 +16,7 @@ import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
@@ -50,7 +51,7 @@ from assay.evalcore.recalibration.label_model import (
     warmed,
 )
 from assay.evalcore.recalibration.planning import pivotal
-from assay.evalcore.recalibration.posterior import Quantity, noise, posterior
+from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import RegionSums, rank_regions
 from assay.evalcore.reproducible import steady, stream

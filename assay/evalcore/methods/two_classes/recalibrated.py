@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.measures.by_group import OfConfusion, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.methods.two_classes.base import (
@@ -34,7 +35,6 @@ from assay.evalcore.recalibration.label_model import (
     warmed,
 )
 from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal, plan_batch
-from assay.evalcore.recalibration.posterior import OfConfusion, Quantity, of_predictions
 from assay.evalcore.recalibration.reporting import bare_reports, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, rank_regions
 from assay.evalcore.reproducible import stream

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.interval import (
     ByDesign,
@@ -17,7 +18,6 @@ from assay.evalcore.recalibration.interval import (
     tail_quantiles,
     weighted_quantiles,
 )
-from assay.evalcore.recalibration.posterior import of_predictions
 from assay.evalcore.reproducible import stream
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

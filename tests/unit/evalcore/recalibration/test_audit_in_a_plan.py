@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.methods.two_classes.recalibrated import Recalibrated
 from assay.evalcore.recalibration.planning import audited_cells
-from assay.evalcore.recalibration.posterior import of_predictions
 from assay.evalcore.replay.families import pool
 from assay.evalcore.replay.pool import prepared_cells
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.interval import FEW, GroupCounts, guard_share, guarded
-from assay.evalcore.recalibration.posterior import of_predictions
 
 
 def _number(name):

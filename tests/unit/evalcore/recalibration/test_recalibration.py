@@ -12,6 +12,7 @@ from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import CountedDesign, RoundLabels
 from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.measures.two_classes import attainable_ends, of_totals, slopes_by_prediction
 from assay.evalcore.methods.registry import method
@@ -29,7 +30,7 @@ from assay.evalcore.recalibration.label_model import (
     pool_shape,
 )
 from assay.evalcore.recalibration.planning import pivotal, reductions, spread_labels
-from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, of_predictions, posterior
+from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
 from assay.evalcore.recalibration.reporting import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, RoundSums, levelled, rank_regions
 from assay.evalcore.replay.families import pool as family_pool

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.interval import (
     ByDesign,
@@ -14,7 +15,6 @@ from assay.evalcore.recalibration.interval import (
     quantiles,
     stretched,
 )
-from assay.evalcore.recalibration.posterior import of_predictions
 
 F1 = of_predictions([measure("f1")], np.array([0.0, 1.0]))[0].numbers[0]
 

@@ -1,0 +1,193 @@
+"""Score intervals of any measure from a stratified sample along a score: values, ends, and what labels do to them.
+
+Ratios of linear functions of the positives (F1, precision, recall, accuracy) are tested as they are
+(`evalcore.estimators.score_test`).  Any other measure of the positives by group, g(T), is followed to its ends
+along the rates that are most likely (a profile): where the measure is f, the hypothesis that touches its level
+set is linear in the positives with the slopes ∂g/∂T there, so
+
+    s ← ∂g/∂T at the rates of the end;   end of Σ s_h T_h by the score test;   T ← positives at its rates
+
+is repeated until it stands, and the end of the measure is g at those positives.
+
+    R repeats   C cells   H strata   G groups of cells whose items have the same loss
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.evalcore.estimators.score_test import (
+    ScoreTest,
+    StratumCounts,
+    TotalsRatio,
+    normal_quantile,
+)
+from assay.evalcore.measures.by_group import Estimand, OfConfusion
+from assay.evalcore.pool.nested_strata import NestedStrata
+from assay.evalcore.types import Floats
+
+PROFILE_STEPS = 8       # of the slopes of a measure that is no ratio of linear functions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StratifiedSample:
+    """Labels of strata along a score, by cell: items, labelled, positive and the expected rate, (R, C) each.
+
+    level: of `strata`; lag: see `StratumCounts`.
+    """
+
+    strata: NestedStrata
+    level: int
+    items: Floats
+    labelled: Floats
+    positive: Floats
+    rate: Floats
+    lag: bool = True
+
+    @property
+    def counts(self) -> StratumCounts:
+        """By stratum."""
+        items = self._sums(self.items)
+        guessed = self._sums(self.items * self.rate) / np.maximum(items, 1e-12)
+        return StratumCounts(
+            items=items, labelled=self._sums(self.labelled), positive=self._sums(self.positive),
+            guessed_rate=np.clip(guessed, 1e-9, 1 - 1e-9), lag=self.lag,
+        )
+
+    def planned(self, own: float) -> "StratifiedSample":
+        """What a plan takes for the labels: those expected, the model's rate counting for `own` labels.
+
+        Plans that follow every label lean estimates, so they see labels through the placing model mostly.
+        """
+        counts = self.counts
+        n = counts.labelled
+        rate = (counts.positive + own * counts.guessed_rate) / (n + own)
+        stratum = self.strata.stratum[self.level]
+        return replace(self, positive=self.labelled * rate[:, stratum], lag=False)
+
+    def spread_over_groups(self, estimand: Estimand) -> Floats:
+        """(R, H, G) how the positives of a stratum lie in the groups: found ones as found, others as expected."""
+        of_group = estimand.quantity.groups.of_cell
+        left = (self.items - self.labelled) * self.rate
+        there = self.positive + left + 1e-300 * self.items
+        r, h, g = len(there), len(self.strata.sides[self.level]), len(estimand.quantity.groups.rows)
+        place = self.strata.stratum[self.level] * g + of_group
+        sums = np.zeros((r, h * g))
+        np.add.at(sums.T, place, there.T)
+        table = sums.reshape(r, h, g)
+        return np.asarray(table / np.maximum(table.sum(axis=2, keepdims=True), 1e-300))
+
+    def by_group(self, estimand: Estimand) -> tuple[Floats, Floats, Floats]:
+        """Positives found, unlabelled items, and items, (R, G) each."""
+        sums = estimand.quantity.groups.sums
+        return sums(self.positive), sums(self.items - self.labelled), sums(self.items)
+
+    def _sums(self, by_cell: Floats) -> Floats:
+        return self.strata.sums(by_cell, self.level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreInterval:
+    """The value of a measure and the ends of its interval, (R,) each; and the tests at both ends.
+
+    gain (R, H): by how much one more label of a stratum moves both ends in.
+    """
+
+    value: Floats
+    lower: Floats
+    upper: Floats
+    gain: Floats | None = None
+
+
+def score_interval(
+    sample: StratifiedSample, estimand: Estimand, confidence: float, *, with_gain: bool = False
+) -> ScoreInterval:
+    """The interval of one number of a measure.
+
+    The value is the measure at the observed rates, NaN where it is undefined; ends lie within what unlabelled
+    items still allow.  A measure that no label can move has ends at its value.
+    """
+    counts = sample.counts
+    known, free, items = sample.by_group(estimand)
+    attainable = estimand.attainable(known, free, items)
+    if _linear(estimand):
+        measure = _ratio(sample, estimand, counts)
+        value = measure.of_positives(counts.items * counts.observed_rate)
+        found = [_end_of_ratio(counts, measure, value, bound, confidence) for bound in attainable]
+    else:
+        spread = sample.spread_over_groups(estimand)
+        value = estimand.value(_positives(counts.items * counts.observed_rate, spread, items), items)
+        found = [_end_by_profile(counts, estimand, spread, items, sign, confidence) for sign in (-1.0, 1.0)]
+    (first, first_gain), (second, second_gain) = found
+    lower, upper = np.fmin(first, second), np.fmax(first, second)
+    lower = np.clip(np.where(np.isfinite(lower), lower, attainable[0]), *attainable)
+    upper = np.clip(np.where(np.isfinite(upper), upper, attainable[1]), *attainable)
+    value = np.clip(value, *attainable)
+    return ScoreInterval(
+        value=value, lower=np.fmin(lower, value), upper=np.fmax(upper, value),
+        gain=first_gain + second_gain if with_gain else None,
+    )
+
+
+def _linear(estimand: Estimand) -> bool:
+    """Whether the measure is a ratio of linear functions of the positives by prediction."""
+    quantity = estimand.quantity
+    return isinstance(quantity, OfConfusion) and quantity.measure.linear is not None
+
+
+def _ratio(sample: StratifiedSample, estimand: Estimand, counts: StratumCounts) -> TotalsRatio:
+    """The measure as a ratio of linear functions of the strata's positives.
+
+    `Measure.margin` tells k + t[f, y] = a[f, y] - limit · b[f, y] whose mean over the pool is 0 where the
+    measure is at the limit: at 0 it is the numerator a, and less that at 1 the denominator b.
+    """
+    quantity = estimand.quantity
+    assert isinstance(quantity, OfConfusion)  # noqa: S101
+    at_nothing, at_one = quantity.measure.margin(0.0), quantity.measure.margin(1.0)
+    assert at_nothing is not None  # noqa: S101
+    assert at_one is not None  # noqa: S101
+    side = sample.strata.sides[sample.level]
+    top = at_nothing[0] + at_nothing[1]
+    bottom = top - (at_one[0] + at_one[1])
+    every = np.ones_like(counts.items)
+    return TotalsRatio(
+        top=(top[side, 1] - top[side, 0]) * every, top_constant=counts.items @ top[side, 0],
+        bottom=(bottom[side, 1] - bottom[side, 0]) * every, bottom_constant=counts.items @ bottom[side, 0],
+    )
+
+
+def _end_of_ratio(
+    counts: StratumCounts, measure: TotalsRatio, value: Floats, bound: Floats, confidence: float
+) -> tuple[Floats, Floats]:
+    """An end (R,), and the gain of a label (R, H)."""
+    test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
+    there = np.isfinite(value)
+    end = test.end(np.where(there, value, bound), bound)
+    return end, test.gain_of_label(end)
+
+
+def _end_by_profile(
+    counts: StratumCounts, estimand: Estimand, spread: Floats, items: Floats, sign: float, confidence: float
+) -> tuple[Floats, Floats]:
+    """An end (R,) of a measure that is no ratio, the lower one for sign -1; and the gain of a label (R, H)."""
+    totals = counts.items * counts.observed_rate
+    least, most = counts.positive, counts.items - counts.labelled + counts.positive
+    nothing = np.zeros(len(items))
+    for _ in range(PROFILE_STEPS):
+        slope = np.einsum("rg,rhg->rh", estimand.quantity.slopes(
+            _positives(totals, spread, items), items)[:, estimand.at], spread)
+        measure = TotalsRatio(
+            top=slope, top_constant=nothing, bottom=np.zeros_like(slope), bottom_constant=nothing + 1.0
+        )
+        test = ScoreTest(counts=counts, measure=measure, quantile=normal_quantile(confidence))
+        bound = measure.of_positives(np.where(sign * slope > 0, most, least))
+        end = test.end(measure.of_positives(counts.items * counts.observed_rate), bound)
+        totals = counts.items * test.of_value(end).rate
+    value = estimand.value(_positives(totals, spread, items), items)
+    moved = (slope != 0).any(axis=1)
+    return np.where(moved, value, np.nan), test.gain_of_label(end)
+
+
+def _positives(totals: Floats, spread: Floats, items: Floats) -> Floats:
+    """Positives (R, G) of each group, from those of the strata (R, H); no more than its items."""
+    return np.minimum(np.einsum("rh,rhg->rg", totals, spread), items)

@@ -1,0 +1,173 @@
+"""`score-test`: labels where they move the ends of the interval most; an interval from the design alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws, systematic, waterfill, without_replacement
+from assay.evalcore.design.placing import placing_features, placing_rates, target_labels
+from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
+from assay.evalcore.estimators.score_interval import StratifiedSample, score_interval
+from assay.evalcore.estimators.score_test import LAG_LABELS, normal_quantile
+from assay.evalcore.measures.by_group import Estimand, Quantity, of_predictions
+from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.method import Capabilities
+from assay.evalcore.methods.two_classes.base import (
+    CountingMethod,
+    MethodState,
+    fixed_size_design,
+    no_labels_yet,
+)
+from assay.evalcore.pool.nested_strata import NestedStrata, log_rank_odds, strata_of, two_sided_edges
+from assay.evalcore.pool.strata import Cells, OrderedScores
+from assay.evalcore.types import Floats, Ints
+
+PLANNED_CONFIDENCE = 0.95   # of the interval whose ends a plan moves in
+SPREADS_LABELS = 1e6        # ν of a stratum counts for so much at the most when labels are shared out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreTestState(MethodState):
+    """Labels by cell; the strata that cells make up; what the placing model looks at.
+
+    features (C, 3): see `evalcore.design.placing`; taught (C, 2): pseudo-labels of earlier pools, by label.
+    """
+
+    strata: NestedStrata
+    features: Floats
+    taught: Floats
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The measures, as functions of the positives by prediction."""
+        return of_predictions(self.measures, self.cells.prediction.astype(np.float64))
+
+
+def sample_of(state: Any, level: int) -> StratifiedSample:
+    """The labels of a state with `strata`, `features` and `taught`, at a level of its strata."""
+    labels = state.by_cell + state.taught.sum(axis=1)
+    positives = state.labelled[..., 1] + state.taught[:, 1]
+    return StratifiedSample(
+        strata=state.strata, level=level, items=(state.cells.size - state.excluded).astype(np.float64),
+        labelled=state.by_cell.astype(np.float64), positive=state.labelled[..., 1].astype(np.float64),
+        rate=placing_rates(state.features, labels, positives),
+    )
+
+
+def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) -> tuple[Floats, Floats]:
+    """The chance (R, C) of each unlabelled item to be in the next round of `size` (R,), and expected rates.
+
+    Every stratum is to have labels in proportion to (ν gain)^½, gain the part of both ends that one more label
+    of it takes away, summed over the numbers that drive; the round goes where strata are furthest behind.
+    """
+    labels = int(state.bought.max()) + int(size.max())
+    level = state.strata.level(labels)
+    sample = sample_of(state, level)
+    planned = sample.planned(LAG_LABELS)
+    counts = planned.counts
+    share = np.zeros(counts.items.shape)
+    for quantity in quantities:
+        for number in quantity.numbers if quantity.drives else ():
+            share = share + _share_of(planned, number)
+    target = target_labels(share, counts.items, labels)
+    behind = np.maximum(target - counts.labelled, 0.0)
+    left = state.wanted
+    room = state.strata.sums(left, level)
+    each = np.divide(behind, room, out=np.zeros_like(behind), where=room > 0) + 1e-9 * (room > 0)
+    matters = np.where(left > 0, each[:, state.strata.stratum[level]], 0.0)
+    return waterfill(matters, left, size), sample.rate
+
+
+def _share_of(planned: StratifiedSample, number: Estimand) -> Floats:
+    """(R, H) the share of labels that serves one number, of a sum of 1."""
+    counts = planned.counts
+    found = score_interval(planned, number, PLANNED_CONFIDENCE, with_gain=True)
+    gain = np.zeros_like(counts.items) if found.gain is None else found.gain
+    share = np.sqrt(np.minimum(counts.effective_labels, SPREADS_LABELS) * gain)
+    total = share.sum(axis=1, keepdims=True)
+    rate = counts.guessed_rate
+    even = counts.items * np.sqrt(rate * (1 - rate))       # Neyman's, where no end can be moved
+    even = even / np.maximum(even.sum(axis=1, keepdims=True), 1e-300)
+    return np.where(total > 0, share / np.where(total > 0, total, 1.0), even)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratifiedScoreTest(CountingMethod):
+    """Nested strata along the score, labels by what they do to the ends, and a stratified score test."""
+
+    sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
+    published: ClassVar[bool] = False
+    name: str = "score-test"
+    interval: ClassVar[str] = "score test"
+    interval_note: ClassVar[str] = (
+        "Every value that a stratified score test does not reject. It trusts no score: where nobody looked, "
+        "rates may be anything that the labels do not contradict."
+    )
+    sampling_note: ClassVar[str] = (
+        "Items were drawn at random within strata of the score on both sides of the threshold, more of them "
+        "where a label moves the ends of the interval most. The chance of every item was stored before anyone "
+        "was asked."
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        serves_several=True, negatively_associated=True, weighting="rounds", ok_by_interval="all",
+        starts_warm=True, draws_alone=True, forecast_worlds=36,
+    )
+    coverage_slack: ClassVar[float] = 0.01
+
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
+        """Sixteen strata on either side of the decision."""
+        edges = two_sided_edges(scores, positives)
+        return edges, len(edges) + 1
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> ScoreTestState:
+        """Nothing is known."""
+        return self.start_from(cells, measures, repeats, np.zeros((cells.n_cells, 2)))
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
+    ) -> ScoreTestState:
+        """Pseudo-labels (C, 2) of an earlier pool teach the placing model, and are in no estimate."""
+        odds = log_rank_odds(cells.size, cells.mean_score, cells.predicted_positives)
+        return ScoreTestState(
+            **no_labels_yet(cells, measures, repeats), strata=strata_of(cells),
+            features=placing_features(odds, cells.prediction), taught=evidence,
+        )
+
+    def propose(self, state: ScoreTestState, size: Ints) -> CountedDesign:
+        """Where both ends are moved most."""
+        inclusion, rate = planned_inclusion(state, state.quantities, size)
+        return fixed_size_design(
+            state, inclusion, model=rate, gradient=np.zeros(inclusion.shape), size=size
+        )
+
+    def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
+        """Systematic over the cells in score order, at random inside each."""
+        return without_replacement(systematic(design.left, design.unlabelled, rng))
+
+    def observe(
+        self, state: ScoreTestState, design: CountedDesign, labels: RoundLabels, excluded: Ints
+    ) -> ScoreTestState:
+        """Count the labels."""
+        return state.with_labels(labels, excluded)
+
+    def estimate(
+        self, state: ScoreTestState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The measures at the observed rates, with their score intervals."""
+        sample = sample_of(state, state.strata.level(int(state.bought.max())))
+        return [
+            _estimated(sample, number, confidence)
+            for quantity in state.quantities for number in quantity.numbers
+        ]
+
+
+def _estimated(sample: StratifiedSample, number: Estimand, confidence: float) -> EstimateArrays:
+    """One number; its variance is that of a normal interval of the same width, ((upper - lower)/2z)²."""
+    found = score_interval(sample, number, confidence)
+    deviation = (found.upper - found.lower) / (2 * normal_quantile(confidence))
+    return EstimateArrays(
+        value=found.value, lower=found.lower, upper=found.upper, variance=deviation**2,
+        diagnostics={"draws": sample.labelled.sum(axis=1).astype(np.int64)},
+    )
