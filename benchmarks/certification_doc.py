@@ -174,10 +174,10 @@ def doubtful(found: Totals, subject: str = "recalibrated") -> str:
     )
 
 
-def document(cache: Path, verdicts: str, reached: Mapping[str, Sequence[Row]]) -> str:
+def document(cache: Path, reached: Mapping[str, Sequence[Row]]) -> str:
     """docs/measured/certification.md from the cache.
 
-    verdicts: the rows held against the bar; reached: labels to half-widths, by what was asked for together.
+    reached: labels to half-widths, by what was asked for together.
     """
     parts = [
         "# Certification of `recalibrated`\n",
@@ -194,7 +194,6 @@ def document(cache: Path, verdicts: str, reached: Mapping[str, Sequence[Row]]) -
         "Where positives hide, the wide interval is the one that counts, and labels are told to its "
         "half-width; the columns before it are the main interval's. Every row in full: certification.csv. "
         "Further evidence, on pools nothing was tuned on: unseen.md.\n",
-        "## Held against the bar\n", verdicts,
         "## The pools\n",
         "Real, with real labels (`benchmarks.real_pools`):\n",
         "\n".join(f"- **{name}** ({REAL[name]}): {says}" for name, says in SAYS.items()) + "\n",

@@ -38,14 +38,11 @@ from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepared
 from assay.evalcore.replay.run import BLOCK, ReplayPlan, Trace, run_block
-from benchmarks import certified_table
 from benchmarks.broken_pools import broken_pool, is_broken
 from benchmarks.certification_doc import (
     BUDGETS,
-    KIND_OF,
     REAL,
     SUMS,
-    best,
     document,
     doubtful,
     drop_unfinished_line,
@@ -193,15 +190,9 @@ def needs(cache: Path) -> Needs:
 
 
 def write(cache: Path, names: Sequence[str]) -> None:
-    """docs/measured/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
-    found = totals(cache, "+".join(names))
+    """docs/measured/certification.md and .csv, from `names`."""
     reached = narrowing(cache, needs(cache))
-    rows = certified_table.rows(found, lambda *where: best(found, *where), KIND_OF)
-    measured = {key[3] for key in found if key[1] == "recalibrated"}
-    budgets = tuple(b for b in BUDGETS if b in measured) or BUDGETS
-    certified_table.OUT.write_text(certified_table.source(rows, budgets), encoding="utf-8")
-    verdicts = certified_table.verdicts(rows, reached["+".join(names)])
-    OUT.write_text(document(cache, verdicts, reached), encoding="utf-8")
+    OUT.write_text(document(cache, reached), encoding="utf-8")
     write_csv(cache, OUT.with_suffix(".csv"))
     write_half_widths(reached, OUT.with_name("certification-half-widths.csv"))
 

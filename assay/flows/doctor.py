@@ -3,15 +3,17 @@
 Of the pool of a file or a spec: its usable numbers, what they look like, and what it would cost.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput, Remediable, plural
 from assay.evalcore.forecast.labels_needed import Played
-from assay.evalcore.forecast.prognosis import Prognosis, Wanted, prognosis
+from assay.evalcore.forecast.prognosis import HORIZON, PoolColumns, Prognosis, Wanted, prognosis
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import auto
+from assay.evalcore.methods.two_classes.choice import Aim, Choice
 from assay.tasks.doctor.columns import look_at_columns, sample
 from assay.tasks.doctor.examination import (
     Examination,
@@ -242,9 +244,10 @@ def _prognosis(
 ) -> tuple[Prognosis | None, list[Finding]]:
     """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
     targets = () if spec.target.half_width is None else (spec.target.half_width,)
+    supplied = examined.numbers.columns(supplied=spec.pool.probability is not None)
     try:
         ahead = prognosis(
-            examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
+            supplied, spec.choice_of(supplied.predicted),
             Wanted(
                 half_widths=targets, measures=spec.measures, confidence=spec.target.confidence,
                 budget=spec.budget.labels, batch_size=spec.batch_size,
@@ -369,7 +372,7 @@ def examine_file(
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
         asked = tuple(map(measure, OF_TWO_CLASSES)) if supplied.prediction.any() else ()
         ahead = of_all_rows(prognosis(
-            supplied, auto(), Wanted(half_widths=TARGETS, measures=asked),
+            supplied, _auto_for(supplied, asked), Wanted(half_widths=TARGETS, measures=asked),
             worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds,
         ), found.times)
         if supplied.confusion is not None:
@@ -386,6 +389,11 @@ def examine_file(
         rows_read=found.rows, sample=sample_json(portion),
         labelled=roles.label is not None and found.rows > 0 and not found.missing_labels,
     )
+
+
+def _auto_for(pool: PoolColumns, measures: Sequence[Measure]) -> Choice:
+    """What `auto` means for a pool of which no spec says a target or a budget."""
+    return auto(aim=Aim(measures=measures, predicted=pool.predicted, budget=HORIZON)) if measures else auto()
 
 
 def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:

@@ -34,8 +34,8 @@ def test_a_clone_without_links_imports(tmp_path):
         pytest.skip("this is no checkout of git")
     clone = tmp_path / "clone"
     subprocess.run(
-        ["git", "clone", "--quiet", "--depth", "1", "-c", "core.symlinks=false", f"file://{ROOT}", str(clone)], check=True,
-        capture_output=True,
+        ["git", "clone", "-q", "--depth", "1", "-c", "core.symlinks=false", f"file://{ROOT}", str(clone)],
+        check=True, capture_output=True,
     )
     assert all((clone / room).is_file() for room in ROOMS)
     where = subprocess.run(

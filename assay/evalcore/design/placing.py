@@ -55,8 +55,8 @@ def placing_rates(features: Floats, labels: Floats | Ints, positives: Floats | I
 def target_labels(share: Floats, items: Floats, total: float) -> Floats:
     """How many labels (R, H) each stratum is to have: LEAST_LABELS, and above it in proportion to its share.
 
-    share (R, H) ≥ 0; items (R, H) that may be labelled; total: labels in all.  The sum is `total`, or all items
-    where these are fewer.
+    share (R, H) ≥ 0; items (R, H) that may be labelled; total: labels in all.  The sum is `total`, or all
+    items where these are fewer.
     """
     total = min(float(total), float(items.sum(axis=1).min()))
     least = np.minimum(LEAST_LABELS, items)

@@ -1,9 +1,9 @@
-"""Score intervals of any measure from a stratified sample along a score: values, ends, and what labels do to them.
+"""Score intervals of any measure from a stratified sample along a score: values, ends, gains of labels.
 
 Ratios of linear functions of the positives (F1, precision, recall, accuracy) are tested as they are
-(`evalcore.estimators.score_test`).  Any other measure of the positives by group, g(T), is followed to its ends
-along the rates that are most likely (a profile): where the measure is f, the hypothesis that touches its level
-set is linear in the positives with the slopes ∂g/∂T there, so
+(`evalcore.estimators.score_test`).  Any other measure of the positives by group, g(T), is followed to its
+ends along the rates that are most likely (a profile): where the measure is f, the hypothesis that touches its
+level set is linear in the positives with the slopes ∂g/∂T there, so
 
     s ← ∂g/∂T at the rates of the end;   end of Σ s_h T_h by the score test;   T ← positives at its rates
 
@@ -66,7 +66,8 @@ class StratifiedSample:
         return replace(self, positive=self.labelled * rate[:, stratum], lag=False)
 
     def spread_over_groups(self, estimand: Estimand) -> Floats:
-        """(R, H, G) how the positives of a stratum lie in the groups: found ones as found, others as expected."""
+        """(R, H, G) how the positives of a stratum lie in the groups: those found as found, others as
+        expected."""
         of_group = estimand.quantity.groups.of_cell
         left = (self.items - self.labelled) * self.rate
         there = self.positive + left + 1e-300 * self.items
@@ -169,7 +170,7 @@ def _end_of_ratio(
 def _end_by_profile(
     counts: StratumCounts, estimand: Estimand, spread: Floats, items: Floats, sign: float, confidence: float
 ) -> tuple[Floats, Floats]:
-    """An end (R,) of a measure that is no ratio, the lower one for sign -1; and the gain of a label (R, H)."""
+    """An end (R,) of a measure that is no ratio, the lower one for sign -1; the gain of a label (R, H)."""
     totals = counts.items * counts.observed_rate
     least, most = counts.positive, counts.items - counts.labelled + counts.positive
     nothing = np.zeros(len(items))

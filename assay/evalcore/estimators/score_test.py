@@ -28,7 +28,7 @@ import scipy
 
 from assay.evalcore.types import Floats
 
-PSEUDO_LABELS = 1.0     # of a stratum, at the rate that is expected of it, when the most likely rates are found
+PSEUDO_LABELS = 1.0     # of a stratum, at the rate expected of it, when the most likely rates are found
 WITHOUT_LABELS = 0.25   # ν of a stratum without a label: its rate is a guess, and little else
 LAG_LABELS = 64.0       # of a stratum, from which on its own rate steers plans as much as the model's does
 MOST_LABELS = 1e9       # ν of a stratum that is labelled whole
@@ -65,7 +65,8 @@ class StratumCounts:
 
     @property
     def skew_factor(self) -> Floats:
-        """(1 - 2f)/(1 - f), by which a hypergeometric count is less skewed than a binomial one; -1 at least."""
+        """(1 - 2f)/(1 - f), by which a hypergeometric count is less skewed than a binomial one; at least -1.
+        """
         return np.maximum(2 - 1 / self.share_left, -1.0)
 
     @property

@@ -99,6 +99,12 @@ class PoolColumns:
     confusion: Floats | None = None   # (2, 2) counts by [prediction, label], where labels are known
     supplied: bool       # the probabilities are the pool's own, and not made of its scores
 
+    @property
+    def predicted(self) -> tuple[int, int]:
+        """Items predicted negative, and positive."""
+        positives = int(np.count_nonzero(self.prediction))
+        return len(self.prediction) - positives, positives
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:

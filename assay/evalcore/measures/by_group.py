@@ -9,7 +9,8 @@ classes is a function of the positives by group of cells, where the cells of a g
 
 Methods give the positives of every group; everything that is said of a measure is said by its functions here.
 
-    R repeats   G groups   C cells   S draws   q numbers of a measure, one unless it is a curve or has one a class
+    R repeats   G groups   C cells   S draws
+    q numbers of a measure, one unless it is a curve or has one a class
 """
 
 from abc import ABC, abstractmethod

@@ -1,19 +1,19 @@
 """The methods by name.  A new method is one file and one line here; files are imported when asked for.
 
 A name may carry settings, which are a method's fields: `dirichlet-tree:depth=6:partition=equal-size`.  Of two
-classes `auto` is the best method that is certified (`evalcore.methods.two_classes.choice`), of other outcomes
-the first.  It means one method at a time: what it meant when an evaluation began is in its ledger, and stays.
+classes `auto` is the method whose interval trusts nothing but the labels, where that can be had within the
+budget (`evalcore.methods.two_classes.choice`), of other outcomes the first.  It means one method at a time:
+what it meant when an evaluation began is in its ledger, and stays.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.methods.method import Capabilities, Method, settings_of
-from assay.evalcore.methods.two_classes.certified import TABLE
-from assay.evalcore.methods.two_classes.choice import DEFAULT, MONITORS, Choice, choose
+from assay.evalcore.methods.two_classes.choice import BELIEF, DESIGN, MONITORS, Aim, Choice, Trust, choose
 from assay.evalcore.outcomes.base import OutcomeKind
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ OF_QUESTIONS: Mapping[str, "OutcomeMethod"] = _OnDemand("any_outcome", {
 })
 _DRAWS_OF_QUESTIONS = {"auto": "questions", "passive": "questions:even=true"}
 AUTO = "auto"
+TREE = "dirichlet-tree"      # whose settings `auto` may carry too
 
 
 def method_names() -> list[str]:
@@ -200,14 +201,10 @@ def _find(among: Mapping[str, _M], written: str, base: str, of: str = "") -> _M:
 def auto_in_monitors(name: str = AUTO) -> str:
     """What `auto`, which may carry settings, means in a monitor.
 
-    Settings that the monitors' method does not have are the default's, as in `auto`.
+    Settings that the monitors' method does not have are another's, as in `auto`.
     """
     settings = name.removeprefix(AUTO)
-    try:
-        method(MONITORS + settings)
-    except UnknownName:
-        return DEFAULT + settings
-    return MONITORS + settings
+    return next((one for one in (MONITORS, DESIGN) if _has(one, settings)), TREE) + settings
 
 
 def with_single_draws(name: str, kind: OutcomeKind | None = None) -> str:
@@ -238,18 +235,32 @@ def is_auto(name: str) -> bool:
     return name.partition(":")[0] == AUTO
 
 
-def auto(name: str = AUTO) -> Choice:
-    """What `auto`, which may carry settings, means today, and why.
+def auto(name: str = AUTO, aim: Aim | None = None, trust: Trust | None = None) -> Choice:
+    """What `auto`, which may carry settings, means for an evaluation with this aim, and why.
 
-    Settings that the certified method does not have were written for the default, which then keeps them.
+    trust: what its spec says of it.  Settings are those of the first method that has them: the one that
+    trusts nothing, the one that trusts the score, or the Dirichlet tree.
     """
-    chosen, settings = choose(TABLE), name.removeprefix(AUTO)
-    if settings and chosen.method != DEFAULT:
-        try:
-            METHODS[chosen.method].with_settings(chosen.method + settings)
-        except UnknownName:
-            return Choice(method=DEFAULT + settings, reason=f"the settings {settings[1:]!r} are {DEFAULT}'s")
-    return Choice(method=chosen.method + settings, reason=chosen.reason)
+    settings = name.removeprefix(AUTO)
+    chosen = choose(Aim(measures=()) if aim is None else aim, trust)
+    if not settings or _has(chosen.method, settings):
+        return replace(chosen, method=chosen.method + settings)
+    owner = next((one for one in (DESIGN, BELIEF) if _has(one, settings)), TREE)
+    trusts: Trust = "score" if owner == BELIEF else "nothing"
+    return Choice(
+        method=owner + settings, reason=f"the settings {settings[1:]!r} are {owner}'s", rests_on=trusts
+    )
+
+
+def _has(name: str, settings: str) -> bool:
+    """Whether a method of two classes has the settings; wrong values of those it has are told later."""
+    try:
+        METHODS[name].with_settings(name + settings)
+    except UnknownName:
+        return False
+    except BadInput:
+        return True
+    return True
 
 
 def methods_that(capability: str, among: Mapping[str, Method] = METHODS) -> list[str]:

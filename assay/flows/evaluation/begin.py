@@ -90,10 +90,10 @@ def begin_evaluation(
         own_identity(Ledger(store, spec.name))
     where = desk if desk is not None else desk_of(store, spec)
 
-    def claim() -> None:
+    def claim(manifest: Manifest) -> None:
         prepare_desk(where)
         own_identity(Ledger(store, spec.name))
-        _claim(store, spec)
+        _claim(store, spec, manifest)
         write_begun(Ledger(store, spec.name), now())
 
     def check_target(rows: int) -> None:
@@ -154,7 +154,7 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
 
 @effect("freeze-pool", retries=0)
 def _freeze(
-    spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None],
+    spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[Manifest], None],
     given: MapOver | None, checked: Callable[[int], None],
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
@@ -166,13 +166,15 @@ def _freeze(
         )
 
 
-def _claim(store: Store, spec: Spec) -> None:
+def _claim(store: Store, spec: Spec, manifest: Manifest) -> None:
     """Write the spec under its name, and the evaluation into the index, before the manifest commits both."""
-    chosen = spec.choice if is_auto(spec.method) else None
+    chosen = spec.choice_of(manifest.predicted) if is_auto(spec.method) else None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),
         versions=versions(),
-        auto=None if chosen is None else ChosenMethod(method=chosen.method, reason=chosen.reason),
+        auto=None if chosen is None else ChosenMethod(
+            method=chosen.method, reason=chosen.reason, rests_on=chosen.rests_on
+        ),
         format=LEDGER_FORMAT,
     ))
     _refuse_if_taken(store, spec)

@@ -44,6 +44,7 @@ class ChosenMethod:
 
     method: str
     reason: str
+    rests_on: str | None = None     # nothing, or the score; not told by version 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ class RecordedSpec:
 
     spec: Mapping[str, Any]
     versions: Mapping[str, str]         # see `versions`
-    auto: ChosenMethod | None = None    # where the method was left to the certified table
+    auto: ChosenMethod | None = None    # where the method was left to `auto`
     format: int = 1                     # of the whole ledger; the first ones did not say
 
 

@@ -48,15 +48,17 @@ def cut_pool(
     outcomes: Mapping[str, float],
     map_over: MapOver = one_after_the_other,
     score_runs: Sequence[StoredRun] = (),
+    predicted: tuple[int, ...] = (),
 ) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells, and the rows that they hold.
 
     part_keys, part_rows: of the parts just written; outcomes: item -> label, known beforehand; map_over: who
     does the shards; score_runs: the scores of all rows, where the freeze kept them in order. The result does
-    not depend on these two.
+    not depend on these two. predicted: items predicted negative, and positive, by which `auto` chooses.
     """
     predictions, shards = prediction_kind(spec), shards_of(part_keys, part_rows)
-    cut, rows = predictions.cut(predictions.method, PoolToCut(
+    method = predictions.method_for(predicted)
+    cut, rows = predictions.cut(method, PoolToCut(
         evaluation=spec.name, store=store, shards=shards, segments=spec.pool.segments, outcomes=outcomes,
         map_over=map_over if len(shards) > 1 else one_after_the_other, kept=True,
         score_runs=score_runs,
@@ -66,7 +68,7 @@ def cut_pool(
     store.put(layout.partition_starts(spec.name, digest), rows.starts)
     store.put(layout.partition(spec.name, digest), text)
     return PartitionEntry(
-        method=predictions.method, digest=digest, cells=cut.cells.n_cells, pieces=rows.pieces
+        method=method, digest=digest, cells=cut.cells.n_cells, pieces=rows.pieces
     )
 
 

@@ -68,7 +68,7 @@ def freeze_pool(
     spec: Spec,
     store: Store,
     progress: Callable[[int], None] | None = None,
-    before_commit: Callable[[], None] | None = None,
+    before_commit: Callable[[Manifest], None] | None = None,
     inherited: str | None = None,
     map_over: MapOver = one_after_the_other,
     checked: Callable[[int], None] | None = None,
@@ -76,7 +76,7 @@ def freeze_pool(
     """Freeze the spec's predictions unless they are frozen already; returns the manifest in the ledger.
 
     progress        called with the number of rows frozen so far
-    before_commit   called when only the manifest is missing; what it raises ends the freeze
+    before_commit   called with the manifest when only that is missing; what it raises ends the freeze
     inherited       digest of the labels of an earlier evaluation that this one starts from
     map_over        who freezes the shards; the result does not depend on it
     checked         called with the number of rows once they are read; what it raises ends the freeze
@@ -106,7 +106,7 @@ def freeze_pool(
         FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
     )))
     if before_commit:
-        before_commit()
+        before_commit(manifest)
     committed = put_record(ledger, key, manifest)
     frozen.forget()
     return committed
@@ -133,7 +133,7 @@ def _manifest(
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
         partition=cut_pool(
             spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, map_over,
-            frozen.score_runs,
+            frozen.score_runs, counts.predicted,
         ),
         inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),
         gold=freeze_gold(spec, store),

@@ -307,7 +307,11 @@ class Predictions(ABC):
     @property
     @abstractmethod
     def method(self) -> str:
-        """The method that the pool is cut for, `auto` with its meaning today."""
+        """The method that the pool is cut for, `auto` with its meaning before the pool is counted."""
+
+    def method_for(self, predicted: tuple[int, ...]) -> str:
+        """The method that a pool of so many items by predicted class is cut for."""
+        return self.method
 
     @abstractmethod
     def arrays(self, rows: PredictionReader) -> list[Array]:

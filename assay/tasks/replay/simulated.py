@@ -20,6 +20,8 @@ from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import one_of_several
 from assay.evalcore.methods.registry import (
+    auto,
+    is_auto,
     method,
     method_for,
     method_of_questions,
@@ -28,6 +30,7 @@ from assay.evalcore.methods.registry import (
     refuse_weights,
 )
 from assay.evalcore.methods.two_classes.base import CountingMethod
+from assay.evalcore.methods.two_classes.choice import Aim
 from assay.evalcore.outcomes.items import Items, OneShard, pool_weights
 from assay.evalcore.outcomes.questions import SeveralQuestions
 from assay.evalcore.outcomes.score_grid import grids
@@ -274,8 +277,19 @@ class _OfTwoClasses(Simulation):
         return found
 
     def find_method(self, name: str) -> CountingMethod:
-        chosen, request = method(name), self.request
+        request = self.request
+        chosen = method(self._meaning(name))
         return chosen.audited(request.audit / request.budgets[-1]) if request.audit else chosen
+
+    def _meaning(self, name: str) -> str:
+        """A method's name, `auto` with what it means for this pool and the largest budget."""
+        if not is_auto(name):
+            return name
+        positives, items = int(self._pool.prediction.sum()), len(self._pool.prediction)
+        return auto(name, Aim(
+            measures=self.measures, predicted=(items - positives, positives),
+            confidence=self.request.confidence, budget=max(self.request.budgets, default=None),
+        ), "score" if self.request.audit else None).method
 
     def oracles(self) -> dict[str, OracleResult]:
         return {

@@ -11,6 +11,7 @@ from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.methods.registry import (
     METHODS,
     OUTCOME_METHODS,
+    auto,
     is_auto,
     method,
     method_for,
@@ -326,9 +327,9 @@ def _of_population(spec: WholeSpec) -> Iterator[tuple[str, str]]:
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:
-    chosen = method(method_name)
     if not budget.audit:
         return []
+    chosen = method(auto(method_name, trust="score").method if is_auto(method_name) else method_name)
     if not chosen.capabilities.audits:
         means = f" ({chosen.name} today)" if is_auto(method_name) else ""
         able = " or ".join(methods_that("audits"))

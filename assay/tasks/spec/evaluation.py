@@ -35,7 +35,7 @@ from assay.evalcore.methods.registry import (
     method_of_questions,
     outcome_method,
 )
-from assay.evalcore.methods.two_classes.choice import Choice
+from assay.evalcore.methods.two_classes.choice import Aim, Choice, Trust
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
@@ -174,7 +174,12 @@ class Spec(Part):
     budget: Budget = Field(description="the most that may be asked: {labels: 500}")
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
     method: MethodName = Field(
-        default="auto", description="how items are chosen; auto picks the best certified one"
+        default="auto", description="how items are chosen; auto: where labels narrow the interval most"
+    )
+    trust: Trust | None = Field(
+        default=None,
+        description="what the interval of auto takes without being shown: nothing, or the score (positives "
+                    "do not hide where it is low); unless given, score where nothing cannot do in the budget",
     )
     interval: Literal["guaranteed"] | None = Field(
         default=None, description="guaranteed: one that holds for any pool, at every look; of even or "
@@ -272,14 +277,23 @@ class Spec(Part):
 
     @property
     def choice(self) -> Choice:
-        """The method by name, and why: `auto` with its meaning today."""
+        """The method by name, and why: `auto` with its meaning before the pool is counted."""
+        return self.choice_of(())
+
+    def choice_of(self, predicted: tuple[int, ...]) -> Choice:
+        """The method by name, and why; predicted: items predicted negative, and positive, once counted."""
         if not self.labels.by_cell:
             several = isinstance(self.labels, QuestionList)
             chosen = outcome_method(method_of_questions(self.method) if several else self.method)
             return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
-        return auto(self.method)
+        target = self.target
+        return auto(self.method, Aim(
+            measures=self.measures, half_width=target.half_width,
+            confidence=target.confidence, budget=self.budget.labels,
+            predicted=(predicted[0], predicted[1]) if len(predicted) == 2 else None,
+        ), "score" if self.budget.audit else self.trust)
 
     @property
     def chosen_method(self) -> Method:

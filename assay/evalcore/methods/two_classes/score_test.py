@@ -59,8 +59,9 @@ def sample_of(state: Any, level: int) -> StratifiedSample:
 def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) -> tuple[Floats, Floats]:
     """The chance (R, C) of each unlabelled item to be in the next round of `size` (R,), and expected rates.
 
-    Every stratum is to have labels in proportion to (ν gain)^½, gain the part of both ends that one more label
-    of it takes away, summed over the numbers that drive; the round goes where strata are furthest behind.
+    Every stratum is to have labels in proportion to (ν gain)^½, gain the part of both ends that one more
+    label of it takes away, summed over the numbers that drive; the round goes where strata are furthest
+    behind.
     """
     labels = int(state.bought.max()) + int(size.max())
     level = state.strata.level(labels)
@@ -107,8 +108,8 @@ class StratifiedScoreTest(CountingMethod):
     )
     sampling_note: ClassVar[str] = (
         "Items were drawn at random within strata of the score on both sides of the threshold, more of them "
-        "where a label moves the ends of the interval most. The chance of every item was stored before anyone "
-        "was asked."
+        "where a label moves the ends of the interval most. The chance of every item was stored before "
+        "anyone was asked."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, negatively_associated=True, weighting="rounds", ok_by_interval="all",

@@ -112,6 +112,10 @@ class TwoClassPredictions(Predictions):
         """The spec's."""
         return self._spec.chosen_method.name
 
+    def method_for(self, predicted: tuple[int, ...]) -> str:
+        """The spec's, `auto` with what it means for so many predictions."""
+        return self._spec.choice_of(predicted).method
+
     @property
     def ranked(self) -> str | None:
         """The score, where it decides the cells of all rows."""
