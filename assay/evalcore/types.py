@@ -1,7 +1,7 @@
 """The array types of this package by what they hold, what is said beside an estimate, and JSON."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,3 +19,6 @@ DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # na
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Json]
+
+# what an interval takes without being shown: nothing; or the score, that positives do not hide where it is low
+Trust: TypeAlias = Literal["nothing", "score"]

@@ -299,6 +299,7 @@ def result_of(standing: Standing, backend: str, store: Store) -> Result:
         notes=(
             *([] if standing.best is None else
               [best_in_words(standing.best, finished=standing.state == "finished")]),
+            *filter(None, [sentences.trusted(standing)]),
             *price.open_lines(rows, standing.positive or "positive"),
             *sentences.people_in_words(rows, standing.revision, standing.revised_items, standing.moved),
         ),

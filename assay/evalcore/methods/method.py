@@ -23,7 +23,7 @@ from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.round import ClosedDraws, EstimateArrays
 from assay.evalcore.errors import BadInput, UnknownName, did_you_mean
 from assay.evalcore.pool.partition import FeatureTree
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints, Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,6 +127,7 @@ class Method(ABC):
     coverage_slack: ClassVar[float] = 0.02
     sources: ClassVar[tuple[str, ...]] = ()    # publications it comes from, by their keys in `literature`
     published: ClassVar[bool] = True           # False: Assay's own, with parts of its sources
+    rests_on: ClassVar[Trust] = "nothing"      # what its interval takes without being shown
 
     @property
     @abstractmethod

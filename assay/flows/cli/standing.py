@@ -36,8 +36,9 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 
 
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
-    """The method, where that was left to `auto`, with --verbose why; then the forecast."""
-    why = f": {opened.why_method}" if is_verbose() else ""
+    """The method, where that was left to `auto`, with --verbose, or where it trusts the score, why; then the
+    forecast."""
+    why = f": {opened.why_method}" if is_verbose() or opened.rests_on == "score" else ""
     chosen = [f"method {opened.method.name}{why}"] if opened.why_method else []
     hardly = hardly_met_by_all(opened.spec, opened.manifest.rows)
     return chosen + (outlook_lines(ahead) if ahead else []) + ([hardly] if hardly else [])
@@ -84,6 +85,8 @@ def print_standing(
     for line in sentences.extended(standing.extensions, standing.confidence_asked):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in price_lines(standing.estimates, standing.positive) if note else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in filter(None, [sentences.trusted(standing)]):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in outlook_lines(standing.forecast) if standing.forecast else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))

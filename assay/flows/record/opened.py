@@ -411,13 +411,23 @@ class Opened:
     @property
     def interval_note(self) -> str:
         """What is known of the method's intervals; of `recalibrated`, of which of the two it is here."""
+        return self._reporting.interval_note
+
+    @property
+    def rests_on(self) -> str:
+        """What the intervals take without being shown: `nothing`, or the `score`."""
+        return self._reporting.rests_on
+
+    @property
+    def _reporting(self) -> Method | type[Method]:
+        """The method, or the class of it that reports: `recalibrated` of any outcome is two."""
         method = self.method
         if not isinstance(method, RecalibratedSample):
-            return method.interval_note
+            return method
         pool, target = self.spec.pool, self.spec.target
         by_guesses = pool.weight or pool.contenders or target.best_of is not None
         along_a_score = getattr(self.cut.cells, "axis", None) is not None and not by_guesses
-        return ScoreModel.interval_note if along_a_score else Guesses.interval_note
+        return ScoreModel if along_a_score else Guesses
 
     @property
     def inherited(self) -> Mapping[tuple[str, str], int]:

@@ -195,6 +195,7 @@ def standing_of(
         interval_note=opened.interval_note,
         method=opened.method.name,
         why_method=opened.why_method,
+        rests_on=opened.rests_on,
         revision=reissued.number if reissued else 0,
         moved=estimates_moved(as_closed, reissued.known) if reissued else (),
         revised_items=reissued.items if reissued else 0,

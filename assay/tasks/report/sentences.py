@@ -13,8 +13,10 @@ from assay.tasks.report.standing import ExtensionRow, Moved
 
 if TYPE_CHECKING:
     from assay.tasks.report.data import ReportData
+    from assay.tasks.report.standing import Standing
 
 _INTERVALS = {
+    "score test": "every value that a stratified score test does not reject",
     "ais-normal": "normal approximation, importance-weighted draws",
     "student": "Student's t, importance-weighted draws",
     "student-as-printed": "Student's t without the square of the mean weight, as the paper prints it",
@@ -124,6 +126,15 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
     return lines
 
 
+TRUSTS_THE_SCORE = "It trusts the score: no label has shown that positives do not hide where the score is low."
+
+
+def trusted(standing: "Standing") -> str:
+    """What the interval takes without being shown, in a sentence; empty where that is nothing, or no interval."""
+    shown = all(row.interval in ("exact", "none") for row in standing.estimates[:1])
+    return "" if standing.rests_on == "nothing" or shown else TRUSTS_THE_SCORE
+
+
 def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
     """The verdict in a word, and what it rests on; None without limit or comparison."""
     allowed, first = demanded(data), data.estimates[0]
@@ -135,7 +146,8 @@ def verdict_and_ground(data: "ReportData") -> tuple[str, str] | None:
     name = named_row(first)
     match data.verdict:
         case "ok":
-            return "OK", f"The whole interval for {name} meets the limit: {allowed}."
+            why = f"The whole interval for {name} meets the limit: {allowed}."
+            return "OK", f"{why} {trusted(data)}".rstrip()
         case "breach":
             return "Breach", f"The whole interval for {name} lies outside the limit: {allowed}."
         case "inconclusive":
@@ -190,8 +202,8 @@ def headline(data: "ReportData") -> str:
     about = " for the population" if row.about == "population" else ""
     return (
         f"{said} estimated at {wording.value_or_reason(row)}, with a {wording.percent(row.confidence)} "
-        f"interval of {wording.interval(row)}{about}, {based}.{also}"
-    )
+        f"interval of {wording.interval(row)}{about}, {based}.{also} {trusted(data)}"
+    ).rstrip()
 
 
 def in_a_line(row: MeasureEstimate) -> str:

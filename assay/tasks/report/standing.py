@@ -114,6 +114,7 @@ class StandingJson(EvaluationJson):
 
     method: str                      # the one in use, never auto
     method_reason: str | None        # why auto chose it; null where it was asked for by name
+    rests_on: str                    # what the interval takes without being shown: nothing, or score
     forecast: OutlookJson | None     # null where it has finished, or nothing was forecast
 
 
@@ -135,6 +136,7 @@ class Standing:
     interval_note: str = ""            # what intervals of the method's kind were measured to cover
     method: str = ""                   # the one in use, never `auto`
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
+    rests_on: str = "nothing"          # what the interval takes without being shown: nothing, or score
     forecast: Outlook | None = None    # only where asked for: flows.report.gather
     revision: int = 0                  # of the estimates; 0: as the rounds were closed
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
@@ -201,6 +203,7 @@ class Standing:
         """What `run`, `advance`, `status` and `report` print with `--json`."""
         return {
             **self.contract(), "method": self.method, "method_reason": self.why_method,
+            "rests_on": self.rests_on,
             "forecast": None if self.forecast is None else outlook_json(self.forecast),
         }
 

@@ -95,6 +95,7 @@ class ScoreState(SampleState):
 class ScoreModel(Sampled):
     """The method for one class against the rest."""
 
+    rests_on: ClassVar[Literal["nothing", "score"]] = "score"
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with a model of how labels follow the score."
     kinds: ClassVar[tuple[str, ...]] = ("classes",)

@@ -15,13 +15,11 @@ help: that positives do not hide where the score is low.  `trust: score` takes i
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, log
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from assay.evalcore.measures.two_classes import Measure, driving
-
-Trust: TypeAlias = Literal["nothing", "score"]
+from assay.evalcore.types import Floats, Trust
 
 DESIGN, BELIEF = "score-test", "recalibrated"    # whose intervals trust nothing, and the score
 MONITORS = "recalibrated"         # for monitors: docs/measured/monitoring.md has the measurements
@@ -77,7 +75,7 @@ def labels_to_trust_nothing(
 
 
 def _errors_that_move(
-    measure: Measure, table: np.ndarray, side: int, before: float, half_width: float
+    measure: Measure, table: Floats, side: int, before: float, half_width: float
 ) -> float | None:
     """Hidden errors among the items predicted `side` that move the measure so far; None where none can."""
     free = float(table[side, side])

@@ -38,7 +38,7 @@ from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, pivotal
 from assay.evalcore.recalibration.reporting import bare_reports, report_quantities
 from assay.evalcore.recalibration.sequential import Evidence, RegionSums, rank_regions
 from assay.evalcore.reproducible import stream
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Floats, Ints, Trust
 
 POSTERIOR_NOTE = (
     "It is made to hold where the model of the labels errs. It spans what the model says, what the model and "
@@ -114,6 +114,7 @@ class Recalibrated(CountingMethod):
 
     sources: ClassVar[tuple[str, ...]] = ("farquhar2021", "shekhar2023")
     published: ClassVar[bool] = False
+    rests_on: ClassVar[Trust] = "score"
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,
