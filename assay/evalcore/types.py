@@ -20,5 +20,6 @@ DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # na
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Json]
 
-# what an interval takes without being shown: nothing; or the score, that positives do not hide where it is low
+# what an interval takes without being shown: nothing; or the score, that positives do not hide where it is
+# low
 Trust: TypeAlias = Literal["nothing", "score"]

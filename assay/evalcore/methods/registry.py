@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.methods.method import Capabilities, Method, settings_of
-from assay.evalcore.methods.two_classes.choice import BELIEF, DESIGN, MONITORS, Aim, Choice, Trust, choose
+from assay.evalcore.methods.two_classes.choice import BELIEF, DESIGN, MONITORS, Aim, Choice, choose
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.types import Trust
 
 if TYPE_CHECKING:
     from assay.evalcore.methods.any_outcome.base import OutcomeMethod

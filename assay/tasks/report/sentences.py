@@ -126,11 +126,13 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
     return lines
 
 
-TRUSTS_THE_SCORE = "It trusts the score: no label has shown that positives do not hide where the score is low."
+TRUSTS_THE_SCORE = (
+    "It trusts the score: no label has shown that positives do not hide where the score is low."
+)
 
 
 def trusted(standing: "Standing") -> str:
-    """What the interval takes without being shown, in a sentence; empty where that is nothing, or no interval."""
+    """What the interval takes without being shown, in a sentence; empty where that is nothing."""
     shown = all(row.interval in ("exact", "none") for row in standing.estimates[:1])
     return "" if standing.rests_on == "nothing" or shown else TRUSTS_THE_SCORE
 

@@ -35,8 +35,8 @@ from assay.evalcore.methods.registry import (
     method_of_questions,
     outcome_method,
 )
-from assay.evalcore.methods.two_classes.choice import Aim, Choice, Trust
-from assay.evalcore.types import JsonObject
+from assay.evalcore.methods.two_classes.choice import Aim, Choice
+from assay.evalcore.types import JsonObject, Trust
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name

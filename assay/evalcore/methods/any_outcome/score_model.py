@@ -55,7 +55,7 @@ from assay.evalcore.recalibration.posterior import noise, posterior
 from assay.evalcore.recalibration.reporting import Outlooks, report_quantities
 from assay.evalcore.recalibration.sequential import RegionSums, rank_regions
 from assay.evalcore.reproducible import steady, stream
-from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints, Trust
 
 PLANNING_DRAWS, REPORT_DRAWS, RATE_DRAWS = 96, 2000, 400
 AHEAD = 25            # labels of the round whose plan stands for later ones
@@ -95,7 +95,7 @@ class ScoreState(SampleState):
 class ScoreModel(Sampled):
     """The method for one class against the rest."""
 
-    rests_on: ClassVar[Literal["nothing", "score"]] = "score"
+    rests_on: ClassVar[Trust] = "score"
     name: ClassVar[str] = "recalibrated"
     says: ClassVar[str] = "Labels where they tell most, with a model of how labels follow the score."
     kinds: ClassVar[tuple[str, ...]] = ("classes",)

@@ -81,8 +81,8 @@ def test_an_end_is_where_the_test_just_refuses_whatever_the_measure():
 
 
 def test_one_stratum_without_pseudo_label_weight_comes_near_to_wilson():
-    # accuracy of 10^8 items of which 1,000 are labelled and 800 right: Wilson's 0.7741 to 0.8237; the skewness
-    # term and the pseudo-label are of the order of 1/1,000
+    # accuracy of 10^8 items of which 1,000 are labelled and 800 right: Wilson's 0.7741 to 0.8237; the
+    # skewness term and the pseudo-label are of the order of 1/1,000
     pool = counts([1e8, 1e-9], [1000, 0], [800, 0], [0.8, 0.5])
     share = TotalsRatio(
         top=np.array([[1.0, 0.0]]), top_constant=np.zeros(1), bottom=np.zeros((1, 2)),

@@ -1,5 +1,5 @@
-"""`auto` trusts nothing but the labels where that is within the budget, else the score; an evaluation keeps what it
-began with."""
+"""`auto` trusts nothing but the labels where that is within the budget, else the score; an evaluation keeps
+what it began with."""
 
 import json
 
