@@ -26,7 +26,7 @@ from assay.evalcore.measures.by_group import Estimand, OfConfusion
 from assay.evalcore.pool.nested_strata import NestedStrata
 from assay.evalcore.types import Floats
 
-PROFILE_STEPS = 8       # of the slopes of a measure that is no ratio of linear functions
+PROFILE_STEPS = 5       # of the slopes of a measure that is no ratio of linear functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -140,7 +140,7 @@ class StratifiedScoreTest(CountingMethod):
         """Where both ends are moved most."""
         inclusion, rate = planned_inclusion(state, state.quantities, size)
         return fixed_size_design(
-            state, inclusion, model=rate, gradient=np.zeros(inclusion.shape), size=size
+            state, inclusion, model=rate, gradient=_pull_of_a_positive(state, rate), size=size
         )
 
     def draw(self, state: MethodState, design: CountedDesign, size: Ints, rng: np.random.Generator) -> Draws:
@@ -162,6 +162,16 @@ class StratifiedScoreTest(CountingMethod):
             _estimated(sample, number, confidence)
             for quantity in state.quantities for number in quantity.numbers
         ]
+
+
+def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
+    """(R, C) what a positive label does to the first measure that drives, times N, at the expected rates."""
+    quantity = next(one for one in state.quantities if one.drives)
+    sums = quantity.groups.sums
+    items = sums(np.asarray(state.cells.size - state.excluded, np.float64))
+    positives = sums(state.labelled[..., 1] + state.left * rate)
+    slope = quantity.slopes(positives, items)[:, 0]
+    return np.asarray(slope[:, quantity.groups.of_cell] * state.cells.n_items)
 
 
 def _estimated(sample: StratifiedSample, number: Estimand, confidence: float) -> EstimateArrays:
