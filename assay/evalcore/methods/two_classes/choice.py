@@ -107,7 +107,8 @@ def choose(aim: Aim, trust: Trust | None = None) -> Choice:
     half_width = aim.half_width or USUAL_HALF_WIDTH
     leading = [aim.measures[m] for m in driving(aim.measures)]
     needs = [labels_to_trust_nothing(m, aim.predicted, half_width, aim.confidence) for m in leading]
-    if all(labels is not None and labels <= aim.budget for labels in needs):
+    every = sum(aim.predicted) <= aim.budget
+    if every or all(labels is not None and labels <= aim.budget for labels in needs):
         return Choice(
             method=DESIGN,
             reason=f"its interval trusts nothing but the labels, and ±{half_width:g} is within the budget",

@@ -252,14 +252,14 @@ def test_whoever_commits_first_decides(tmp_path):
     first = a_spec(source(tmp_path))
     other = a_spec(source(tmp_path, CSV.replace("0.25", "0.5"), "q.csv"))
     winner = []
-    manifest = freeze_pool(other, store, before_commit=lambda: winner.append(freeze_pool(first, store)))
+    manifest = freeze_pool(other, store, before_commit=lambda _: winner.append(freeze_pool(first, store)))
     assert manifest == winner[0]
 
 
 def test_what_refuses_the_commit_leaves_no_manifest(tmp_path):
     store = MemoryStore()
 
-    def refuse() -> None:
+    def refuse(_manifest) -> None:
         raise BadInput("taken")
 
     with pytest.raises(BadInput, match="taken"):
