@@ -4,9 +4,9 @@
     python -m benchmarks.labels_to_width --cache labels.jsonl --write
 
 A method is judged by how many labels it needs until the mean half-width of its 95% interval is ±0.10 and
-±0.05, beside the best method of the registry whose intervals are honest on that pool, in the same run.  Honest
-is what covers 0.94 at every number of labels from 50 on, by a binomial test at 1%.  Pools: families and matchers
-by lot (`benchmarks.score_families`, `benchmarks.broken_pools`), and named ones.
+±0.05, beside the best method of the registry whose intervals are honest on that pool, in the same run.
+Honest is what covers 0.94 at every number of labels from 50 on, by a binomial test at 1%.  Pools: families and
+matchers by lot (`benchmarks.score_families`, `benchmarks.broken_pools`), and named ones.
 """
 
 import argparse
@@ -69,7 +69,8 @@ def run_cell(name: str, method_name: str, repeats: int, measure: str = "f1") -> 
         "pool": name, "method": method_name, "measure": measure, "repeats": repeats, "looks": looks,
         "truth": truth, "bound": labels_to_trust_nothing(
             asked, (len(pool.label) - positives, positives), HALF_WIDTHS[0], 0.95),
-        "covers": covers.sum(axis=0).tolist(), "half": ((trace.upper - trace.lower) / 2).mean(axis=0).tolist(),
+        "covers": covers.sum(axis=0).tolist(),
+        "half": ((trace.upper - trace.lower) / 2).mean(axis=0).tolist(),
         "error": np.sqrt(((value - truth) ** 2).mean(axis=0)).tolist(),
         "bias": (value - truth).mean(axis=0).tolist(),
     }
@@ -98,7 +99,8 @@ def is_honest(row: dict[str, Any]) -> bool:
 
 def rows_of(cache: Path) -> list[dict[str, Any]]:
     """What the cache holds."""
-    return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()] if cache.exists() else []
+    lines = cache.read_text(encoding="utf-8").splitlines() if cache.exists() else ()
+    return [json.loads(line) for line in lines]
 
 
 def page(found: Sequence[dict[str, Any]]) -> str:
@@ -116,17 +118,17 @@ def _head(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     low = [row["pool"] for row in own if not is_honest(row)]
     yield "# Labels to a half-width\n"
     yield ("Made by `python -m benchmarks.labels_to_width`: F1, batches of 25, nominal 95%, R = "
-           f"{' or '.join(map(str, repeats))}. `{OWN}` trusts nothing but the labels. Beside it stands the honest "
-           "method of the registry that needs the fewest labels on that pool, in the same run; honest is what "
-           f"covers {WANTED} at every number of labels from {FROM} on, by a binomial test at 1%. Pools are of lots "
-           "that nothing was chosen on (`judge`), and the named ones. –: not within 500 labels.\n")
-    yield (f"Coverage over {len(covers)} pairs of pool and number of labels: {np.mean(covers):.3f} in the mean, "
-           f"{min(covers):.3f} at the least; below {WANTED} by the test: {', '.join(low) or 'none'}.\n")
+           f"{' or '.join(map(str, repeats))}. `{OWN}` trusts nothing but the labels. Beside it stands the "
+           "honest method of the registry that needs the fewest labels on that pool, in the same run; honest "
+           f"is what covers {WANTED} at every number of labels from {FROM} on, by a binomial test at 1%. Pools "
+           "are of lots that nothing was chosen on (`judge`), and the named ones. –: not within 500 labels.\n")
+    yield (f"Coverage over {len(covers)} pairs of pool and number of labels: {np.mean(covers):.3f} in the "
+           f"mean, {min(covers):.3f} at the least; below {WANTED} by the test: {', '.join(low) or 'none'}.\n")
 
 
 def _table(found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield ("| pool | F1 | bound of honesty | ±0.10 | best honest | ratio | ±0.05 | best honest | ratio | least cover "
-           "| width / 3.92 RMSE, 100 to 500 labels |")
+    yield ("| pool | F1 | bound of honesty | ±0.10 | best honest | ratio | ±0.05 | best honest | ratio "
+           "| least cover | width / 3.92 RMSE, 100 to 500 labels |")
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for row in found:
         if row["method"] != OWN:
@@ -143,10 +145,10 @@ def _table(found: Sequence[dict[str, Any]]) -> Iterator[str]:
                       f"{mine / best:.2f}" if both else "–"]
         at = [i for i, labels in enumerate(row["looks"]) if labels >= 100 and row["error"][i] > 0]
         ratio = np.mean([row["half"][i] / 1.96 / row["error"][i] for i in at]) if at else np.nan
-        least = min(
-            (c / row["repeats"] for labels, c in zip(row["looks"], row["covers"], strict=True) if labels >= FROM),
-            default=np.nan,
-        )
+        least = min((
+            covers / row["repeats"]
+            for labels, covers in zip(row["looks"], row["covers"], strict=True) if labels >= FROM
+        ), default=np.nan)
         bound = "all" if row["bound"] is None else f"{row['bound']:,}"
         yield (f"| {row['pool']} | {row['truth']:.3f} | {bound} | {' | '.join(cells)} | {least:.3f} | "
                f"{'–' if np.isnan(ratio) else f'{ratio:.2f}'} |")

@@ -1,4 +1,4 @@
-"""Pools of two classes along a score, by lot: one name is one pool, and everything in it follows from its name.
+"""Pools of two classes along a score, by lot: everything in a pool follows from its name.
 
 `<family>-<lot>-<number>`, lot `choose` for choosing what a method does and `judge` for judging it:
 
@@ -115,7 +115,7 @@ def score_family_pool(name: str) -> LabelledPool:
     rng = stream(11, f"score-family/{family}/{lot}/{number}")
     while True:
         score, label = FAMILIES[family](rng)
-        if 0 < (score > 0).sum() and label[score > 0].any() and 0 < label.sum() < len(label):
+        if label[score > 0].any() and 0 < label.sum() < len(label):
             return LabelledPool(
                 score=score, probability=scipy.special.expit(score), label=np.asarray(label, np.int64),
                 prediction=(score > 0).astype(np.int64),
