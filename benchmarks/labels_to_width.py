@@ -5,8 +5,8 @@
 
 A method is judged by how many labels it needs until the mean half-width of its 95% interval is ±0.10 and
 ±0.05, beside the best method of the registry whose intervals are honest on that pool, in the same run.
-Honest is what covers 0.94 at every number of labels from 50 on, by a binomial test at 1%.  Pools: families and
-matchers by lot (`benchmarks.score_families`, `benchmarks.broken_pools`), and named ones.
+Honest is what covers 0.94 at every number of labels from 50 on, by a binomial test at 1%.  Pools: families
+and matchers by lot (`benchmarks.score_families`, `benchmarks.broken_pools`), and named ones.
 """
 
 import argparse
@@ -120,8 +120,9 @@ def _head(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield ("Made by `python -m benchmarks.labels_to_width`: F1, batches of 25, nominal 95%, R = "
            f"{' or '.join(map(str, repeats))}. `{OWN}` trusts nothing but the labels. Beside it stands the "
            "honest method of the registry that needs the fewest labels on that pool, in the same run; honest "
-           f"is what covers {WANTED} at every number of labels from {FROM} on, by a binomial test at 1%. Pools "
-           "are of lots that nothing was chosen on (`judge`), and the named ones. –: not within 500 labels.\n")
+           f"is what covers {WANTED} at every number of labels from {FROM} on, by a binomial test at 1%. "
+           "Pools are of lots that nothing was chosen on (`judge`), and the named ones. –: not within 500 "
+           "labels.\n")
     yield (f"Coverage over {len(covers)} pairs of pool and number of labels: {np.mean(covers):.3f} in the "
            f"mean, {min(covers):.3f} at the least; below {WANTED} by the test: {', '.join(low) or 'none'}.\n")
 
