@@ -40,7 +40,7 @@ HALF_WIDTHS = (0.10, 0.05)
 WANTED, ALARM = 0.94, 0.01
 NAMED = (
     "balanced", "balanced-weak", "weak", "ties", "small", "inverted", "shuffled", "threshold-low", "band",
-    "all-positive", "swapped",
+    "all-positive",
 )
 JUDGED = tuple(f"{family}-judge-{i}" for family in FAMILIES for i in range(4))
 MATCHERS = tuple(f"matcher-judge-{i}" for i in range(60))
