@@ -11,6 +11,7 @@ What is none of these becomes text: a lone value as it is, anything else as JSON
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -46,6 +47,27 @@ def turns_of(value: Any, role: str, notes: Notes) -> list[Turn]:
     return list(_turns(value, role, notes, 0))
 
 
+def text_of(value: Any, notes: Notes, role: str = "user") -> str | None:
+    """What people read of a text, a message, a list of messages or anything that holds some: a text as it is,
+    one message without its role, several below each other, each under its role in square brackets."""
+    if value is None or isinstance(value, str):
+        return value or None
+    turns = [turn for turn in turns_of(value, role, notes) if turn.text]
+    if len(turns) > 1:
+        return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in turns)
+    return only_text(turns)
+
+
+def last_answer(turns: Sequence[Turn]) -> str | None:
+    """The last text of an assistant; None where there is none."""
+    return next((turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text), None)
+
+
+def last_question(turns: Sequence[Turn]) -> str | None:
+    """The last text of a user; None where there is none."""
+    return only_text([turn for turn in turns if turn.role == "user"][-1:])
+
+
 def text_or_json(value: Any) -> str:
     """A text as it is, and anything else as JSON; nothing for None."""
     if value is None or isinstance(value, str):
@@ -61,6 +83,11 @@ def parsed_or_text(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def value_named(record: Mapping[str, Any], name: str) -> Any:
+    """A value by its name, `traceId`, or as other exports of the same tool write it, `trace_id`."""
+    return record.get(name, record.get(re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), name)))
 
 
 def only_text(turns: Sequence[Turn]) -> str | None:
@@ -109,7 +136,9 @@ def _of_mapping(value: Mapping[str, Any], role: str, notes: Notes, depth: int) -
         yield from _message(value, role, notes)
         return
     found = [key for key in _VALUES if value.get(key) not in (None, "")]
-    if found and (len(value) == 1 or isinstance(value[found[0]], str)):
+    texts = [held for key, held in value.items() if isinstance(held, str | list | Mapping) and held]
+    alone = len(texts) < 2 or role != "user"      # an answer may have sources beside it; a question is whole
+    if found and (len(value) == 1 or (alone and isinstance(value[found[0]], str))):
         yield from _turns(value[found[0]], role, notes, depth + 1)
     elif len(value) == 1:
         yield from _turns(next(iter(value.values())), role, notes, depth + 1)

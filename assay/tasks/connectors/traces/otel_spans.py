@@ -10,26 +10,12 @@ evaluations that stand in it (`gen_ai.evaluation.result`) are judges' verdicts.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import Place, read_as
-from assay.tasks.connectors.log_text import sound_json
-from assay.tasks.connectors.records import Notes, Plain, Verdict
+from assay.tasks.connectors.records import Notes, Remark
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
 from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
-
-_OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
-_CONSOLE = re.compile(rb'\s*\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"context"\s*:\s*\{\s*"trace_id"')
-_FRAME = re.compile(rb"\s*\[?\s*\{")
-_LISTED = re.compile(
-    rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*(?:"id"\s*:\s*"[^"]*"\s*,\s*)?"name"\s*:.{0,400}"context"\s*:', re.S
-)
-_PARQUET = b"PAR1"
 
 
 class OpenTelemetrySpans(TraceImporter):
@@ -37,103 +23,38 @@ class OpenTelemetrySpans(TraceImporter):
 
     name = "otel"
     reads = "spans of OpenTelemetry, GenAI or OpenInference (OTLP as JSON, or of the console exporter)"
+    marks = ("resourceSpans", "resource_spans", "context:trace_id kind")
 
-    def fits(self, place: Place) -> bool:
-        """JSON that begins as an export, or as a span, does."""
-        return bool(_OTLP.match(place.start) or _CONSOLE.match(place.start))
-
-    def spans(self, place: Place, notes: Notes) -> Iterator[TracedSpan]:
-        """Every span."""
-        for number, value in enumerate(json_values(place), 1):
-            with read_as(place, f"entry {number}", "OpenTelemetry writes spans"):
-                yield from (_span(one, notes) for one in _raw_spans(value))
+    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+        """Every span of an export, or the span."""
+        resources = value.get("resourceSpans", value.get("resource_spans"))
+        if resources is None:
+            yield _span(value, notes)
+        for resource in resources or ():
+            scopes = next((resource[key] for key in _SCOPES if key in resource), ())
+            yield from (_span(span, notes) for scope in scopes for span in scope.get("spans") or ())
 
 
 class PhoenixSpans(TraceImporter):
     """Spans as Arize Phoenix exports them."""
 
     name = "phoenix"
-    reads = "spans of Arize Phoenix (get_spans_dataframe as .json, .jsonl or .parquet; spans of its server)"
+    reads = ("spans of Arize Phoenix (get_spans_dataframe as .json, .jsonl, .csv or .parquet; spans of its "
+             "server)")
+    marks = ("context.span_id", "data:context:span_id data:span_kind", "context:span_id span_kind")
 
-    def fits(self, place: Place) -> bool:
-        """JSON that begins as a frame of spans does, or Parquet with its columns."""
-        if place.start.startswith(_PARQUET):
-            return "context.span_id" in parquet_names(place)
-        framed = _FRAME.match(place.start) and b'"context.span_id"' in place.start
-        return bool(framed or _LISTED.match(place.start))
-
-    def spans(self, place: Place, notes: Notes) -> Iterator[TracedSpan]:
-        """Every span."""
-        rows = parquet_rows(place) if place.start.startswith(_PARQUET) else json_values(place)
-        for number, value in enumerate(rows, 1):
-            with read_as(place, f"entry {number}", "Phoenix writes spans"):
-                held = value.get("data") if isinstance(value.get("data"), list) else [value]
-                yield from (_span(one, notes) for one in held)
+    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+        """The span of a row."""
+        yield _span(value, notes)
 
 
-# Values of a file.
-
-def json_values(place: Place) -> Iterator[Any]:
-    """Every value of JSON texts that stand one after the other; of a list its members. Raises BadInput naming
-    the line that is no JSON."""
-    try:
-        text = place.path.read_bytes().decode()
-    except ValueError as error:
-        raise BadInput(f"{place.given}: is no text in UTF-8 ({error}); copy the file again") from None
-    decoder, at = json.JSONDecoder(), 0
-    space = re.compile(r"[\s,]*")
-    while (at := space.match(text, at).end()) < len(text):  # type: ignore[union-attr]
-        try:
-            _, end = decoder.raw_decode(text, at)
-            value = sound_json(text[at:end].encode())
-        except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, at) + 1
-            raise BadInput(f"{place.given}: what begins in line {line:,} is not sound JSON ({error}); copy "
-                           "the file again") from None
-        at = end
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, Mapping):
-                raise BadInput(f"{place.given}: holds a {type(one).__name__} where a JSON object should be; "
-                               "is the file what it should be?")
-            yield one
-
-
-def parquet_names(place: Place) -> list[str]:
-    """The columns of a Parquet file; none of one that is not sound."""
-    try:
-        return list(pq.read_schema(place.path).names)
-    except (OSError, ValueError):
-        return []
-
-
-def parquet_rows(place: Place) -> Iterator[Any]:
-    """Its rows as mappings, without what is missing. Raises BadInput."""
-    try:
-        with pq.ParquetFile(place.path) as file:
-            for batch in file.iter_batches(1_000):
-                for row in batch.to_pylist():
-                    yield {name: value for name, value in row.items() if value is not None}
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{place.given}: is no sound Parquet file ({error}); export it again") from None
-
-
-# Spans in any of the forms, to ours.
-
-def _raw_spans(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    resources = value.get("resourceSpans", value.get("resource_spans"))
-    if resources is None:
-        yield value
-        return
-    for resource in resources:
-        for scope in resource.get("scopeSpans", resource.get("scope_spans")) or ():
-            yield from scope.get("spans") or ()
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")     # the last is of older collectors
 
 
 def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     context = raw.get("context") or {}
     found = nested(_attributes(raw))
     kind, given, said, model = _content(found, str(raw.get("span_kind") or ""), notes)
-    judged, reasons = _evaluations(raw.get("events"))
     status = raw.get("status") or {}
     failed = str(status.get("status_code", status.get("code", "")) if isinstance(status, Mapping) else status)
     name = _at(found, "gen_ai.tool.name") or _at(found, "tool.name") or raw.get("name")
@@ -143,7 +64,7 @@ def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
         parent=_hex(raw.get("parentSpanId", raw.get("parent_id"))), kind=kind, name=str(name or ""),
         start=_time(raw.get("startTimeUnixNano", raw.get("start_time"))), model=model, given=given, said=said,
         failed=failed in ("ERROR", "2", "STATUS_CODE_ERROR") or str(raw.get("status_code")) == "ERROR",
-        judged=judged, reasons=reasons, about=_session(found),
+        remarks=[*_evaluations(raw.get("events"), notes), *_annotations(raw)], about=_session(found),
     )
 
 
@@ -265,7 +186,7 @@ def _exact_turn(value: Any) -> Turn:
     return Turn(role="tool", text=text)
 
 
-def _session(found: Any) -> dict[str, Plain]:
+def _session(found: Any) -> dict[str, Any]:
     named = _first_at(found, "gen_ai.conversation.id", "session.id")
     return {"session": str(named)} if named is not None else {}
 
@@ -273,18 +194,30 @@ def _session(found: Any) -> dict[str, Plain]:
 _RESULT = "gen_ai.evaluation.result"
 
 
-def _evaluations(events: Any) -> tuple[dict[str, Verdict | None], dict[str, str]]:
-    """Verdicts by name, and why, of the events of a span."""
-    judged: dict[str, Verdict | None] = {}
-    reasons: dict[str, str] = {}
+def _evaluations(events: Any, notes: Notes) -> Iterator[Remark]:
+    """What evaluations said, of the events of a span."""
     for event in parsed_or_text(events) or ():
         if not isinstance(event, Mapping) or event.get("name") != _RESULT:
             continue
-        told = nested(_attributes(event)).get("gen_ai", {}).get("evaluation", {})
-        name, score = str(told["name"]), told.get("score") or {}
+        result = nested(_attributes(event)).get("gen_ai", {}).get("evaluation", {})
+        name, score = str(result["name"]), result.get("score") or {}
         value = score.get("value", score.get("label"))
-        if isinstance(value, bool | int | float | str):
-            judged[name] = value
-        if isinstance(told.get("explanation"), str):
-            reasons[name] = told["explanation"]
-    return judged, reasons
+        if score.get("value") is not None and score.get("label") is not None:
+            notes.leave_out(f"labels beside a number, of {name}")
+        if value is None:
+            notes.leave_out(f"evaluations without a value, of {name}")
+        else:
+            yield Remark(name=name, value=value, reason=result.get("explanation"),
+                         time=_time(event.get("timeUnixNano", event.get("timestamp"))))
+
+
+def _annotations(raw: Mapping[str, Any]) -> Iterator[Remark]:
+    """What Phoenix keeps beside a span: annotations of people, of models and of code."""
+    for note in parsed_or_text(raw.get("annotations", raw.get("span_annotations"))) or ():
+        result = note.get("result") if isinstance(note.get("result"), Mapping) else note
+        kind, label, score = note.get("annotator_kind"), result.get("label"), result.get("score")
+        yield Remark(
+            name=note["name"], value=score if label is None else label, by_person=kind == "HUMAN",
+            source=str(note.get("user_id") or note.get("identifier") or ""), reason=result.get("explanation"),
+            time=str(note.get("updated_at") or note.get("created_at") or ""),
+        )

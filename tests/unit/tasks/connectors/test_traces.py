@@ -27,10 +27,10 @@ JUDGED = ["otel/collector.jsonl", "otel/console.json", "langfuse/traces.json", "
 def brought(tmp_path, given):
     """The rows by question, and the spec."""
     found = bring_in([given], tmp_path / "pool.parquet")
-    (tmp_path / "spec.yaml").write_text(found.written.spec, encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(found.spec, encoding="utf-8")
     load_spec(tmp_path / "spec.yaml")
     rows = pq.read_table(tmp_path / "pool.parquet").to_pylist()
-    return {row["question"]: row for row in rows}, yaml.safe_load(found.written.spec), found
+    return {row["question"]: row for row in rows}, yaml.safe_load(found.spec), found
 
 
 @pytest.mark.parametrize("log", TRACES)
