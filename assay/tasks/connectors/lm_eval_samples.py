@@ -72,12 +72,13 @@ def _response(
     response, reference, chosen = answer
     document = sample["doc"] if isinstance(sample["doc"], Mapping) else {}
     kind = str(sample.get("filter") or "")
-    names = sample.get("metrics") or [key for key in sample if key not in _KEYS]
+    names = sample.get("metrics") or [
+        key for key, value in sample.items() if key not in _KEYS and not isinstance(value, str)]
     return SystemResponse(
         question_id=str(sample["doc_id"]), system=system, task=task, run=date, response=response,
         question=_prompt(requests[0][0], notes), choice=response if chosen else None, reference=reference,
         remarks=[Remark(name=name, value=sample.get(name), source="" if kind == "none" else kind)
-                 for name in names if not isinstance(sample.get(name), str)],
+                 for name in names],
         about={name: value for name, value in document.items()
                if name not in _REPEATED and isinstance(value, str | bool | int | float)},
     )

@@ -122,8 +122,9 @@ def _response(result: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None:
         "response": output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
         "reference": _reference(graded),
         "remarks": [
-            Remark(name="passed", value=result.get("success", graded.get("pass")), reason=graded.get("reason")),
-            *([] if score is None else [Remark(name="score", value=score)]),
+            *(Remark(name=name, value=value, reason=why) for name, value, why in (
+                ("passed", result.get("success", graded.get("pass")), graded.get("reason")),
+                ("score", score, None)) if value is not None),
             *(Remark(name=name, value=value) for name, value in named.items()),
         ],
         "about": {**((result.get("testCase") or {}).get("metadata") or {}), **(result.get("vars") or {})},

@@ -7,6 +7,7 @@
 Contexts and calls of tools are steps that people can unfold.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.place import Place, read_as
 from assay.tasks.connectors.records import Notes, Remark, SystemResponse
-from assay.tasks.connectors.responses.verdicts import reading_of
+from assay.tasks.connectors.responses.verdicts import reading_of, verdicts_of
 from assay.tasks.connectors.traces.trajectory import tells_more, with_results
 from assay.tasks.connectors.turns import (
     ToolCall,
@@ -150,15 +151,17 @@ class RagasResults(LogImporter):
 
 
 def _is_score(name: str, values: Sequence[Any]) -> bool:
-    """Whether a column holds what a metric says: numbers and truths, but for gaps, and no counts or ids."""
-    words = name.casefold().replace("-", "_").replace(" ", "_").rstrip("s").split("_")
-    if any(word.rstrip("s").rstrip(":") in _NO_SCORES for word in words):
+    """Whether a column holds what a metric says: numbers, truths, or names of which one is good; and no codes
+    (007), counts or ids."""
+    words = re.split(r"[^a-z]+", name.casefold())
+    if any(word.removesuffix("s") in _NO_SCORES for word in words):
         return False
-    readings = [reading_of(value) for value in values if not isinstance(value, list | Mapping)]
-    kinds = {reading.kind for reading in readings}
-    numbers = [float(reading.value) for reading in readings if reading.kind == "number"]
+    readings = Counter(reading_of(value) for value in values if not isinstance(value, list | Mapping))
+    numbers = [float(reading.value) for reading in readings.elements() if reading.kind == "number"]
     counts = len(set(numbers)) == len(numbers) > 10 and all(number.is_integer() for number in numbers)
-    return bool(kinds & {"number", "truth"}) and kinds <= {"number", "truth", "gap"} and not counts
+    codes = any(reading.kind == "name" and str(reading.value).isdigit() for reading in readings)
+    scale = verdicts_of(readings).scale
+    return scale is not None and not (counts or codes) and (not scale.names or scale.good_end is not None)
 
 
 def _turns_of_row(row: Mapping[str, Any], notes: Notes) -> list[Turn]:

@@ -169,7 +169,8 @@ def _digest(*parts: str | None) -> int:
 
 
 def _item(response: SystemResponse, spool: Spool, notes: Notes) -> Item:
-    texts = {name: _text(value) for name in TEXTS if (value := getattr(response, name)) is not None}
+    texts = {name: _text(value) for name in TEXTS if (value := getattr(response, name)) is not None
+             and (name == "response" or value != "")}
     about: dict[str, Any] = {}
     for name, value in response.about.items():
         if value is not None and not isinstance(value, bool | int | float | str):
@@ -200,7 +201,7 @@ def _text(value: Any) -> str:
 def _flat(remark: Remark, notes: Notes) -> Iterator[Remark]:
     """A remark for each key of a mapping; a list of several values is noted."""
     value, name = remark.value, _text(remark.name)
-    if isinstance(value, list | tuple) and len(value) == 1:
+    while isinstance(value, list | tuple) and len(value) == 1:
         [value] = value
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -218,10 +219,11 @@ def _of_files(
     """All items; those of a file without a run belong to the run that is named after the file."""
     contents: set[int] = set()
     names: Counter[str] = Counter()
+    questions = _Questions()
     for path, responses in files:
         items = [_item(response, spool, notes) for response in responses]
         alone = [item for item in items if item.record.run is None]
-        whole = _digest(*(f"{i.record.question_id} {i.record.system} {i.content} {_remarked(i)}" for i in alone))
+        whole = _digest(*(f"{i.record.question_id} {i.record.system} {i.content} {_read(i)}" for i in alone))
         if alone and whole in contents:
             notes.leave_out("responses of a file that holds the same as another", len(alone))
             items = [item for item in items if item.record.run is not None]
@@ -229,6 +231,7 @@ def _of_files(
             contents.add(whole)
             names[Path(path).name] += 1
             again = f" ({names[Path(path).name]})" if names[Path(path).name] > 1 else ""
+            questions.name(alone)
             for item in alone:
                 item.record = replace(item.record, run=Path(path).name + again)
         for item in items:
@@ -236,7 +239,32 @@ def _of_files(
         yield from items
 
 
-def _remarked(item: Item) -> list[tuple[str, Any]]:
+class _Questions:
+    """Ids of questions over several files whose own ids mean nothing elsewhere: questions that share a text
+    are the same, and others of the same id get a number."""
+
+    def __init__(self) -> None:
+        self._by_text: dict[tuple[str, int], str] = {}
+        self._times: Counter[tuple[str, str]] = Counter()
+
+    def name(self, items: Sequence[Item]) -> None:
+        """Give the items of one file their ids."""
+        by_id: defaultdict[tuple[str, str], list[Item]] = defaultdict(list)
+        for item in items:
+            by_id[item.record.task, item.record.question_id].append(item)
+        for (task, number), of_question in by_id.items():
+            texts = [(task, item.question) for item in of_question if "question" in item.texts]
+            name = next((self._by_text[text] for text in texts if text in self._by_text), None)
+            if name is None:
+                self._times[task, number] += 1
+                times = self._times[task, number]
+                name = number if times == 1 else f"{number} ({times})"
+            self._by_text |= dict.fromkeys(texts, name)
+            for item in of_question:
+                item.record = replace(item.record, question_id=name)
+
+
+def _read(item: Item) -> list[tuple[str, Any]]:
     return sorted((remark.name, str(reading_of(remark.value))) for remark in item.remarks)
 
 
@@ -250,8 +278,10 @@ def _without_copies(items: Iterable[Item], notes: Notes) -> list[Item]:
             record.task, record.question_id, record.system, record.run, record.repeat)
         first = next((other for other in by_key[key] if other.content == item.content), None)
         if first is not None:
-            first.remarks += [remark for remark in item.remarks if remark not in first.remarks]
-            notes.leave_out("responses that came up again, with the same id and the same content")
+            new = [remark for remark in item.remarks if remark not in first.remarks]
+            first.remarks += new
+            if not new:      # nothing is left out where a copy says more
+                notes.leave_out("responses that came up again, with the same id and the same content")
             continue
         if by_key[key] and record.id:
             notes.tell(f"the id {record.id!r}, and maybe others, came up again with other content; each is a "
@@ -294,7 +324,7 @@ def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
                           ].append(remark)
         for column, remarks in by_column.items():
             # the newest first, but a grader that failed behind one that did not
-            remarks = sorted(reversed(remarks), key=lambda remark: remark.time, reverse=True)
+            remarks = sorted(remarks[::-1], key=lambda remark: remark.time, reverse=True)
             readings = [(reading_of(remark.value), remark.reason) for remark in remarks]
             readings.sort(key=lambda pair: pair[0].kind == "gap")
             different = list(dict.fromkeys(reading for reading, _ in readings))

@@ -59,10 +59,11 @@ def write_responses(
     Raises BadInput where there is no response.
     """
     with Spool() as spool:
-        gathering = gathered(files, spool, notes)
+        names: list[str] = []
+        gathering = gathered(((names.append(name) or name, held) for name, held in files), spool, notes)
         if not gathering.items:
             why = "; ".join(notes.lines) or "the log is empty"
-            raise BadInput(f"there is no response to import: {why}")
+            raise BadInput(f"{', '.join(names)}: there is no response to import: {why}")
         if gathering.several_runs:
             notes.tell("a model answered the same question in several runs, and each response is a row; to "
                        "import one run, name its file")

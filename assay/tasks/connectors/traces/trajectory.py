@@ -71,7 +71,7 @@ class TraceImporter(LogImporter):
                     for span in self.spans(value, notes):
                         if not span.trace:
                             raise BadInput(f"{place.given}: a span names no trace; is the file sound?")
-                        _add_span(traces.setdefault(span.trace, []), span)
+                        _add_span(traces.setdefault(span.trace, []), span, notes)
         for spans in (spans for versions in traces.values() for spans in versions):
             with read_as(places[0], "a trace", f"it is in {self.reads}"):
                 response = response_of_trace([*spans.values()], notes)
@@ -81,28 +81,35 @@ class TraceImporter(LogImporter):
                 yield response
 
 
-def _add_span(versions: list[dict[str, TracedSpan]], span: TracedSpan) -> None:
+def _add_span(versions: list[dict[str, TracedSpan]], span: TracedSpan, notes: Notes) -> None:
     """Add a span to one of the versions of its trace, each by the ids of its spans.
 
-    A span that came before (in an earlier export, or as a trace of its own) gets what is newly said of it; one
-    with the same id and other content begins another version.
+    A span that came before (in an earlier export, or as a trace of its own) gets what is newly said of it;
+    one with the same id and other content begins another version.
     """
     for spans in versions:
         first = spans.get(span.id)
-        if first is not None and all(
-            not old or not new or old == new for old, new in ((first.given, span.given), (first.said, span.said))
-        ):
+        if first is not None and _may_be_same(first, span):
+            fuller, other = (first, span) if first.given or first.said else (span, first)
             spans[span.id] = replace(
-                span, given=first.given or span.given, said=first.said or span.said,
-                model=first.model or span.model, question_id=first.question_id or span.question_id,
-                run=first.run or span.run, about={**span.about, **first.about},
-                reference=span.reference if first.reference is None else first.reference,
+                fuller, given=fuller.given or other.given, said=fuller.said or other.said,
+                model=fuller.model or other.model, question_id=fuller.question_id or other.question_id,
+                run=fuller.run or other.run, about={**other.about, **fuller.about},
+                reference=other.reference if fuller.reference is None else fuller.reference,
                 remarks=[*first.remarks, *(r for r in span.remarks if r not in first.remarks)],
             )
+            if span.said and spans[span.id] == replace(first, remarks=[*first.remarks]):
+                notes.leave_out("steps of traces that came up again, with the same id and the same content")
             return
     if not versions or span.id in versions[-1]:
         versions.append({})
     versions[-1][span.id or f"span {len(versions[-1])}"] = span
+
+
+def _may_be_same(first: TracedSpan, span: TracedSpan) -> bool:
+    """Whether nothing that both have differs."""
+    pairs = ((first.given, span.given), (first.said, span.said))
+    return all(not old or not new or old == new for old, new in pairs)
 
 
 def response_of_trace(spans: Sequence[TracedSpan], notes: Notes) -> SystemResponse | None:
