@@ -48,8 +48,8 @@ def bring_in(
     try:
         spec = usable_spec(written, notes) if written.drafts else None
         if earlier and spec is None:
-            raise BadInput("--earlier: what is imported is a table and no log, so nothing says what its results "
-                           "are; name the columns of earlier results under pool.earlier")
+            raise BadInput("--earlier: what is imported is a table and no log, so nothing says what its "
+                           "results are; name the columns of earlier results under pool.earlier")
         if earlier and spec is not None:
             runs = [run for log in earlier for run in _earlier_runs(log, format, notes)]
             joined = with_earlier_runs(to, spec, runs, notes)

@@ -21,7 +21,8 @@ def _inspect(cases):
         "version": 2, "status": "success",
         "eval": {"eval_id": "run-1", "task": "t", "model": "m"}, "plan": {}, "results": {}, "stats": {},
         "samples": [{
-            "id": case.number, "epoch": 1, "input": case.question, "target": "", "messages": [], "metadata": {},
+            "id": case.number, "epoch": 1, "input": case.question, "target": "", "messages": [],
+            "metadata": {},
             "output": {"choices": [{"message": {"role": "assistant", "content": case.response}}]},
             "scores": {"grader": {"value": case.verdict, "explanation": "why"}},
         } for case in cases],
@@ -44,8 +45,8 @@ def inspect_archive(cases):
 def lm_eval(cases):
     return _lines("samples_t_2026-01-01T00-00-00.jsonl", [{
         "doc_id": case.number, "doc": {}, "target": "", "arguments": [[case.question, {}]],
-        "resps": [[case.response]], "filtered_resps": [case.response], "filter": "none", "metrics": ["grader"],
-        "grader": case.verdict,
+        "resps": [[case.response]], "filtered_resps": [case.response], "filter": "none",
+        "metrics": ["grader"], "grader": case.verdict,
     } for case in cases])
 
 
@@ -106,7 +107,8 @@ def mlflow_without_spans(cases):
     """As MLflow 2 writes a trace: its status, and tags as a list."""
     return _document("traces.json", [{
         "info": {
-            "request_id": f"tr-{case.number}", "status": "OK", "tags": [{"key": "mlflow.traceName", "value": "t"}],
+            "request_id": f"tr-{case.number}", "status": "OK",
+            "tags": [{"key": "mlflow.traceName", "value": "t"}],
             "request_metadata": {"mlflow.traceInputs": json.dumps({"q": case.question}),
                                  "mlflow.traceOutputs": json.dumps(case.response)},
             "assessments": _mlflow(case)["info"]["assessments"]},
@@ -154,14 +156,15 @@ def otel_export(cases):
 
 def otel_console(cases):
     return {"spans.json": "".join(json.dumps({
-        "name": "chat", "context": {"trace_id": f"0x{case.number}", "span_id": "0x1"}, "kind": "SpanKind.CLIENT",
-        "parent_id": None, "start_time": "2026", "status": {}, "attributes": _attributes(case),
+        "name": "chat", "context": {"trace_id": f"0x{case.number}", "span_id": "0x1"},
+        "kind": "SpanKind.CLIENT", "parent_id": None, "start_time": "2026", "status": {}, "attributes": _attributes(case),
         "events": [{"name": "gen_ai.evaluation.result", "attributes": _event(case)}],
     }, indent=4) + "\n" for case in cases).encode()}
 
 
 def _phoenix(case):
-    return {"name": "chat", "span_kind": "LLM", "parent_id": None, "start_time": "2026", "status_code": "OK"}, {
+    span = {"name": "chat", "span_kind": "LLM", "parent_id": None, "start_time": "2026", "status_code": "OK"}
+    return span, {
         "llm.model_name": "m", "input.value": case.question, "output.value": case.response,
     }, [{"name": "gen_ai.evaluation.result", "attributes": _event(case)}]
 
@@ -200,10 +203,10 @@ def _langfuse_score(case):
 
 def langfuse_blobs(cases):
     """Traces and scores apart, as blob storage gets them."""
-    traces = [{"id": f"t{case.number}", "timestamp": "2026", "name": "m", "project_id": "p", "session_id": None,
-               "input": case.question, "output": case.response} for case in cases]
+    traces = [{"id": f"t{case.number}", "timestamp": "2026", "name": "m", "project_id": "p",
+               "session_id": None, "input": case.question, "output": case.response} for case in cases]
     scores = [{"id": f"s{case.number}", "trace_id": f"t{case.number}", "name": "grader", "source": "API",
-               **{"value": s["value"], "data_type": s["dataType"], "string_value": s["stringValue"]}}
+               "value": s["value"], "data_type": s["dataType"], "string_value": s["stringValue"]}
               for case in cases for s in [_langfuse_score(case)]]
     return {**_lines("traces.jsonl", traces), **_lines("scores.jsonl", scores)}
 
@@ -247,7 +250,8 @@ def ragas_lines(cases):
 def ragas_by_column(cases):
     """As pandas' to_json() writes a frame unless told otherwise."""
     rows = _ragas(cases)
-    return _document("result.json", {name: {str(i): row[name] for i, row in enumerate(rows)} for name in rows[0]})
+    return _document("result.json", {
+        name: {str(i): row[name] for i, row in enumerate(rows)} for name in rows[0]})
 
 
 def ragas_split(cases):
@@ -279,7 +283,7 @@ def _lines(name, values):
 
 WRITERS = (
     inspect_json, inspect_archive, lm_eval, promptfoo_json, promptfoo_lines, promptfoo_older, promptfoo_table,
-    mlflow_traces, mlflow_frame, mlflow_without_spans, mlflow_columns, mlflow_table, otel_export, otel_console,
-    phoenix_frame, phoenix_listed, langfuse_traces, langfuse_blobs, langsmith_runs, deepeval_run,
+    mlflow_traces, mlflow_frame, mlflow_without_spans, mlflow_columns, mlflow_table, otel_export,
+    otel_console, phoenix_frame, phoenix_listed, langfuse_traces, langfuse_blobs, langsmith_runs, deepeval_run,
     deepeval_result, ragas_records, ragas_lines, ragas_by_column, ragas_split, ragas_older, ragas_csv,
 )

@@ -99,8 +99,8 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
             notes.tell(f"of {len(results):,} earlier systems {len(kept)} have a column of their own, and a "
                        "model of all is in p_correct")
     elif len(results) > MOST_SYSTEMS:
-        raise BadInput(f"--earlier: {len(results):,} earlier systems, and at most {MOST_SYSTEMS} are judges of "
-                       "labels other than correct and incorrect; name fewer")
+        raise BadInput(f"--earlier: {len(results):,} earlier systems, and at most {MOST_SYSTEMS} are judges "
+                       "of labels other than correct and incorrect; name fewer")
     for name in kept:
         kind = pa.string() if "classes" in asked else pa.float64()
         table = table.append_column(name, pa.array(results[name], kind))

@@ -1,7 +1,7 @@
 """What an importer is: it recognises the format of a place by its keys, and makes a pool of it.
 
-Each is declared in a file of its own and listed in `registry`.  One of logs says how to read responses, one of
-tables how to read rows; what becomes of them is the same for all.
+Each is declared in a file of its own and listed in `registry`.  One of logs says how to read responses, one
+of tables how to read rows; what becomes of them is the same for all.
 """
 
 from abc import ABC, abstractmethod
@@ -54,7 +54,8 @@ class LogImporter(Importer):
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """Write a pool of all places."""
-        return write_responses(self.files(places, notes), to, layout, notes)
+        origin = ", ".join(place.given for place in places[:3]) + (", ..." if len(places) > 3 else "")
+        return write_responses(origin, self.files(places, notes), to, layout, notes)
 
     def _as_read(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         with read_as(place, "something in it", f"it is in {self.reads}"):

@@ -140,7 +140,8 @@ def _response(about: Mapping[str, Any], sample: Mapping[str, Any], notes: Notes)
         response=_attached(text_of(message, notes, "assistant") or "", attached),
         reference=_reference(sample.get("target")), choice=_choice(sample, scores),
         remarks=[_remark(scorer, score, output, attached) for scorer, score in scores.items()],
-        trajectory=_attached(_trajectory(sample, notes), attached, escape), about=sample.get("metadata") or {},
+        trajectory=_attached(_trajectory(sample, notes), attached, escape),
+        about=sample.get("metadata") or {},
     )
 
 

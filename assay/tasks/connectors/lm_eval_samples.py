@@ -42,13 +42,14 @@ class LmEvalSamples(LogImporter):
                 notes.tell(f"{place.given} holds totals alone; run lm_eval with --log_samples")
             return
         if "prompt_0" in place.keys:
-            raise BadInput(f"{place.given}: was written by lm_eval before version 0.4 (--write_out), which does "
-                           "not say what the model answered; run a newer one with --log_samples")
+            raise BadInput(f"{place.given}: was written by lm_eval before version 0.4 (--write_out), which "
+                           "does not say what the model answered; run a newer one with --log_samples")
         stem = place.path.name.split(".json")[0]
         task, date = named.groups() if (named := _NAME.match(stem)) else (stem.removeprefix("samples_"), None)
         system = _model(place.path, date)
         for sample in place.values():
-            with read_as(place, f"the document {sample.get('doc_id')}", "lm-evaluation-harness writes samples"):
+            document = f"the document {sample.get('doc_id')}"
+            with read_as(place, document, "lm-evaluation-harness writes samples"):
                 response = _response(sample, task, system, date, notes)
             if response is not None:
                 yield response

@@ -8,8 +8,8 @@
                                           eval_results_table.json
 
 Traces may be of MLflow 2 or 3, with their spans or without. The server is the one of MLFLOW_TRACKING_URI.
-Feedback of judges and code is judges' verdicts, people's feedback votes, and expectations the reference. Files
-need no package.
+Feedback of judges and code is judges' verdicts, people's feedback votes, and expectations the reference.
+Files need no package.
 """
 
 import json
@@ -33,7 +33,8 @@ class MlflowLogs(LogImporter):
     """Traces and evaluation tables of MLflow."""
 
     name = "mlflow"
-    reads = "traces and evaluation tables of MLflow (.json, .jsonl, .csv, mlflow:experiment/NAME, mlflow:run/ID)"
+    reads = ("traces and evaluation tables of MLflow (.json, .jsonl, .csv, mlflow:experiment/NAME, "
+             "mlflow:run/ID)")
     marks = (
         "info:trace_id", "info:request_id", "trace_id trace", "request_id trace", "trace_id trace_metadata",
         "request_id request_metadata", "trace_id request response", "request_id request response",
@@ -153,8 +154,9 @@ def response_of(trace: Mapping[str, Any], notes: Notes) -> SystemResponse | None
         notes.leave_out("the inner spans of traces")
     session = about.get(_SESSION)
     return SystemResponse(
-        id=trace_id, question_id=question_id, system=str(about.get(_MODEL) or run or name), task=name, run=run,
-        question=question, response=response, reference=reference, remarks=remarks,
+        id=trace_id, question_id=question_id, task=name, run=run,
+        system=str(about.get(_MODEL) or run or name), question=question, response=response,
+        reference=reference, remarks=remarks,
         about={**{key: value for key, value in tags.items() if "mlflow." not in key},
                **({"session": str(session)} if session else {})},
     )
@@ -204,7 +206,8 @@ def _assessed(assessments: Any, notes: Notes) -> tuple[list[Remark], str | None]
             by_person = source.get("source_type") == "HUMAN"
             remarks.append(Remark(
                 name=name, value="error" if feedback.get("error") else feedback.get("value"),
-                by_person=by_person, source=str(source.get("source_id") or ""), reason=assessment.get("rationale"),
+                reason=assessment.get("rationale"), by_person=by_person,
+                source=str(source.get("source_id") or ""),
                 time=str(assessment.get("create_time") or assessment.get("create_time_ms") or ""),
             ))
     if _EXPECTED_RESPONSE in expected or len(expected) == 1:
@@ -240,8 +243,9 @@ def _of_table(place: Place, notes: Notes) -> Iterator[SystemResponse]:
                                    for names in (_RESPONSE, _QUESTION, _REFERENCE))
         if not answer and number == 0:
             raise BadInput(
-                f"{place.given}: no column holds responses: there are {', '.join(row)}; responses are in one of "
-                f"{', '.join(_RESPONSE)}. A table of a classifier needs no import: write it as CSV or Parquet"
+                f"{place.given}: no column holds responses: there are {', '.join(row)}; responses are in one "
+                f"of {', '.join(_RESPONSE)}. A table of a classifier needs no import: write it as CSV or "
+                "Parquet"
             )
         with read_as(place, f"row {number + 1}", "MLflow writes tables"):
             response = text_of(row.get(answer), notes, "assistant")

@@ -1,8 +1,8 @@
-"""A place: what somebody named on the command line, a local file, a local folder, or an address; and the values
-that a file holds.
+"""A place: what somebody named on the command line, a local file, a local folder, or an address; and the
+values that a file holds.
 
-A file is JSON (one value, several, a list or lines), CSV or Parquet, as text in UTF-8 or UTF-16, with or without
-gzip: whichever it is says its content, and importers see rows and objects.
+A file is JSON (one value, several, a list or lines), CSV or Parquet, as text in UTF-8 or UTF-16, with or
+without gzip: whichever it is says its content, and importers see rows and objects.
 """
 
 import codecs
@@ -88,7 +88,7 @@ class Place:
             return frozenset()
 
     def values(self) -> Iterator[Mapping[str, Any]]:
-        """Every object of a JSON file, or row of a table, as a mapping; values that are missing are not there.
+        """Every object of a JSON file, or row of a table, as a mapping; missing values are not there.
 
         Of a CSV file every value is text, but for JSON objects and lists.  Raises BadInput naming the line.
         """
@@ -122,7 +122,8 @@ class Place:
             with self._bytes() as opened:
                 return opened.read(_START)
         except _UNREADABLE as error:
-            raise BadInput(f"{self.given}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+            why = getattr(error, "strerror", None) or error
+            raise BadInput(f"{self.given}: cannot be read: {why}") from None
 
     @cached_property
     def _dialect(self) -> Dialect:
@@ -146,8 +147,8 @@ class Place:
         try:
             yield
         except UnicodeDecodeError as error:
-            raise BadInput(f"{self.given}: is no text in {self._dialect.encoding.upper()} ({error}); copy the "
-                           "file again, or save it as UTF-8") from None
+            raise BadInput(f"{self.given}: is no text in {self._dialect.encoding.upper()} ({error}); copy "
+                           "the file again, or save it as UTF-8") from None
         except _UNREADABLE as error:
             raise BadInput(f"{self.given}: cannot be read: {error}; copy the file again") from None
 
@@ -160,19 +161,19 @@ class Place:
         except (ValueError, RecursionError):
             in_lines = False
         if not in_lines:
-            for _, value in self._parsed(first + rest.read(), number):
+            for value in self._parsed(first + rest.read(), number):
                 yield from self._objects(value)
             return
         lines = chain([first], iter(lambda: rest.readline(_LONGEST + 1), ""))
-        for number, line in enumerate(lines, number):
+        for place, line in enumerate(lines, number):
             if len(line) > _LONGEST:
-                raise BadInput(f"{self.given}: line {number:,} is longer than {_LONGEST >> 20} MB")
-            for _, value in self._parsed(line, number):
+                raise BadInput(f"{self.given}: line {place:,} is longer than {_LONGEST >> 20} MB")
+            for value in self._parsed(line, place):
                 yield from self._objects(value)
 
-    def _parsed(self, text: str, line: int) -> Iterator[tuple[int, Any]]:
-        """Values that stand one after the other, each with its line. Raises BadInput naming the line of what is
-        no JSON, and of what no table can hold: half a sign of Unicode, numbers of hundreds of digits."""
+    def _parsed(self, text: str, line: int) -> Iterator[Any]:
+        """Values that stand one after the other; line: of the first. Raises BadInput naming the line of what
+        is no JSON, and of what no table can hold: half a sign of Unicode, numbers of hundreds of digits."""
         at, counted = 0, 0
         while (at := _SPACE.match(text, at).end()) < len(text):  # type: ignore[union-attr]
             line, counted = line + text.count("\n", counted, at), at
@@ -181,9 +182,9 @@ class Place:
                 if re.search(r"\\u[dD][89a-fA-F]", text[at:end]):
                     json.dumps(value, ensure_ascii=False).encode()
             except (ValueError, RecursionError) as error:
-                raise BadInput(f"{self.given}: what begins in line {line:,} is not sound JSON ({error}); copy "
-                               "the file again") from None
-            yield line, value
+                raise BadInput(f"{self.given}: what begins in line {line:,} is not sound JSON ({error}); "
+                               "copy the file again") from None
+            yield value
             at = end
 
     def _objects(self, value: Any) -> Iterator[Mapping[str, Any]]:
@@ -199,8 +200,8 @@ class Place:
             value = [{name: column[row] for name, column in value.items()} for row in rows]
         for member in value if isinstance(value, list) else [value]:
             if not isinstance(member, Mapping):
-                raise BadInput(f"{self.given}: holds a {type(member).__name__} where a JSON object should be; "
-                               "is the file what it should be?")
+                raise BadInput(f"{self.given}: holds a {type(member).__name__} where a JSON object should "
+                               "be; is the file what it should be?")
             yield member
 
     @contextmanager
@@ -285,7 +286,7 @@ def key_paths(text: str) -> set[str]:
     ['info', 'info:id', 'info:tags', 'info:tags:k']
     """
     paths: set[str] = set()
-    stack: list[tuple[bool, str]] = []      # of open objects and lists: whether an object, the path of its keys
+    stack: list[tuple[bool, str]] = []      # open objects and lists: whether an object, the path of its keys
     key, awaits_key = "", False
     for token in _TOKENS.finditer(text):
         string, sign = token.groups()
@@ -295,7 +296,7 @@ def key_paths(text: str) -> set[str]:
                 key, awaits_key = path + string, False
                 if len(stack) <= _DEEPEST:
                     paths.add(key)
-            elif path == "columns:" and not is_object and len(stack) == 2:     # a frame that lists its columns
+            elif path == "columns:" and not is_object and len(stack) == 2:     # a frame lists its columns
                 paths.add(string)
         elif sign in ("{", "["):
             inner = (key if is_object else path.rstrip(":")) if stack else ""
@@ -310,8 +311,8 @@ def key_paths(text: str) -> set[str]:
 
 
 def place_named(given: str) -> Place:
-    """Raises BadInput for a local path where there is no regular file or folder, and for an address that holds a
-    secret."""
+    """The place of this path or address. Raises BadInput where there is no regular file or folder, and for an
+    address that holds a secret."""
     refuse_secrets(given, "what is to be imported")
     place = Place(given)
     if not place.is_address and not (place.path.is_file() or place.path.is_dir()):
@@ -344,6 +345,7 @@ def read_as(place: Place, record: str, written: str) -> Iterator[None]:
         yield
     except _UNEXPECTED as error:
         says = str(error).encode(errors="backslashreplace").decode()[:_SHOWN]
-        lacks = f"the key {says} is missing" if isinstance(error, KeyError) else f"{type(error).__name__}: {says}"
-        raise BadInput(f"{place.given}: {record} is not as {written} ({lacks}); is it sound, and of a version "
+        why = f"the key {says} is missing" if isinstance(error, KeyError) else (
+            f"{type(error).__name__}: {says}")
+        raise BadInput(f"{place.given}: {record} is not as {written} ({why}); is it sound, and of a version "
                        "that docs/how-to/import.md names?") from None

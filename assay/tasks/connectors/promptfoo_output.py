@@ -1,8 +1,8 @@
 """Output of promptfoo: `promptfoo eval -o FILE`, .json or .jsonl, and the table that its web page saves.
 
-A result is a response: the rendered prompt is the question. A column of the table, a provider with a prompt, is a
-system; a provider alone is one where it has one column. Judges are: whether all assertions passed, the score,
-and each named metric. The reference is the text that an assertion compares with.
+A result is a response: the rendered prompt is the question. A column of the table, a provider with a prompt,
+is a system; a provider alone is one where it has one column. Judges are: whether all assertions passed, the
+score, and each named metric. The reference is the text that an assertion compares with.
 """
 
 import json
@@ -27,8 +27,8 @@ class PromptfooOutput(LogImporter):
     reads = "output of promptfoo (promptfoo eval -o out.json, or out.jsonl)"
     marks = (
         "evalId results", "results:version results:results", "results:results:provider", "promptIdx testIdx",
-        "results:provider results:vars", "head:prompts body:outputs", "table:head table:body", "vars gradingResult",
-        "results:table results:results",
+        "results:provider results:vars", "head:prompts body:outputs", "table:head table:body",
+        "vars gradingResult", "results:table results:results",
     )
 
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
@@ -70,8 +70,8 @@ def _cells(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(table["body"]):
         for place, (prompt, cell) in enumerate(zip(head, row["outputs"], strict=True)):
             yield {
-                "namedScores": cell.get("namedScores"), "score": cell.get("score"), "success": cell.get("pass"),
-                "gradingResult": cell.get("gradingResult"), "failureReason": cell.get("failureReason"),
+                **{key: cell.get(key) for key in ("namedScores", "score", "gradingResult", "failureReason")},
+                "success": cell.get("pass"),
                 "promptIdx": place, "testIdx": row.get("testIdx", number), "provider": prompt.get("provider"),
                 "prompt": {"raw": cell.get("prompt") or prompt.get("raw"), "label": prompt.get("label")},
                 "response": {"output": cell.get("text")}, "testCase": row.get("test"),
@@ -92,8 +92,8 @@ def _column(result: Mapping[str, Any]) -> _Column:
 
 
 def _systems(columns: list[_Column]) -> dict[_Column, str]:
-    """A name for each: the provider; with several prompts the prompt too, its label if that is short, else its
-    number; a number again for what is still alike."""
+    """A name for each: the provider; with several prompts the prompt too, its label if that is short, else
+    its number; a number again for what is still alike."""
     prompts = list(dict.fromkeys(label for _, _, label in columns))
     names: dict[_Column, str] = {}
     for column in dict.fromkeys(columns):

@@ -32,9 +32,9 @@ class SystemResponse:
     question_id: str                     # as the log names the question
     system: str = ""                     # what made the response: a model, a prompt with its model
     task: str = ""                       # the test that the question is part of
-    run: str | None = ""                 # one execution of a test; None: ids mean something in this file alone
+    run: str | None = ""                 # of a test; None: ids mean something in this file alone
     id: str = ""                         # of this very response, where the log gives it one
-    repeat: int = 0                      # which of several times it was asked, from 1; 0: the log does not say
+    repeat: int = 0                      # which time it was asked, from 1; 0: the log does not say
     question: str | None = None          # all that was said before the response, as text
     response: str | None = None
     choice: str | None = None            # of a question with choices: the one that the response is

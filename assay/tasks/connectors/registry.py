@@ -85,8 +85,9 @@ def _fitting(place: Place, among: Sequence[Importer]) -> Importer | None:
 
 def _unknown(place: Place, name: str | None) -> str:
     if name is not None:
-        return f"{place.given}: is not {importer_named(name).reads}; {_nearest(place, [importer_named(name)])}" \
-               "leave --format out to see what it is"
+        importer = importer_named(name)
+        return (f"{place.given}: is not {importer.reads}; {_nearest(place, [importer])}leave --format out to "
+                "see what it is")
     return f"{place.given}: has no format that can be imported; {_nearest(place, IMPORTERS)}{_formats()}"
 
 
@@ -96,7 +97,8 @@ def _nearest(place: Place, among: Sequence[Importer]) -> str:
     if not keys or place.is_address:
         return ""
     marks = [(importer, set(mark.split())) for importer in among for mark in importer.marks]
-    importer, mark = max(marks, key=lambda pair: len(pair[1] & place.keys) / len(pair[1]), default=(None, set()))
+    importer, mark = max(
+        marks, key=lambda pair: len(pair[1] & place.keys) / len(pair[1]), default=(None, set()))
     shown = ", ".join(keys[:_LISTED]) + (", ..." if len(keys) > _LISTED else "")
     missing = ", ".join(sorted(mark - place.keys))
     near = f", and {importer.reads} would have {missing} too" if importer and mark & place.keys else ""

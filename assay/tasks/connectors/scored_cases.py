@@ -1,8 +1,8 @@
 """Test cases that DeepEval and ragas scored: a case is a response, a metric a judge.
 
     DeepEval   test_run_*.json, as `DEEPEVAL_RESULTS_FOLDER` keeps them, or the result of `evaluate` as JSON
-    ragas      `result.to_pandas()` as .csv, .json or .jsonl: user_input, response, reference, and the metrics;
-               before version 0.2: question, answer, contexts, ground_truth
+    ragas      `result.to_pandas()` as .csv, .json or .jsonl: user_input, response, reference, and the
+               metrics; before version 0.2: question, answer, contexts, ground_truth
 
 Contexts and calls of tools are steps that people can unfold.
 """
@@ -30,7 +30,7 @@ from assay.tasks.connectors.turns import (
 )
 
 
-def _texts_of(turns: Sequence[Turn]) -> dict[str, str | None] | None:
+def _texts_of(turns: Sequence[Turn]) -> dict[str, Any] | None:
     """Question, response and trajectory of a conversation; None without an answer."""
     answer = last_answer(turns)
     if answer is None:

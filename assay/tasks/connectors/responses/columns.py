@@ -99,8 +99,8 @@ _LONGEST_ID = 900       # characters; a pool takes 1,000
 
 
 class Ids:
-    """Ids of items, as short as they can be while each is unique and says what it is of: q17 of a log with one
-    task and one system, arithmetic/q17/gpt/2 where there are several tasks, systems and repeats."""
+    """Ids of items, as short as they can be while each is unique and says what it is of: q17 of a log with
+    one task and one system, arithmetic/q17/gpt/2 where there are several tasks, systems and repeats."""
 
     def __init__(self, gathering: Gathering, *, by_system: bool) -> None:
         """by_system: whether a row is of one system."""
@@ -162,7 +162,8 @@ class Draft:
             "store": "./assay-ledger",
             "seed": 7,
         }
-        comments = ["Written by `assay import`: check the columns, and what people are asked.", *self.comments]
+        comments = ["Written by `assay import`: check the columns, and what people are asked.",
+                    *self.comments]
         if labelled:
             comments.append("Every item has a label by people, so the desk is simulated: a trial that asks "
                             "nobody.")

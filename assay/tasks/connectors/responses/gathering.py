@@ -6,8 +6,8 @@
     vote      what a person said; the label is what most of them said, and a tie is none
     gap       a verdict that is none: not finite, a word for no value, a refusal among numbers
 
-Ids that mean something in their file alone (numbers of rows, names of tests) never meet those of another file,
-unless the files hold the same responses.  Nothing is overwritten, and what differed is noted.
+Ids that mean something in their file alone (numbers of rows, names of tests) never meet those of another
+file, unless the files hold the same responses.  Nothing is overwritten, and what differed is noted.
 """
 
 import json
@@ -74,7 +74,7 @@ class Item:
     repeat: int = 1
     judged: dict[str, Reading] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    votes: dict[str, dict[str, Reading]] = field(default_factory=dict)    # question to people -> person -> vote
+    votes: dict[str, dict[str, Reading]] = field(default_factory=dict)    # question -> person -> vote
 
     @property
     def asked(self) -> tuple[str, str, int]:
@@ -186,9 +186,9 @@ def _item(response: SystemResponse, spool: Spool, notes: Notes) -> Item:
         short=chosen if chosen is not None and len(chosen) <= SHORT else None,
         reference=texts.get("reference") if len(texts.get("reference", "")) <= SHORT else None,
         remarks=[inner for remark in response.remarks for inner in _flat(remark, notes)],
-        repeat=response.repeat, record=replace(
-            response, **dict.fromkeys(TEXTS), remarks=(), about=about,
-            **{name: _text(getattr(response, name)) for name in ("question_id", "system", "task", "id")},
+        repeat=response.repeat, record=SystemResponse(
+            question_id=_text(response.question_id), system=_text(response.system), task=_text(response.task),
+            id=_text(response.id), run=response.run, repeat=response.repeat, about=about,
         ),
     )
 
@@ -320,11 +320,12 @@ def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
         by_column: defaultdict[str, list[Remark]] = defaultdict(list)
         for remark in item.remarks:
             if not remark.by_person:
-                by_column[f"{remark.name} {remark.source}".strip() if remark.name in split else remark.name
-                          ].append(remark)
+                source = remark.source if remark.name in split else ""
+                by_column[f"{remark.name} {source}".strip()].append(remark)
         for column, remarks in by_column.items():
             # the newest first, but a grader that failed behind one that did not
-            remarks = sorted(remarks[::-1], key=lambda remark: remark.time, reverse=True)
+            remarks.reverse()
+            remarks.sort(key=lambda remark: remark.time, reverse=True)
             readings = [(reading_of(remark.value), remark.reason) for remark in remarks]
             readings.sort(key=lambda pair: pair[0].kind == "gap")
             different = list(dict.fromkeys(reading for reading, _ in readings))
@@ -366,8 +367,8 @@ def _verdicts(readings: Iterable[tuple[str, Reading]], notes: Notes) -> dict[str
         if read.scale is None:
             notes.tell(f"{name}: no scale fits its values, {read.gaps_in_words}, so it is no judge")
         elif read.gaps:
-            notes.tell(f"{name}: {read.gaps_in_words} of {sum(counts[name].values()):,} values are no verdict, "
-                       "and count as gaps")
+            notes.tell(f"{name}: {read.gaps_in_words} of {sum(counts[name].values()):,} values are no "
+                       "verdict, and count as gaps")
     return verdicts
 
 
@@ -390,7 +391,8 @@ def _people(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
             votes[person] = reading
     for name, times in changed.items():
         if times:
-            notes.tell(f"people changed their answers to {name} {times:,} times; the last of each person counts")
+            notes.tell(f"people changed their answers to {name} {times:,} times; the last of each person "
+                       "counts")
     return _verdicts(((name, vote) for item in items for name, votes in item.votes.items()
                       for vote in votes.values()), notes)
 

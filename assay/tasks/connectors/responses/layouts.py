@@ -1,5 +1,5 @@
-"""Responses to a pool: a row for each response, or for each question with the responses of all systems side by
-side; its columns, and the specs to start from.
+"""Responses to a pool: a row for each response, or for each question with the responses of all systems side
+by side; its columns, and the specs to start from.
 """
 
 from collections import Counter
@@ -48,10 +48,12 @@ class Rows(Protocol):
 
 
 def write_responses(
-    files: Iterable[tuple[str, Iterator[SystemResponse]]], to: Path, layout: Layout | None, notes: Notes
+    origin: str, files: Iterable[tuple[str, Iterator[SystemResponse]]], to: Path, layout: Layout | None,
+    notes: Notes,
 ) -> Written:
     """Write the pool of all responses, and draft its spec.
 
+    origin   what is read, in messages
     files    the name of each, and its responses
     layout   None: side by side where that is natural, else one below the other (`layout_of`)
 
@@ -59,11 +61,10 @@ def write_responses(
     Raises BadInput where there is no response.
     """
     with Spool() as spool:
-        names: list[str] = []
-        gathering = gathered(((names.append(name) or name, held) for name, held in files), spool, notes)
+        gathering = gathered(files, spool, notes)
         if not gathering.items:
             why = "; ".join(notes.lines) or "the log is empty"
-            raise BadInput(f"{', '.join(names)}: there is no response to import: {why}")
+            raise BadInput(f"{origin}: there is no response to import: {why}")
         if gathering.several_runs:
             notes.tell("a model answered the same question in several runs, and each response is a row; to "
                        "import one run, name its file")
@@ -252,10 +253,11 @@ class ByResponse(_Common):
     def _asked(self) -> tuple[Scale, str | None, list[str]]:
         """What people are asked, the column of labels that they gave already, and those that predict it."""
         people = {name: verdicts.scale for name, verdicts in self._all.people.items() if verdicts.scale}
-        full = [name for name in people if all(
-            label_of(self._all.people[name], item.votes.get(name, {})) is not None for item in self._all.items)]
-        label = next(iter(full), None)
-        scale, predicted = self._judges.of_scale(people[label] if label else next(iter(people.values()), None))
+        verdicts, items = self._all.people, self._all.items
+        label = next((name for name in people if all(
+            label_of(verdicts[name], item.votes.get(name, {})) is not None for item in items)), None)
+        first = people[label] if label else next(iter(people.values()), None)
+        scale, predicted = self._judges.of_scale(first)
         if not predicted and not label:
             scale, predicted = self._judges.of_scale(None)
         if not predicted and scale is not None and scale.names:
@@ -443,10 +445,11 @@ class ByQuestion(_Common):
         return row
 
     def _better(self, scorer: str, items: Sequence[Item]) -> str:
-        """The column of the response that a scorer gave more; a tie where it gave both the same, where it says
-        nothing of one of them, and where nothing says which of its names is better."""
+        """The column of the response that a scorer gave more; a tie where it gave both the same, where it
+        says nothing of one of them, and where nothing says which of its names is better."""
         verdicts = self._all.judges[scorer]
-        values = [verdicts.written.get(item.judged[scorer]) if scorer in item.judged else None for item in items]
+        values = [verdicts.written.get(item.judged[scorer]) if scorer in item.judged else None
+                  for item in items]
         ranks = [None if v is None or verdicts.scale is None else verdicts.scale.rank(v) for v in values]
         first, second = ranks
         if first is None or second is None or first == second:

@@ -50,8 +50,9 @@ _NOTHING = frozenset(word.casefold() for word in NO_VALUE) | {
 }
 _UNSURE = frozenset(("unknown", "skipped", "skip", "refused", "refusal", "cannot determine", "undetermined",
                      "unsure", "invalid", "timeout", "unparseable", "abstain", "unable to judge"))
-_LABEL = re.compile(r"(?:(?:final|overall|my)\s+)?(?:score|rating|grade|verdict|answer|result|judge?ment|label)"
-                    r"(?:\s+is)?\s*[:=]\s*", re.I)
+_LABEL = re.compile(
+    r"(?:(?:final|overall|my)\s+)?(?:score|rating|grade|verdict|answer|result|judge?ment|label)"
+    r"(?:\s+is)?\s*[:=]\s*", re.I)
 _DIGITS = r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+|0,\d+|[1-9]\d*,\d{1,2})(?:e[-+]?\d+)?"
 _NUMBER = re.compile(rf"({_DIGITS})\s*(?:(?:/|out of)\s*({_DIGITS})|(%))?(?:\s*(?:points?|stars?))?", re.I)
 
@@ -239,8 +240,8 @@ def _classes(names: list[str]) -> Scale:
         names = [names[0], f"not {names[0]}"]       # somebody who disagrees has to have an answer
     good = good_end(names)
     rates: tuple[Json, ...] = tuple({"name": "rate", "class": name} for name in ([good] if good else names))
-    unsure = "" if good else (" No word says which of them is good, so the share of each is measured: keep the "
-                              "one that you want to know.")
+    unsure = "" if good else (" No word says which of them is good, so the share of each is measured: keep "
+                              "the one that you want to know.")
     return Scale(
         type=pa.string(), labels={"classes": [*names]}, asks=_asks("one of", names) + unsure, measures=rates,
         of_prediction=("accuracy",), half_width=0.05, good_end=good,
@@ -274,8 +275,24 @@ def _asks(what: str, values: Iterable[object]) -> str:
 
 
 # Which of several names is good, by the words in it.
-_GOOD = frozenset(["correct", "right", "yes", "true", "pass", "passed", "good", "great", "excellent", "perfect", "acceptable", "accept", "accepted", "helpful", "safe", "relevant", "faithful", "grounded", "supported", "factual", "positive", "success", "successful", "ok", "okay", "satisfied", "satisfactory", "resolved", "solved", "complete", "completed", "compliant", "better", "win", "clean", "appropriate", "accurate", "entailed", "benign", "thumbs-up", "thumbs_up", "up", "like", "liked"])
-_BAD = frozenset(["incorrect", "wrong", "no", "false", "fail", "failed", "failure", "bad", "poor", "terrible", "awful", "unacceptable", "reject", "rejected", "unhelpful", "unsafe", "irrelevant", "unfaithful", "ungrounded", "unsupported", "hallucinated", "hallucination", "negative", "unsatisfied", "unsatisfactory", "unresolved", "unsolved", "incomplete", "noncompliant", "worse", "loss", "lose", "toxic", "harmful", "biased", "offensive", "inappropriate", "inaccurate", "contradicted", "broken", "thumbs-down", "thumbs_down", "down", "dislike", "disliked", "partial", "not"])
+_GOOD = frozenset((
+    "correct", "right", "yes", "true", "pass", "passed", "good", "great", "excellent", "perfect",
+    "acceptable", "accept", "accepted", "helpful", "safe", "relevant", "faithful", "grounded", "supported",
+    "factual", "positive", "success", "successful", "ok", "okay", "satisfied", "satisfactory", "resolved", "solved",
+    "complete", "completed", "compliant", "better", "win", "clean", "appropriate", "accurate", "entailed",
+    "benign", "up", "like", "liked",
+))
+_BAD = frozenset((
+    "incorrect", "wrong", "false", "fail", "failed", "failure", "bad", "poor", "terrible", "awful",
+    "unacceptable", "reject", "rejected", "unhelpful", "unsafe", "irrelevant", "unfaithful", "ungrounded",
+    "unsupported", "hallucinated", "hallucination", "negative", "unsatisfied", "unsatisfactory", "unresolved",
+    "unsolved", "incomplete", "noncompliant", "worse", "loss", "lose", "toxic", "harmful", "biased",
+    "offensive", "inappropriate", "inaccurate", "contradicted", "broken", "down", "dislike", "disliked",
+    "partial", "partially", "flagged", "error",
+))
+
+
+_NEGATIONS = frozenset(("no", "not", "non", "never", "without"))
 
 
 def good_end(names: Sequence[str]) -> str | None:
@@ -285,11 +302,22 @@ def good_end(names: Sequence[str]) -> str | None:
     >>> good_end(["FAIL", "Accept"]), good_end(["bad", "so-so"]), good_end(["red", "blue"])
     ('Accept', 'so-so', None)
     """
-    words = {name: set(re.split(r"[\s,/]+", name.casefold())) for name in names}
-    good = [name for name, inside in words.items() if inside & _GOOD and not inside & _BAD]
-    fair = [name for name, inside in words.items() if not inside & _BAD]
+    if "A" in names and all(len(name) == 1 for name in names):
+        return "A"          # grades of a school
+    sides = {name: _side(name) for name in names}
+    good = [name for name, side in sides.items() if side == "good"]
+    fair = [name for name, side in sides.items() if side != "bad"]
     sure = good if good else fair if len(fair) < len(names) else []
     return sure[0] if len(sure) == 1 else None
+
+
+def _side(name: str) -> Literal["good", "bad"] | None:
+    """What the words of a name say: `not good` is bad, and `no hallucination` good."""
+    words = set(re.split(r"[^a-z]+", name.casefold()))
+    good, bad = bool(words & _GOOD), bool(words & _BAD)
+    if words & _NEGATIONS:
+        return "good" if bad and not good else "bad"
+    return None if good == bad else "good" if good else "bad"
 
 
 NOBODY_SAID = Scale(

@@ -111,7 +111,6 @@ def _remark(score: Mapping[str, Any]) -> Remark:
         value = bool(value)
     by_person = str(score.get("source")) == "ANNOTATION"
     author = value_named(score, "authorUserId") if by_person else score.get("source")
-    return Remark(
-        name=score["name"], value=value, by_person=by_person, source=str(author or ""),
-        reason=score.get("comment"), time=str(value_named(score, "timestamp") or value_named(score, "createdAt") or ""),
-    )
+    time = value_named(score, "timestamp") or value_named(score, "createdAt")
+    return Remark(name=score["name"], value=value, by_person=by_person, source=str(author or ""),
+                  reason=score.get("comment"), time=str(time or ""))

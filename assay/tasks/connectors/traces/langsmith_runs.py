@@ -64,7 +64,7 @@ def _value(value: Any) -> Turn:
 
 
 def _feedback(stats: Mapping[str, Any], notes: Notes) -> Iterator[Remark]:
-    """Of the summary that a run has of each key: how many answers, their mean, and the answers that are words."""
+    """Of the summary that a run has of each key: how many answers, their mean, and answers that are words."""
     for key, summary in stats.items():
         mean, values, answers = summary.get("avg"), summary.get("values") or {}, summary.get("n") or 1
         if values:
@@ -89,5 +89,6 @@ def _answers(feedback: Any) -> Iterator[Remark]:
         value = answer.get("score") if answer.get("score") is not None else answer.get("value")
         yield Remark(
             name=answer["key"], value=value, by_person=by_person, reason=answer.get("comment"),
-            source=str(source.get("user_id") or "") if by_person else "", time=str(answer.get("created_at") or ""),
+            source=str(source.get("user_id") or "") if by_person else "",
+            time=str(answer.get("created_at") or ""),
         )

@@ -197,7 +197,8 @@ class _Story:
 
     def add_call(self, call: ToolCall) -> None:
         """A tool that ran: the result of an open call of its name, else a step of its own."""
-        if not self._filled(lambda other: other.name == call.name and other.result is None, call.result or ""):
+        result = call.result or ""
+        if not self._filled(lambda other: other.name == call.name and other.result is None, result):
             self.turns.append(Turn(role="tool", calls=(call,)))
 
     def _answered(self, turn: Turn) -> bool:

@@ -83,7 +83,7 @@ def test_inspect_runs_that_came_twice_count_once(tmp_path):
     copy.write_bytes((LOGS / "inspect/sums.eval").read_bytes())
     rows, _, found = brought(tmp_path, "inspect/sums.eval", copy)
     assert len(rows) == 40
-    assert any("of the same run (40 times)" in note for note in found.notes)
+    assert any("the same content (40 times)" in note for note in found.notes)
 
 
 def test_two_runs_of_one_task_keep_all_rows_apart(tmp_path):

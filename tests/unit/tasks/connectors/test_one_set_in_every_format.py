@@ -69,7 +69,8 @@ def reversed_keys(text):
     try:
         whole = json.loads(text)
     except ValueError:
-        return b"\n".join(reversed_keys(line) for line in text.splitlines()) if text.startswith(b"{\"") else text
+        lines = text.splitlines() if text.startswith(b"{\"") else []
+        return b"\n".join(map(reversed_keys, lines)) or text
     return json.dumps(turned(whole)).encode()
 
 
@@ -93,7 +94,7 @@ TRAITS = {
 def test_how_a_file_is_written_changes_nothing(tmp_path, trait):
     six = cases([1, 5, 3, 4, 2, 5])
     for writer in WRITERS:
-        if writer.__name__ == "inspect_archive" or (writer.__name__ == "ragas_by_column" and "order" in trait):
+        if writer.__name__ == "inspect_archive":
             continue
         files = {name: TRAITS[trait](data) for name, data in writer(six).items()}
         pool, _, _ = brought(tmp_path / writer.__name__, files)
