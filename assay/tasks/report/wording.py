@@ -6,7 +6,7 @@ printed comparison with a limit never contradicts the verdict.
 
 import re
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from math import ceil, log10
 from typing import Any
 
@@ -89,9 +89,12 @@ def digits_for(row: MeasureEstimate) -> int:
     return decimals(row.value, row.lower, row.upper)
 
 
+_ANY_FLOAT = Context(prec=340)    # digits: those of the largest float, and its decimals
+
+
 def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
     """A decimal with a true minus sign."""
-    rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding=rounding)
+    rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding, _ANY_FLOAT)
     return str(rounded + 0).replace("-", "−")     # + 0: no negative zero
 
 
