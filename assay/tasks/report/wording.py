@@ -95,7 +95,7 @@ _ANY_FLOAT = Context(prec=340)    # digits: those of the largest float, and its 
 def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
     """A decimal with a true minus sign."""
     rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding, _ANY_FLOAT)
-    return str(rounded + 0).replace("-", "−")     # + 0: no negative zero
+    return f"{_ANY_FLOAT.add(rounded, Decimal(0)):f}".replace("-", "−")     # + 0: no negative zero
 
 
 def _of_estimate(x: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:

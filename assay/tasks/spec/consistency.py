@@ -156,8 +156,10 @@ def idle(
     for kind in (labels.outcome, *(question.outcome.kind for question in questions)):
         for end in () if kind is None or kind.name == "questions" else kind.value_range:
             if LARGEST < abs(end) < inf:
-                yield "labels", (f"has the end {end:g}, and no answer is beyond ±{LARGEST:g}: squares of errors "
-                                 "would not be finite; leave the bound out, or give a smaller one")
+                yield "labels", (
+                    f"has the end {end:g}, and no answer is beyond ±{LARGEST:g}: squares of errors would not "
+                    "be finite; leave the bound out, or give a smaller one"
+                )
     if labels.by_cell or drive is None:
         return
     if not outcome_method(method_name).capabilities.serves_several:

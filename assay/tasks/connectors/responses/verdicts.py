@@ -278,7 +278,8 @@ def _asks(what: str, values: Iterable[object]) -> str:
 _GOOD = frozenset((
     "correct", "right", "yes", "true", "pass", "passed", "good", "great", "excellent", "perfect",
     "acceptable", "accept", "accepted", "helpful", "safe", "relevant", "faithful", "grounded", "supported",
-    "factual", "positive", "success", "successful", "ok", "okay", "satisfied", "satisfactory", "resolved", "solved",
+    "factual", "positive", "success", "successful", "ok", "okay", "satisfied", "satisfactory", "resolved",
+    "solved",
     "complete", "completed", "compliant", "better", "win", "clean", "appropriate", "accurate", "entailed",
     "benign", "up", "like", "liked",
 ))
