@@ -35,20 +35,21 @@ class PromptfooOutput(LogImporter):
         """Of every result that has a response."""
         with read_as(place, "a result", "promptfoo writes results"):
             systems = _systems([_column(result) for _, result in _results(place)])
-            times: Counter[tuple[Any, ...]] = Counter()
-            tests: dict[str, str] = {}
-            for run, result in _results(place):
+        times: Counter[tuple[Any, ...]] = Counter()
+        tests: dict[str, str] = {}
+        for number, (run, result) in enumerate(_results(place), 1):
+            with read_as(place, f"result {number:,}", "promptfoo writes results"):
                 variables = json.dumps(result.get("vars"), sort_keys=True, default=str)
                 test = str(result.get("testIdx", tests.setdefault(variables, str(len(tests)))))
                 column = _column(result)
                 times[test, column] += 1
                 response = _response(result, notes)
-                if response is None:
-                    notes.leave_out("results that ended in an error, or without a response")
-                    continue
-                yield SystemResponse(
-                    question_id=test, system=systems[column], run=run, repeat=times[test, column], **response
-                )
+            if response is None:
+                notes.leave_out("results that ended in an error, or without a response")
+                continue
+            yield SystemResponse(
+                question_id=test, system=systems[column], run=run, repeat=times[test, column], **response
+            )
 
 
 def _results(place: Place) -> Iterator[tuple[str | None, Mapping[str, Any]]]:

@@ -63,7 +63,7 @@ def write_responses(
     with Spool() as spool:
         gathering = gathered(files, spool, notes)
         if not gathering.items:
-            why = "; ".join(notes.lines) or "the log is empty"
+            why = "; ".join(notes.lines) or "it holds none"
             raise BadInput(f"{origin}: there is no response to import: {why}")
         if gathering.several_runs:
             notes.tell("a model answered the same question in several runs, and each response is a row; to "
@@ -342,6 +342,7 @@ class ByResponse(_Common):
             measures=[*scale.measures, *(scale.of_prediction if predicted else ())],
             label=self._people[self._label] if self._label else None,
             comments=(*_explained(scale.asks, predicted, columns, self._judges.names.values()),
+                      *self._of_labels(),
                       *([_OF_CLUSTERS] if self.cluster else [])),
         )
         plain = replace(
@@ -354,6 +355,17 @@ class ByResponse(_Common):
             draft.without("segments", "cluster", because="Segments and clusters are left out."),
             draft.without("segments", "cluster", "judge", because="Further judges are left out."), plain,
         ]
+
+
+    def _of_labels(self) -> Iterator[str]:
+        """What became of labels that people gave."""
+        for name, column in self._people.items():
+            scale = self._all.people[name].scale
+            if self._as_grades(name) and scale is not None:
+                yield (f"No scorer predicts what people said in {column!r}, so it is 1 for {scale.good_end}, "
+                       "else 0.")
+            elif name != self._label and (scale is None or scale.labels != self._scale.labels):
+                yield f"What people said in {column!r} is kept and not used: the question is another."
 
 
 def _explained(asks: str, predicted: str | None, judges: list[str], columns: Iterable[str]) -> list[str]:

@@ -128,7 +128,7 @@ class Verdicts:
     def gaps_in_words(self) -> str:
         """How many, and the commonest of them."""
         commonest = Counter(self.gaps).most_common(3)
-        values = ", ".join(repr(text[:40] or "an empty text") for text, _ in commonest)
+        values = ", ".join(repr(text[:40]) if text else "nothing" for text, _ in commonest)
         return f"{sum(self.gaps.values()):,} ({values}{', ...' if len(self.gaps) > len(commonest) else ''})"
 
 

@@ -75,7 +75,9 @@ class TraceImporter(LogImporter):
         for spans in (spans for versions in traces.values() for spans in versions):
             with read_as(places[0], "a trace", f"it is in {self.reads}"):
                 response = response_of_trace([*spans.values()], notes)
-            if response is None:
+            if not any(span.given or span.said or span.failed for span in spans.values()):
+                notes.leave_out("what was said of traces that are not here: import the traces together with it")
+            elif response is None:
                 notes.leave_out("traces that ended in an error, or without a response")
             else:
                 yield response
@@ -138,8 +140,9 @@ def _of_steps(spans: Sequence[TracedSpan], root: TracedSpan) -> Iterator[Remark]
     names: Counter[str] = Counter()
     for span in spans:
         if span is not root and span.remarks:
-            names[span.name] += 1
-            step = f"{span.name} {names[span.name]}" if names[span.name] > 1 else span.name
+            name = span.name or "step"
+            names[name] += 1
+            step = f"{name} {names[name]}" if names[name] > 1 else name
             yield from (
                 replace(remark, source=" ".join(filter(None, (remark.source, step)))) if not remark.by_person
                 else remark for remark in span.remarks
