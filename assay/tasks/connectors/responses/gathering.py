@@ -172,7 +172,8 @@ def _item(response: SystemResponse, spool: Spool, notes: Notes) -> Item:
     texts = {name: _text(value) for name in TEXTS if (value := getattr(response, name)) is not None
              and (name == "response" or value != "")}
     about: dict[str, Any] = {}
-    for name, value in response.about.items():
+    metadata = response.about if isinstance(response.about, Mapping) else {"metadata": [response.about]}
+    for name, value in metadata.items():
         if value is not None and not isinstance(value, bool | int | float | str):
             notes.leave_out(f"metadata that is no single value: {name}")
         elif isinstance(value, str) and len(value) > LONGEST_VALUE:
@@ -316,6 +317,7 @@ def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
         notes.tell(f"{name} comes from {len(sources)} sources ({', '.join(sorted(sources)[:5])}), of which "
                    "several speak of one response: each is a judge of its own")
     differing: Counter[str] = Counter()
+    names: dict[str, str] = {}        # column -> the scorer's name
     for item in items:
         by_column: defaultdict[str, list[Remark]] = defaultdict(list)
         for remark in item.remarks:
@@ -331,16 +333,19 @@ def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
             different = list(dict.fromkeys(reading for reading, _ in readings))
             differing[column] += len(different) > 1
             for number, reading in enumerate(different, 1):
-                name = column if number == 1 else f"{column} {number}"
-                item.judged[name] = reading
+                numbered = column if number == 1 else f"{column} {number}"
+                names[numbered], item.judged[numbered] = remarks[0].name, reading
                 reason = next((reason for other, reason in readings if other == reading and reason), None)
                 if reason:
-                    item.reasons[name] = reason
-    for name, times in differing.items():
+                    item.reasons[numbered] = reason
+    for column, times in differing.items():
         if times:
-            notes.tell(f"{name} said different things of one response, {times:,} times; the newest is in its "
-                       f"column, and what it said before in that of {name + ' 2'!r}")
-    return _verdicts(((name, reading) for item in items for name, reading in item.judged.items()), notes)
+            notes.tell(f"{column} said different things of one response, {times:,} times; the newest is in its "
+                       f"column, and what it said before in that of {column + ' 2'!r}")
+    # one scorer has one scale, whichever source or time a verdict is of
+    verdicts = _verdicts(((names[column], reading) for item in items
+                          for column, reading in item.judged.items()), notes)
+    return {column: verdicts[name] for column, name in names.items()}
 
 
 def _names_of_several_sources(items: Sequence[Item]) -> dict[str, set[str]]:
