@@ -59,7 +59,7 @@ def bring_in(
         to.unlink()
         raise
     return BroughtIn(
-        format=importer.name, places=tuple(place.given for place in places), written=written,
+        format=importer.name, places=tuple(place.address for place in places), written=written,
         spec=_suggested(to) if spec is None else spec, notes=tuple(notes.lines),
     )
 

@@ -157,13 +157,14 @@ def otel_export(cases):
 def otel_console(cases):
     return {"spans.json": "".join(json.dumps({
         "name": "chat", "context": {"trace_id": f"0x{case.number}", "span_id": "0x1"},
-        "kind": "SpanKind.CLIENT", "parent_id": None, "start_time": "2026", "status": {}, "attributes": _attributes(case),
+        "kind": "SpanKind.CLIENT", "parent_id": None, "start_time": "2026", "status": {},
+        "attributes": _attributes(case),
         "events": [{"name": "gen_ai.evaluation.result", "attributes": _event(case)}],
     }, indent=4) + "\n" for case in cases).encode()}
 
 
 def _phoenix(case):
-    span = {"name": "chat", "span_kind": "LLM", "parent_id": None, "start_time": "2026", "status_code": "OK"}
+    span = {"name": "chat", "span_kind": "LLM", "parent_id": None, "start_time": "2026"}
     return span, {
         "llm.model_name": "m", "input.value": case.question, "output.value": case.response,
     }, [{"name": "gen_ai.evaluation.result", "attributes": _event(case)}]
@@ -284,6 +285,7 @@ def _lines(name, values):
 WRITERS = (
     inspect_json, inspect_archive, lm_eval, promptfoo_json, promptfoo_lines, promptfoo_older, promptfoo_table,
     mlflow_traces, mlflow_frame, mlflow_without_spans, mlflow_columns, mlflow_table, otel_export,
-    otel_console, phoenix_frame, phoenix_listed, langfuse_traces, langfuse_blobs, langsmith_runs, deepeval_run,
-    deepeval_result, ragas_records, ragas_lines, ragas_by_column, ragas_split, ragas_older, ragas_csv,
+    otel_console, phoenix_frame, phoenix_listed, langfuse_traces, langfuse_blobs, langsmith_runs,
+    deepeval_run, deepeval_result, ragas_records, ragas_lines, ragas_by_column, ragas_split, ragas_older,
+    ragas_csv,
 )

@@ -76,18 +76,18 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
     Raises BadInput where the pool compares systems, and where a run has no result on any of its items.
     """
     head, body = _parts(spec)
-    asked: JsonObject = body["labels"]
-    if "prefer" in asked or body["pool"].get("systems"):
+    labels: JsonObject = body["labels"]
+    if "prefer" in labels or body["pool"].get("systems"):
         raise BadInput("--earlier: the pool compares its own models, and results of earlier ones are of "
                        "single responses; import one model, or give --layout responses")
     table = pq.read_table(pool)
     columns = unlike({run.name: f"earlier_{plain_name(run.name)}" for run in runs}, table.column_names)
     if len(columns) < len(runs):
         raise BadInput("--earlier: two runs have the same name; name each file or folder differently")
-    as_label = _label_reader(asked)
+    as_label = _label_reader(labels)
     results = {columns[run.name]: [as_label(result) for result in _matched(run, table)] for run in runs}
-    kept = list(results)
-    if asked.get("classes") == [RIGHT, WRONG]:
+    own_columns = list(results)
+    if labels.get("classes") == [RIGHT, WRONG]:
         grid = np.array([[_AS_NUMBER.get(v, np.nan) for v in column] for column in results.values()]).T
         right = fit_factors(grid).of_new_system()
         table = table.append_column(f"p_{RIGHT}", pa.array(right))
@@ -95,19 +95,19 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
         body["pool"]["probability"] = {"prefix": "p_"}
         body["method"] = "guesses"
         if len(results) > MOST_SYSTEMS:
-            kept = [kept[number] for number in most_telling(grid).tolist()]
-            notes.tell(f"of {len(results):,} earlier systems {len(kept)} have a column of their own, and a "
-                       "model of all is in p_correct")
+            own_columns = [own_columns[number] for number in most_telling(grid).tolist()]
+            notes.tell(f"of {len(results):,} earlier systems {len(own_columns)} have a column of their own, "
+                       "and a model of all is in p_correct")
     elif len(results) > MOST_SYSTEMS:
         raise BadInput(f"--earlier: {len(results):,} earlier systems, and at most {MOST_SYSTEMS} are judges "
                        "of labels other than correct and incorrect; name fewer")
-    for name in kept:
-        kind = pa.string() if "classes" in asked else pa.float64()
+    for name in own_columns:
+        kind = pa.string() if "classes" in labels else pa.float64()
         table = table.append_column(name, pa.array(results[name], kind))
     whole = pool.with_name(f".{pool.stem}.joined.parquet")
     write_parquet(table.to_batches(), table.schema, whole)
     whole.replace(pool)
-    body["pool"]["earlier"] = kept
+    body["pool"]["earlier"] = own_columns
     return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=100)
 
 

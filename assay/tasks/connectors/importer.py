@@ -50,11 +50,11 @@ class LogImporter(Importer):
     def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:
         """The responses of each place."""
         for place in places:
-            yield place.given, self._as_read(place, notes)
+            yield place.address, self._as_read(place, notes)
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """Write a pool of all places."""
-        origin = ", ".join(place.given for place in places[:3]) + (", ..." if len(places) > 3 else "")
+        origin = ", ".join(place.address for place in places[:3]) + (", ..." if len(places) > 3 else "")
         return write_responses(origin, self.files(places, notes), to, layout, notes)
 
     def _as_read(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:

@@ -114,7 +114,7 @@ def _responses(
 ) -> Iterator[SystemResponse]:
     about: Any = log.get("eval") or {}
     if log.get("status", "success") != "success":
-        notes.tell(f"{place.given}: the run did not finish; what it has is imported")
+        notes.tell(f"{place.address}: the run did not finish; what it has is imported")
     for sample in samples:
         with read_as(place, f"the sample {sample.get('id')!r}", "Inspect writes samples"):
             response = _response(about, sample, notes)
@@ -146,10 +146,10 @@ def _response(about: Mapping[str, Any], sample: Mapping[str, Any], notes: Notes)
 
 
 def _question(sample: Mapping[str, Any], notes: Notes) -> str | None:
-    asked, choices = text_of(sample.get("input"), notes), sample.get("choices")
-    if not choices or asked is None:
-        return asked
-    return asked + "\n\n" + "\n".join(f"{chr(ord('A') + i)}) {choice}" for i, choice in enumerate(choices))
+    text, choices = text_of(sample.get("input"), notes), sample.get("choices")
+    if not choices or text is None:
+        return text
+    return text + "\n\n" + "\n".join(f"{chr(ord('A') + i)}) {choice}" for i, choice in enumerate(choices))
 
 
 def _reference(target: Any) -> str | None:
@@ -174,8 +174,8 @@ def _remark(
 ) -> Remark:
     """What a scorer says; a rule repeats the response as its reason, which is none."""
     why = score.get("explanation")
-    told = isinstance(why, str) and why and why != output.get("completion")
-    return Remark(name=scorer, value=score.get("value"), reason=_attached(why, attached) if told else None)
+    tells = isinstance(why, str) and why and why != output.get("completion")
+    return Remark(name=scorer, value=score.get("value"), reason=_attached(why, attached) if tells else None)
 
 
 def _trajectory(sample: Mapping[str, Any], notes: Notes) -> str | None:
@@ -198,5 +198,5 @@ def _parsed(place: Place, archive: Zipped, entry: str) -> Any:
         value = json.loads(archive.read(entry))
         json.dumps(value, ensure_ascii=False).encode()      # half a sign of Unicode is no text
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{place.given}: {entry} is not sound JSON ({error}); copy the log again") from None
+        raise BadInput(f"{place.address}: {entry} is not sound JSON ({error}); copy the log again") from None
     return value

@@ -39,10 +39,10 @@ class LmEvalSamples(LogImporter):
         """Of each document, and each filter of it; none of a file of results."""
         if "doc_id" not in place.keys:
             if not list(place.path.parent.glob("samples_*.jsonl")):
-                notes.tell(f"{place.given} holds totals alone; run lm_eval with --log_samples")
+                notes.tell(f"{place.address} holds totals alone; run lm_eval with --log_samples")
             return
         if "prompt_0" in place.keys:
-            raise BadInput(f"{place.given}: was written by lm_eval before version 0.4 (--write_out), which "
+            raise BadInput(f"{place.address}: was written by lm_eval before version 0.4 (--write_out), which "
                            "does not say what the model answered; run a newer one with --log_samples")
         stem = place.path.name.split(".json")[0]
         task, date = named.groups() if (named := _NAME.match(stem)) else (stem.removeprefix("samples_"), None)

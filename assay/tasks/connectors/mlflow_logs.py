@@ -43,7 +43,7 @@ class MlflowLogs(LogImporter):
     def fits(self, place: Place) -> bool:
         """An address of MLflow, a file with the keys of a trace, or a table with its columns."""
         if place.is_address:
-            return place.given.startswith(SCHEME)
+            return place.address.startswith(SCHEME)
         return super().fits(place) or (_is_table(place) and "user_input" not in place.keys)
 
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
@@ -85,15 +85,15 @@ _PAGE = 100
 
 def _of_address(place: Place, notes: Notes) -> Iterator[SystemResponse]:
     """Raises BadInput and MlflowRefused."""
-    kind, _, name = place.given.removeprefix(SCHEME).partition("/")
+    kind, _, name = place.address.removeprefix(SCHEME).partition("/")
     if kind not in ("experiment", "run") or not name:
-        raise BadInput(f"{place.given}: write mlflow:experiment/NAME or mlflow:run/ID")
+        raise BadInput(f"{place.address}: write mlflow:experiment/NAME or mlflow:run/ID")
     client = connected(tracking_address(FROM_ENVIRONMENT))
     with refusals():
         if kind == "experiment":
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
-                raise BadInput(f"{place.given}: MLflow has no experiment {name!r}")
+                raise BadInput(f"{place.address}: MLflow has no experiment {name!r}")
             yield from _of_traces(place, _traces(client, experiment.experiment_id, None), notes)
             return
         run = client.get_run(name)
@@ -102,7 +102,7 @@ def _of_address(place: Place, notes: Notes) -> Iterator[SystemResponse]:
             yield from traces
             return
         if _TABLE_FILE not in {file.path for file in client.list_artifacts(name)}:
-            raise BadInput(f"{place.given}: the run has neither traces nor {_TABLE_FILE}")
+            raise BadInput(f"{place.address}: the run has neither traces nor {_TABLE_FILE}")
         with TemporaryDirectory() as folder:
             table = Place(str(Path(client.download_artifacts(name, _TABLE_FILE, folder))))
             yield from _of_table(table, notes)
@@ -243,8 +243,8 @@ def _of_table(place: Place, notes: Notes) -> Iterator[SystemResponse]:
                                    for names in (_RESPONSE, _QUESTION, _REFERENCE))
         if not answer and number == 0:
             raise BadInput(
-                f"{place.given}: no column holds responses: there are {', '.join(row)}; responses are in one "
-                f"of {', '.join(_RESPONSE)}. A table of a classifier needs no import: write it as CSV or "
+                f"{place.address}: no column holds responses: there are {', '.join(row)}; responses are in "
+                f"one of {', '.join(_RESPONSE)}. A table of a classifier needs no import: write it as CSV or "
                 "Parquet"
             )
         with read_as(place, f"row {number + 1}", "MLflow writes tables"):

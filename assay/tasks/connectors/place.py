@@ -40,17 +40,17 @@ _UNREADABLE = (OSError, EOFError, zlib.error)
 class Place:
     """A file, a folder, or an address such as mlflow:run/ID."""
 
-    given: str
+    address: str
 
     @property
     def path(self) -> Path:
         """On the local disk; of an address it has no meaning."""
-        return Path(self.given)
+        return Path(self.address)
 
     @property
     def is_address(self) -> bool:
         """Whether it is no local path."""
-        return _ADDRESS.match(self.given) is not None and not self.path.exists()
+        return _ADDRESS.match(self.address) is not None and not self.path.exists()
 
     @property
     def is_folder(self) -> bool:
@@ -110,7 +110,7 @@ class Place:
         try:
             return dict(next(objects))
         except StopIteration:
-            raise BadInput(f"{self.given}: is empty; copy the file again") from None
+            raise BadInput(f"{self.address}: is empty; copy the file again") from None
 
     # How its bytes are written.
 
@@ -123,12 +123,12 @@ class Place:
                 return opened.read(_START)
         except _UNREADABLE as error:
             why = getattr(error, "strerror", None) or error
-            raise BadInput(f"{self.given}: cannot be read: {why}") from None
+            raise BadInput(f"{self.address}: cannot be read: {why}") from None
 
     @cached_property
     def _dialect(self) -> Dialect:
         # the beginning may end within a sign
-        return dialect_of(self.given, re.sub(rb"[\x80-\xff]{1,3}\Z", b"", self._start))
+        return dialect_of(self.address, re.sub(rb"[\x80-\xff]{1,3}\Z", b"", self._start))
 
     def _bytes(self) -> BinaryIO:
         with self.path.open("rb") as opened:
@@ -147,10 +147,10 @@ class Place:
         try:
             yield
         except UnicodeDecodeError as error:
-            raise BadInput(f"{self.given}: is no text in {self._dialect.encoding.upper()} ({error}); copy "
+            raise BadInput(f"{self.address}: is no text in {self._dialect.encoding.upper()} ({error}); copy "
                            "the file again, or save it as UTF-8") from None
         except _UNREADABLE as error:
-            raise BadInput(f"{self.given}: cannot be read: {error}; copy the file again") from None
+            raise BadInput(f"{self.address}: cannot be read: {error}; copy the file again") from None
 
     # JSON.
 
@@ -167,7 +167,7 @@ class Place:
         lines = chain([first], iter(lambda: rest.readline(_LONGEST + 1), ""))
         for place, line in enumerate(lines, number):
             if len(line) > _LONGEST:
-                raise BadInput(f"{self.given}: line {place:,} is longer than {_LONGEST >> 20} MB")
+                raise BadInput(f"{self.address}: line {place:,} is longer than {_LONGEST >> 20} MB")
             for value in self._parsed(line, place):
                 yield from self._objects(value)
 
@@ -182,7 +182,7 @@ class Place:
                 if re.search(r"\\u[dD][89a-fA-F]", text[at:end]):
                     json.dumps(value, ensure_ascii=False).encode()
             except (ValueError, RecursionError) as error:
-                raise BadInput(f"{self.given}: what begins in line {line:,} is not sound JSON ({error}); "
+                raise BadInput(f"{self.address}: what begins in line {line:,} is not sound JSON ({error}); "
                                "copy the file again") from None
             yield value
             at = end
@@ -200,7 +200,7 @@ class Place:
             value = [{name: column[row] for name, column in value.items()} for row in rows]
         for member in value if isinstance(value, list) else [value]:
             if not isinstance(member, Mapping):
-                raise BadInput(f"{self.given}: holds a {type(member).__name__} where a JSON object should "
+                raise BadInput(f"{self.address}: holds a {type(member).__name__} where a JSON object should "
                                "be; is the file what it should be?")
             yield member
 
@@ -217,11 +217,11 @@ class Place:
             reader = csv.DictReader(lines, strict=True, delimiter=self._dialect.delimiter)
             for number, row in enumerate(reader, 1):
                 if None in row or None in row.values():
-                    raise BadInput(f"{self.given}: row {number:,} has more or fewer values than the heading; "
-                                   "write the file again")
+                    raise BadInput(f"{self.address}: row {number:,} has more or fewer values than the "
+                                   "heading; write the file again")
                 yield {name: _cell(text) for name, text in row.items() if name and text != ""}
         except csv.Error as error:
-            raise BadInput(f"{self.given}: is no sound CSV file ({error}); write it again") from None
+            raise BadInput(f"{self.address}: is no sound CSV file ({error}); write it again") from None
 
     def _parquet_names(self) -> Sequence[str]:
         try:
@@ -236,7 +236,7 @@ class Place:
                     for row in batch.to_pylist():
                         yield {name: value for name, value in row.items() if value is not None}
         except (OSError, ValueError, pa.ArrowException) as error:
-            raise BadInput(f"{self.given}: is no sound Parquet file ({error}); export it again") from None
+            raise BadInput(f"{self.address}: is no sound Parquet file ({error}); export it again") from None
 
 
 _SPACE = re.compile(r"[\s,]*")
@@ -310,21 +310,21 @@ def key_paths(text: str) -> set[str]:
     return paths
 
 
-def place_named(given: str) -> Place:
+def place_named(address: str) -> Place:
     """The place of this path or address. Raises BadInput where there is no regular file or folder, and for an
     address that holds a secret."""
-    refuse_secrets(given, "what is to be imported")
-    place = Place(given)
+    refuse_secrets(address, "what is to be imported")
+    place = Place(address)
     if not place.is_address and not (place.path.is_file() or place.path.is_dir()):
-        raise BadInput(f"{given}: there is no such file or folder")
+        raise BadInput(f"{address}: there is no such file or folder")
     return place
 
 
 def files_below(folder: Place) -> Sequence[Place]:
     """Every file below a folder, sorted by path; not those whose names begin with a dot or an underscore."""
     inside = (path for path in folder.path.rglob("*") if path.is_file())
-    kept = (path for path in inside if not hidden(path.relative_to(folder.path).as_posix()))
-    return [Place(str(path)) for path in sorted(kept)]
+    visible = (path for path in inside if not hidden(path.relative_to(folder.path).as_posix()))
+    return [Place(str(path)) for path in sorted(visible)]
 
 
 # what taking apart a value of another kind than expected raises, a number that is too large included
@@ -347,5 +347,5 @@ def read_as(place: Place, record: str, written: str) -> Iterator[None]:
         says = str(error).encode(errors="backslashreplace").decode()[:_SHOWN]
         why = f"the key {says} is missing" if isinstance(error, KeyError) else (
             f"{type(error).__name__}: {says}")
-        raise BadInput(f"{place.given}: {record} is not as {written} ({why}); is it sound, and of a version "
-                       "that docs/how-to/import.md names?") from None
+        raise BadInput(f"{place.address}: {record} is not as {written} ({why}); is it sound, and of a "
+                       "version that docs/how-to/import.md names?") from None

@@ -40,8 +40,8 @@ def importer_named(name: str) -> Importer:
     return importer
 
 
-def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> ImportPlan:
-    """The places below `given` that one importer reads.
+def recognised(addresses: Sequence[str | Path], name: str | None, notes: Notes) -> ImportPlan:
+    """The places below `addresses` that one importer reads.
 
     name    of the importer, where it is said; else what the content shows
 
@@ -52,7 +52,7 @@ def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> I
     among = IMPORTERS if name is None else (importer_named(name),)
     plans: dict[Importer, list[Place]] = {}
     passed_over: list[Place] = []
-    for place in (place_named(str(address)) for address in given):
+    for place in (place_named(str(address)) for address in addresses):
         whole = _fitting(place, among)
         if whole is None and not place.is_folder:
             raise BadInput(_unknown(place, name))
@@ -63,9 +63,9 @@ def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> I
             else:
                 plans.setdefault(importer, []).append(file)
     if not plans:
-        raise BadInput(f"{', '.join(map(str, given))}: nothing there can be imported; {_formats()}")
+        raise BadInput(f"{', '.join(map(str, addresses))}: nothing there can be imported; {_formats()}")
     if len(plans) > 1:
-        both = "; ".join(f"{importer.name}: {places[0].given}" for importer, places in plans.items())
+        both = "; ".join(f"{importer.name}: {places[0].address}" for importer, places in plans.items())
         raise BadInput(f"several formats are mixed ({both}); import one at a time, or give --format")
     if passed_over:
         names = ", ".join(file.path.name for file in passed_over[:_LISTED])
@@ -79,16 +79,16 @@ def _fitting(place: Place, among: Sequence[Importer]) -> Importer | None:
     fitting = [importer for importer in among if importer.fits(place)]
     if len(fitting) > 1:
         names = " or ".join(importer.name for importer in fitting)
-        raise BadInput(f"{place.given}: could be several formats; say which with --format: {names}")
+        raise BadInput(f"{place.address}: could be several formats; say which with --format: {names}")
     return fitting[0] if fitting else None
 
 
 def _unknown(place: Place, name: str | None) -> str:
     if name is not None:
         importer = importer_named(name)
-        return (f"{place.given}: is not {importer.reads}; {_nearest(place, [importer])}leave --format out to "
-                "see what it is")
-    return f"{place.given}: has no format that can be imported; {_nearest(place, IMPORTERS)}{_formats()}"
+        return (f"{place.address}: is not {importer.reads}; {_nearest(place, [importer])}leave --format out "
+                "to see what it is")
+    return f"{place.address}: has no format that can be imported; {_nearest(place, IMPORTERS)}{_formats()}"
 
 
 def _nearest(place: Place, among: Sequence[Importer]) -> str:

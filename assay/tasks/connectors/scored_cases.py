@@ -165,8 +165,8 @@ def _is_score(name: str, values: Sequence[Any]) -> bool:
 
 
 def _turns_of_row(row: Mapping[str, Any], notes: Notes) -> list[Turn]:
-    asked = row["user_input"]
-    messages = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
+    user_input = row["user_input"]
+    messages = user_input if isinstance(user_input, list) else [{"role": "user", "content": user_input}]
     turns = [*with_results(turns_of(messages, "user", notes)),
              *_between(_retrieved(parsed_or_text(row.get("retrieved_contexts"))))]
     if row.get("response") not in (None, ""):

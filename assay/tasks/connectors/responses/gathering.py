@@ -340,8 +340,8 @@ def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
                     item.reasons[numbered] = reason
     for column, times in differing.items():
         if times:
-            notes.tell(f"{column} said different things of one response, {times:,} times; the newest is in its "
-                       f"column, and what it said before in that of {column + ' 2'!r}")
+            notes.tell(f"{column} said different things of one response, {times:,} times; the newest is in "
+                       f"its column, and what it said before in that of {column + ' 2'!r}")
     # one scorer has one scale, whichever source or time a verdict is of
     verdicts = _verdicts(((names[column], reading) for item in items
                           for column, reading in item.judged.items()), notes)

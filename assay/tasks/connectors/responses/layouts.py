@@ -2,11 +2,11 @@
 by side; its columns, and the specs to start from.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -28,82 +28,6 @@ from assay.tasks.connectors.responses.gathering import FEW, TEXTS, Gathering, It
 from assay.tasks.connectors.responses.verdicts import NOBODY_SAID, RIGHT, Reading, Scale, Verdicts
 from assay.tasks.connectors.tables import write_parquet
 from assay.tasks.connectors.turns import trajectory_page
-
-
-class Rows(Protocol):
-    """The rows of a pool, and what to ask of them."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the pool: those in which something stands."""
-        ...
-
-    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
-        """The rows of the pool, in order."""
-        ...
-
-    def drafts(self) -> Sequence[Draft]:
-        """Specs to start from, the one that uses most first."""
-        ...
-
-
-def write_responses(
-    origin: str, files: Iterable[tuple[str, Iterator[SystemResponse]]], to: Path, layout: Layout | None,
-    notes: Notes,
-) -> Written:
-    """Write the pool of all responses, and draft its spec.
-
-    origin   what is read, in messages
-    files    the name of each, and its responses
-    layout   None: side by side where that is natural, else one below the other (`layout_of`)
-
-    Memory grows with the number of responses and what scorers gave as reasons, not with the other texts.
-    Raises BadInput where there is no response.
-    """
-    with Spool() as spool:
-        gathering = gathered(files, spool, notes)
-        if not gathering.items:
-            why = "; ".join(notes.lines) or "it holds none"
-            raise BadInput(f"{origin}: there is no response to import: {why}")
-        if gathering.several_runs:
-            notes.tell("a model answered the same question in several runs, and each response is a row; to "
-                       "import one run, name its file")
-        rows = layout_of(layout, gathering, notes)
-        written = write_parquet(batches(rows.rows(spool), rows.schema), rows.schema, to)
-    return Written(
-        path=to, rows=written, columns=tuple(rows.schema.names), systems=tuple(gathering.systems),
-        drafts=tuple(draft.spec_text(str(to), written) for draft in rows.drafts()),
-    )
-
-
-_NEARLY_ALL = 0.9     # questions that all systems answered
-
-
-def layout_of(layout: Layout | None, gathering: Gathering, notes: Notes) -> Rows:
-    """As asked; where nothing was, side by side if nearly all questions are answered by all systems, and
-    either the responses are choices or there are two systems.
-
-    Raises BadInput for `questions` where systems cannot be compared so.
-    """
-    systems = len(gathering.systems)
-    several, comparable = 2 <= systems <= FEW, bool(gathering.choices) or systems == 2
-    if layout == "questions":
-        why = "" if several and comparable else (
-            f"there are {systems} models, and responses that are no choices among a few; two models can be "
-            "compared by question, or up to 20 that choose"
-        )
-        why = why or ("a model answered a question twice: import one run of it" if gathering.several_runs
-                      else "")
-        why = why or ("" if gathering.shared else "no question was answered by all models")
-        if why:
-            raise BadInput(f"--layout questions: {why}")
-        return ByQuestion(gathering, notes)
-    shared = gathering.shared >= _NEARLY_ALL * len(gathering.questions)
-    if layout is None and several and comparable and shared and not gathering.several_runs:
-        notes.tell("the models are compared question by question; for a row a response: --layout responses")
-        return ByQuestion(gathering, notes)
-    return ByResponse(gathering, notes)
-
 
 _MOST_GAPS = 0.5      # share of responses without a verdict, above which a scorer is no judge
 
@@ -187,8 +111,22 @@ def cluster_column(gathering: Gathering) -> str | None:
 _OF_CLUSTERS = "Questions repeat, so intervals are over questions (`cluster`), not over single responses."
 
 
-class _Common:
-    """What both layouts have: columns of metadata, segments and clusters."""
+class Rows(ABC):
+    """The rows of a pool, and what to ask of them; what both layouts have are columns of metadata, segments
+    and clusters."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns of the pool: those in which something stands."""
+
+    @abstractmethod
+    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
+        """The rows of the pool, in order."""
+
+    @abstractmethod
+    def drafts(self) -> Sequence[Draft]:
+        """Specs to start from, the one that uses most first."""
 
     def __init__(self, gathering: Gathering, fixed: Sequence[str]) -> None:
         self._all, self.cluster = gathering, cluster_column(gathering)
@@ -213,7 +151,7 @@ class _Common:
 SHOWN = ("question", "response", "trajectory", "reference")
 
 
-class ByResponse(_Common):
+class ByResponse(Rows):
     """One row for each response of a system: people are asked about it, and each scorer is a judge of it."""
 
     def __init__(self, gathering: Gathering, notes: Notes) -> None:
@@ -387,7 +325,7 @@ def _explained(asks: str, predicted: str | None, judges: list[str], columns: Ite
 _TIE = "tie"
 
 
-class ByQuestion(_Common):
+class ByQuestion(Rows):
     """One row for each question, with a column for each system.
 
         choices       each system's choice is its prediction; people say which choice is right, and systems
@@ -508,3 +446,61 @@ class ByQuestion(_Common):
         right = {item.reference for item in self._all.items if "reference" in item.texts}
         few = None not in right and len(right) <= FEW
         return [*sorted({*self._all.choices, *(name for name in right if name is not None and few)})]
+
+
+def write_responses(
+    origin: str, files: Iterable[tuple[str, Iterator[SystemResponse]]], to: Path, layout: Layout | None,
+    notes: Notes,
+) -> Written:
+    """Write the pool of all responses, and draft its spec.
+
+    origin   what is read, in messages
+    files    the name of each, and its responses
+    layout   None: side by side where that is natural, else one below the other (`layout_of`)
+
+    Memory grows with the number of responses and what scorers gave as reasons, not with the other texts.
+    Raises BadInput where there is no response.
+    """
+    with Spool() as spool:
+        gathering = gathered(files, spool, notes)
+        if not gathering.items:
+            why = "; ".join(notes.lines) or "it holds none"
+            raise BadInput(f"{origin}: there is no response to import: {why}")
+        if gathering.several_runs:
+            notes.tell("a model answered the same question in several runs, and each response is a row; to "
+                       "import one run, name its file")
+        rows = layout_of(layout, gathering, notes)
+        written = write_parquet(batches(rows.rows(spool), rows.schema), rows.schema, to)
+    return Written(
+        path=to, rows=written, columns=tuple(rows.schema.names), systems=tuple(gathering.systems),
+        drafts=tuple(draft.spec_text(str(to), written) for draft in rows.drafts()),
+    )
+
+
+_NEARLY_ALL = 0.9     # questions that all systems answered
+
+
+def layout_of(layout: Layout | None, gathering: Gathering, notes: Notes) -> Rows:
+    """As asked; where nothing was, side by side if nearly all questions are answered by all systems, and
+    either the responses are choices or there are two systems.
+
+    Raises BadInput for `questions` where systems cannot be compared so.
+    """
+    systems = len(gathering.systems)
+    several, comparable = 2 <= systems <= FEW, bool(gathering.choices) or systems == 2
+    if layout == "questions":
+        why = "" if several and comparable else (
+            f"there are {systems} models, and responses that are no choices among a few; two models can be "
+            "compared by question, or up to 20 that choose"
+        )
+        why = why or ("a model answered a question twice: import one run of it" if gathering.several_runs
+                      else "")
+        why = why or ("" if gathering.shared else "no question was answered by all models")
+        if why:
+            raise BadInput(f"--layout questions: {why}")
+        return ByQuestion(gathering, notes)
+    shared = gathering.shared >= _NEARLY_ALL * len(gathering.questions)
+    if layout is None and several and comparable and shared and not gathering.several_runs:
+        notes.tell("the models are compared question by question; for a row a response: --layout responses")
+        return ByQuestion(gathering, notes)
+    return ByResponse(gathering, notes)

@@ -54,8 +54,8 @@ def _trace(value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
     session = value_named(value, "sessionId")
     yield TracedSpan(
         trace=trace, id=trace, name=str(value.get("name") or ""), remarks=of_steps.pop(trace, ()),
-        given=turns_of(value.get("input"), "user", notes),
-        said=turns_of(value.get("output"), "assistant", notes),
+        inputs=turns_of(value.get("input"), "user", notes),
+        outputs=turns_of(value.get("output"), "assistant", notes),
         question_id=str(value_named(data, "datasetItemId") or ""),
         run=str(value_named(data, "datasetRunId") or ""),
         reference=None if reference is None else text_or_json(reference),
@@ -74,15 +74,15 @@ def _trace(value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
 
 def _observation(value: Mapping[str, Any], notes: Notes, trace: str) -> TracedSpan:
     kind = _KINDS.get(str(value.get("type")), "other")
-    given, said = value.get("input"), value.get("output")
+    inputs, outputs = value.get("input"), value.get("output")
     exact = kind == "tool"
     model = next((m for key in ("model", "providedModelName") if (m := value_named(value, key))), "")
     return TracedSpan(
         trace=trace, id=str(value["id"]), kind=kind, name=str(value.get("name") or ""),
         parent=str(value_named(value, "parentObservationId") or trace),
         start=str(value_named(value, "startTime") or ""), model=str(model),
-        given=[_whole(given)] if exact else turns_of(given, "user", notes),
-        said=[_whole(said)] if exact else turns_of(said, "assistant", notes),
+        inputs=[_whole(inputs)] if exact else turns_of(inputs, "user", notes),
+        outputs=[_whole(outputs)] if exact else turns_of(outputs, "assistant", notes),
         failed=value.get("level") == "ERROR",
     )
 

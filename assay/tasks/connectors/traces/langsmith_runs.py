@@ -32,7 +32,7 @@ class LangsmithRuns(TraceImporter):
 
 def _run(run: Mapping[str, Any], notes: Notes) -> TracedSpan:
     kind = _KINDS.get(str(run["run_type"]), "other")
-    given, said = parsed_or_text(run.get("inputs")), parsed_or_text(run.get("outputs"))
+    inputs, outputs = parsed_or_text(run.get("inputs")), parsed_or_text(run.get("outputs"))
     extra = parsed_or_text(run.get("extra"))
     data = parsed_or_text(extra.get("metadata")) if isinstance(extra, Mapping) else None
     data = data if isinstance(data, Mapping) else {}
@@ -45,12 +45,11 @@ def _run(run: Mapping[str, Any], notes: Notes) -> TracedSpan:
         parent=str(run.get("parent_run_id") or ""), kind=kind, name=str(run.get("name") or ""),
         start=str(run.get("dotted_order") or run.get("start_time") or ""),
         model=str(data.get("ls_model_name") or "") if kind == "model" else "",
-        given=[_value(given)] if exact else turns_of(given, "user", notes),
-        said=[_value(said)] if exact else turns_of(said, "assistant", notes),
+        inputs=[_value(inputs)] if exact else turns_of(inputs, "user", notes),
+        outputs=[_value(outputs)] if exact else turns_of(outputs, "assistant", notes),
         failed=bool(run.get("error")), question_id=question, reference=_value(reference).text or None,
         run=str(run.get("session_id") or "") if question else "",
-        remarks=[*_feedback(parsed_or_text(run.get("feedback_stats")) or {}, notes),
-                 *_answers(parsed_or_text(run.get("feedback")) or ())],
+        remarks=[*_feedback(parsed_or_text(run.get("feedback_stats")) or {}, notes)],
         about={**{name: inner for name, inner in data.items() if not name.startswith(_INTERNAL)},
                **({"session": str(session)} if session else {})},
     )
@@ -68,27 +67,14 @@ def _feedback(stats: Mapping[str, Any], notes: Notes) -> Iterator[Remark]:
     for key, summary in stats.items():
         mean, values, answers = summary.get("avg"), summary.get("values") or {}, summary.get("n") or 1
         if values:
-            (first, most), *others = sorted(values.items(), key=lambda pair: -pair[1])
-            tied = bool(others) and others[0][1] == most
-            yield Remark(name=key, value=None if tied else first)
+            (commonest, most), *rarer = sorted(values.items(), key=lambda pair: -pair[1])
+            tied = bool(rarer) and rarer[0][1] == most
+            yield Remark(name=key, value=None if tied else commonest)
             notes.leave_out(f"answers that differ from the commonest, to {key}",
-                            sum(times for _, times in others) + tied * most)
+                            sum(times for _, times in rarer) + tied * most)
         elif mean is not None and answers > 1 and mean not in (0, 1):
             yield Remark(name=f"{key} mean", value=mean)
         elif mean is not None:
             yield Remark(name=key, value=mean)
         else:
             notes.leave_out(f"feedback without a value, of {key}")
-
-
-def _answers(feedback: Any) -> Iterator[Remark]:
-    """Single answers, as `list_feedback` has them."""
-    for answer in feedback:
-        source = parsed_or_text(answer.get("feedback_source")) or {}
-        by_person = source.get("type") == "app" or source.get("user_id") is not None
-        value = answer.get("score") if answer.get("score") is not None else answer.get("value")
-        yield Remark(
-            name=answer["key"], value=value, by_person=by_person, reason=answer.get("comment"),
-            source=str(source.get("user_id") or "") if by_person else "",
-            time=str(answer.get("created_at") or ""),
-        )

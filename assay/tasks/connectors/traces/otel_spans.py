@@ -53,18 +53,19 @@ _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")     # the
 
 def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     context = raw.get("context") or {}
-    found = nested(_attributes(raw))
-    kind, given, said, model = _content(found, str(raw.get("span_kind") or ""), notes)
+    attributes = nested(_attributes(raw))
+    kind, inputs, outputs, model = _content(attributes, str(raw.get("span_kind") or ""), notes)
     status = raw.get("status") or {}
     failed = str(status.get("status_code", status.get("code", "")) if isinstance(status, Mapping) else status)
-    name = _at(found, "gen_ai.tool.name") or _at(found, "tool.name") or raw.get("name")
+    name = _at(attributes, "gen_ai.tool.name") or _at(attributes, "tool.name") or raw.get("name")
     return TracedSpan(
         trace=_hex(raw.get("traceId", raw.get("context.trace_id", context.get("trace_id")))),
         id=_hex(raw.get("spanId", raw.get("context.span_id", context.get("span_id")))),
         parent=_hex(raw.get("parentSpanId", raw.get("parent_id"))), kind=kind, name=str(name or ""),
-        start=_time(raw.get("startTimeUnixNano", raw.get("start_time"))), model=model, given=given, said=said,
+        start=_time(raw.get("startTimeUnixNano", raw.get("start_time"))), model=model,
+        inputs=inputs, outputs=outputs,
         failed=failed in ("ERROR", "2", "STATUS_CODE_ERROR") or str(raw.get("status_code")) == "ERROR",
-        remarks=[*_evaluations(raw.get("events"), notes), *_annotations(raw)], about=_session(found),
+        remarks=[*_evaluations(raw.get("events"), notes)], about=_session(attributes),
     )
 
 
@@ -83,8 +84,8 @@ def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     held = raw.get("attributes")
     if isinstance(held, list):
         return _of_pairs(held)
-    found = dict(held or {})
-    return found | {
+    attributes = dict(held or {})
+    return attributes | {
         name.removeprefix("attributes."): value for name, value in raw.items()
         if name.startswith("attributes.") and value is not None
     }
@@ -98,7 +99,7 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
     """A value of OTLP, which names its type."""
     for kind, held in value.items():
         if kind in ("arrayValue", "array_value"):
-            return [_otlp_value(one) for one in held.get("values") or ()]
+            return [_otlp_value(member) for member in held.get("values") or ()]
         if kind in ("kvlistValue", "kvlist_value"):
             return _of_pairs(held.get("values") or [])
         if kind in ("intValue", "int_value"):
@@ -110,7 +111,7 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
 def nested(value: Any) -> Any:
     """Names with dots as mappings within mappings, and numbered ones as lists: `a.0.b` -> a: [{b: ...}]."""
     if isinstance(value, list | tuple):
-        return [nested(one) for one in value]
+        return [nested(member) for member in value]
     if not isinstance(value, Mapping):
         return value
     tree: dict[str, Any] = {}
@@ -149,23 +150,26 @@ _LANGFUSE_IN = ("langfuse.observation.input", "langfuse.trace.input")       # of
 _LANGFUSE_OUT = ("langfuse.observation.output", "langfuse.trace.output")
 
 
-def _content(found: Any, column: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn], str]:
+def _content(attributes: Any, column: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn], str]:
     """Kind, what went in and came out, and the model."""
-    operation = str(_first_at(found, "openinference.span.kind", "gen_ai.operation.name") or column)
-    model = str(_first_at(found, "gen_ai.request.model", "gen_ai.response.model", "llm.model_name") or "")
+    operation = str(_first_at(attributes, "openinference.span.kind", "gen_ai.operation.name") or column)
+    models = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name")
+    model = str(_first_at(attributes, *models) or "")
     if operation in _TOOL:
-        given = _first_at(found, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "input")
-        said = _first_at(found, "gen_ai.tool.call.result", "output.value", "retrieval.documents", "output")
-        return "tool", [_exact_turn(given)], [_exact_turn(said)], ""
-    given = _first_at(found, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
-    said = _first_at(found, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
-    is_model = given is not None or said is not None
-    system = turns_of(_at(found, "gen_ai.system_instructions"), "system", notes) if is_model else []
-    given = _first_at(found, "input.value", *_LANGFUSE_IN, "input") if given is None else given
-    said = _first_at(found, "output.value", *_LANGFUSE_OUT, "output") if said is None else said
-    turns = [*system, *_messages(given, "user", notes)], _messages(said, "assistant", notes)
-    whole = operation in ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent")
-    return "model" if is_model and not whole else "other", *turns, model
+        inputs = _first_at(
+            attributes, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "input")
+        outputs = _first_at(
+            attributes, "gen_ai.tool.call.result", "output.value", "retrieval.documents", "output")
+        return "tool", [_exact_turn(inputs)], [_exact_turn(outputs)], ""
+    inputs = _first_at(attributes, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
+    outputs = _first_at(attributes, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
+    is_model = inputs is not None or outputs is not None
+    system = turns_of(_at(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []
+    inputs = _first_at(attributes, "input.value", *_LANGFUSE_IN, "input") if inputs is None else inputs
+    outputs = _first_at(attributes, "output.value", *_LANGFUSE_OUT, "output") if outputs is None else outputs
+    turns = [*system, *_messages(inputs, "user", notes)], _messages(outputs, "assistant", notes)
+    outermost = operation in ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent")
+    return "model" if is_model and not outermost else "other", *turns, model
 
 
 def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
@@ -174,8 +178,8 @@ def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
     if isinstance(held, Mapping) and set(held) <= {"value", "mime_type"}:
         held = held.get("value")
     if isinstance(held, list):
-        inner = [one.get("message") if isinstance(one, Mapping) else None for one in held]
-        held = [m if isinstance(m, Mapping) else one for m, one in zip(inner, held, strict=True)]
+        inner = [member.get("message") if isinstance(member, Mapping) else None for member in held]
+        held = [m if isinstance(m, Mapping) else member for m, member in zip(inner, held, strict=True)]
     return turns_of(held, role, notes)
 
 
@@ -186,8 +190,8 @@ def _exact_turn(value: Any) -> Turn:
     return Turn(role="tool", text=text)
 
 
-def _session(found: Any) -> dict[str, Any]:
-    named = _first_at(found, "gen_ai.conversation.id", "session.id")
+def _session(attributes: Any) -> dict[str, Any]:
+    named = _first_at(attributes, "gen_ai.conversation.id", "session.id")
     return {"session": str(named)} if named is not None else {}
 
 
@@ -209,15 +213,3 @@ def _evaluations(events: Any, notes: Notes) -> Iterator[Remark]:
         else:
             yield Remark(name=name, value=value, reason=result.get("explanation"),
                          time=_time(event.get("timeUnixNano", event.get("timestamp"))))
-
-
-def _annotations(raw: Mapping[str, Any]) -> Iterator[Remark]:
-    """What Phoenix keeps beside a span: annotations of people, of models and of code."""
-    for note in parsed_or_text(raw.get("annotations", raw.get("span_annotations"))) or ():
-        result = note.get("result") if isinstance(note.get("result"), Mapping) else note
-        kind, label, score = note.get("annotator_kind"), result.get("label"), result.get("score")
-        yield Remark(
-            name=note["name"], value=score if label is None else label, by_person=kind == "HUMAN",
-            source=str(note.get("user_id") or note.get("identifier") or ""), reason=result.get("explanation"),
-            time=str(note.get("updated_at") or note.get("created_at") or ""),
-        )

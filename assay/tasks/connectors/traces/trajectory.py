@@ -38,8 +38,8 @@ class TracedSpan:
     name: str = ""
     start: str = ""                        # sorts as time does within one trace
     model: str = ""
-    given: Sequence[Turn] = ()             # what went in; of a tool, its arguments
-    said: Sequence[Turn] = ()              # what came out; of a tool, its result
+    inputs: Sequence[Turn] = ()            # what went in; of a tool, its arguments
+    outputs: Sequence[Turn] = ()           # what came out; of a tool, its result
     failed: bool = False
     question_id: str = ""                  # where the trace is of a question of a data set
     run: str = ""                          # and of one run of it
@@ -61,7 +61,7 @@ class TraceImporter(LogImporter):
 
     def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:
         """All places as one, since a trace may go on in the next file. The spans are held in memory."""
-        yield places[0].given, self._of_places(places, notes)
+        yield places[0].address, self._of_places(places, notes)
 
     def _of_places(self, places: Sequence[Place], notes: Notes) -> Iterator[SystemResponse]:
         traces: dict[str, list[dict[str, TracedSpan]]] = {}
@@ -70,13 +70,14 @@ class TraceImporter(LogImporter):
                 with read_as(place, f"entry {number}", f"it is in {self.reads}"):
                     for span in self.spans(value, notes):
                         if not span.trace:
-                            raise BadInput(f"{place.given}: a span names no trace; is the file sound?")
+                            raise BadInput(f"{place.address}: a span names no trace; is the file sound?")
                         _add_span(traces.setdefault(span.trace, []), span, notes)
         for spans in (spans for versions in traces.values() for spans in versions):
             with read_as(places[0], "a trace", f"it is in {self.reads}"):
                 response = response_of_trace([*spans.values()], notes)
-            if not any(span.given or span.said or span.failed for span in spans.values()):
-                notes.leave_out("what was said of traces that are not here: import the traces together with it")
+            if not any(span.inputs or span.outputs or span.failed for span in spans.values()):
+                notes.leave_out("what was said of traces that are not here: import the traces together with "
+                                "it")
             elif response is None:
                 notes.leave_out("traces that ended in an error, or without a response")
             else:
@@ -90,17 +91,17 @@ def _add_span(versions: list[dict[str, TracedSpan]], span: TracedSpan, notes: No
     one with the same id and other content begins another version.
     """
     for spans in versions:
-        first = spans.get(span.id)
-        if first is not None and _may_be_same(first, span):
-            fuller, other = (first, span) if first.given or first.said else (span, first)
+        earlier = spans.get(span.id)
+        if earlier is not None and _may_be_same(earlier, span):
+            fuller, lesser = (earlier, span) if earlier.inputs or earlier.outputs else (span, earlier)
             spans[span.id] = replace(
-                fuller, given=fuller.given or other.given, said=fuller.said or other.said,
-                model=fuller.model or other.model, question_id=fuller.question_id or other.question_id,
-                run=fuller.run or other.run, about={**other.about, **fuller.about},
-                reference=other.reference if fuller.reference is None else fuller.reference,
-                remarks=[*first.remarks, *(r for r in span.remarks if r not in first.remarks)],
+                fuller, inputs=fuller.inputs or lesser.inputs, outputs=fuller.outputs or lesser.outputs,
+                model=fuller.model or lesser.model, question_id=fuller.question_id or lesser.question_id,
+                run=fuller.run or lesser.run, about={**lesser.about, **fuller.about},
+                reference=lesser.reference if fuller.reference is None else fuller.reference,
+                remarks=[*earlier.remarks, *(r for r in span.remarks if r not in earlier.remarks)],
             )
-            if span.said and spans[span.id] == replace(first, remarks=[*first.remarks]):
+            if span.outputs and spans[span.id] == replace(earlier, remarks=[*earlier.remarks]):
                 notes.leave_out("steps of traces that came up again, with the same id and the same content")
             return
     if not versions or span.id in versions[-1]:
@@ -108,9 +109,9 @@ def _add_span(versions: list[dict[str, TracedSpan]], span: TracedSpan, notes: No
     versions[-1][span.id or f"span {len(versions[-1])}"] = span
 
 
-def _may_be_same(first: TracedSpan, span: TracedSpan) -> bool:
+def _may_be_same(earlier: TracedSpan, span: TracedSpan) -> bool:
     """Whether nothing that both have differs."""
-    pairs = ((first.given, span.given), (first.said, span.said))
+    pairs = ((earlier.inputs, span.inputs), (earlier.outputs, span.outputs))
     return all(not old or not new or old == new for old, new in pairs)
 
 
@@ -121,10 +122,10 @@ def response_of_trace(spans: Sequence[TracedSpan], notes: Notes) -> SystemRespon
     root = next((span for span in spans if not span.parent), None) or next(
         (span for span in spans if span.parent not in ids), spans[0])
     story = conversation(spans, root)
-    answer = only_text([turn for turn in root.said if turn.role != "tool"][-1:]) or last_answer(story)
-    if answer is None or (root.failed and not root.said):
+    answer = only_text([turn for turn in root.outputs if turn.role != "tool"][-1:]) or last_answer(story)
+    if answer is None or (root.failed and not root.outputs):
         return None
-    asked = last_question(root.given) or only_text(root.given[-1:]) or last_question(story)
+    asked = last_question(root.inputs) or only_text(root.inputs[-1:]) or last_question(story)
     models = list(dict.fromkeys(span.model for span in spans if span.model))
     return SystemResponse(
         id=root.trace, question_id=root.question_id or root.trace, run=root.run,
@@ -151,9 +152,9 @@ def _of_steps(spans: Sequence[TracedSpan], root: TracedSpan) -> Iterator[Remark]
 
 def tells_more(story: Sequence[Turn]) -> bool:
     """Whether a conversation is more than a question and its answer."""
-    said = [turn for turn in story if turn.role == "assistant"]
+    outputs = [turn for turn in story if turn.role == "assistant"]
     asked = [turn for turn in story if turn.role == "user"]
-    return len(said) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
+    return len(outputs) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
 
 
 def conversation(spans: Sequence[TracedSpan], root: TracedSpan) -> list[Turn]:
@@ -162,13 +163,13 @@ def conversation(spans: Sequence[TracedSpan], root: TracedSpan) -> list[Turn]:
     story, modelled = _Story(), any(span.kind == "model" for span in spans)
     steps = [span for span in spans if span.kind != "other"]
     if not modelled:
-        steps = [replace(root, said=()), *steps, replace(root, given=())]
+        steps = [replace(root, outputs=()), *steps, replace(root, inputs=())]
     for span in steps:
         if span.kind == "tool":
-            arguments, result = only_text(span.given) or "", only_text(span.said) or ""
+            arguments, result = only_text(span.inputs) or "", only_text(span.outputs) or ""
             story.add_call(ToolCall(name=span.name or "tool", arguments=arguments, result=result))
         else:
-            story.add_all([*span.given, *span.said])
+            story.add_all([*span.inputs, *span.outputs])
     return story.turns
 
 
@@ -201,7 +202,7 @@ class _Story:
     def add_call(self, call: ToolCall) -> None:
         """A tool that ran: the result of an open call of its name, else a step of its own."""
         result = call.result or ""
-        if not self._filled(lambda other: other.name == call.name and other.result is None, result):
+        if not self._filled(lambda listed: listed.name == call.name and listed.result is None, result):
             self.turns.append(Turn(role="tool", calls=(call,)))
 
     def _answered(self, turn: Turn) -> bool:

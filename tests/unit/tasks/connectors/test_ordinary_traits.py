@@ -1,4 +1,4 @@
-"""Traits of ordinary logs: what is a copy, a vote, a judge, a gap, and that every suggested spec can be used."""
+"""Traits of ordinary logs: what is a copy, a vote, a judge, a gap; every suggested spec can be used."""
 
 import gzip
 import json
@@ -58,13 +58,14 @@ def test_one_provider_in_two_columns_is_two_systems(tmp_path):
 
 def test_rows_of_the_same_number_in_two_files_are_different_questions(tmp_path):
     rows, _, found = brought(tmp_path, CASES / "ragas_two_parts")
-    assert [(row["item_id"], row["question"]) for row in rows] == [("1", "question a"), ("1 (2)", "question b")]
+    assert {row["item_id"]: row["question"] for row in rows} == {"1": "question a", "1 (2)": "question b"}
     assert not any("several runs" in note for note in found.notes)
 
 
 def test_two_people_who_are_divided_give_no_label_and_both_votes_are_kept(tmp_path):
     [row], spec, found = brought(tmp_path, CASES / "langfuse_two_people.json")
-    assert (row["label"], row["label_by_person_1"], row["label_by_person_2"]) == (None, "correct", "incorrect")
+    votes = [row["label"], row["label_by_person_1"], row["label_by_person_2"]]
+    assert votes == [None, "correct", "incorrect"]
     assert any("it is empty for 1, where they are divided" in note for note in found.notes)
     assert "ann" not in json.dumps(row) + found.spec
     assert spec["desk"]["kind"] == "folder"
@@ -75,7 +76,8 @@ def langfuse(scores, n=6):
     [log] = langfuse_traces([Case(i, f"q{i}?", f"a{i}", 1) for i in range(n)]).values()
     traces = json.loads(log)
     for trace in traces:
-        trace["observations"] = [{"id": "o" + trace["id"], "traceId": trace["id"], "type": "SPAN", "name": "step"}]
+        trace["observations"] = [
+            {"id": "o" + trace["id"], "traceId": trace["id"], "type": "SPAN", "name": "step"}]
         trace["scores"] = [
             {"name": name, "value": value, "dataType": "NUMERIC", "source": source, "authorUserId": author,
              "observationId": "o" + trace["id"] if step else None}
@@ -133,8 +135,8 @@ def test_a_question_in_two_wordings_is_one_cluster(tmp_path):
     [log] = promptfoo_json(six([1, 0, 1, 1, 0, 1])).values()
     log = json.loads(log)
     results = log["results"]["results"]
-    results += [{**result, "promptIdx": 1, "prompt": {"raw": f"Pray, {result['prompt']['raw']}", "label": "b"}}
-                for result in results]
+    results += [{**result, "promptIdx": 1, "prompt": {"raw": f"Pray, {number}?", "label": "b"}}
+                for number, result in enumerate(results)]
     rows, spec, _ = brought(tmp_path, written(tmp_path, log), layout="responses")
     assert spec["pool"]["cluster"] == "question_id"
     assert Counter(row["question_id"] for row in rows) == {str(i): 2 for i in range(6)}
@@ -183,8 +185,8 @@ def test_text_that_looks_like_a_number_stays_text(tmp_path):
 @pytest.mark.parametrize(("log", "message"), [
     ([{"doc_id": 0, "prompt_0": "x", "logit_0": -1, "acc": 1}], "before version 0.4"),
     ({"results": {"a": {}}, "configs": {}}, "totals alone; run lm_eval with --log_samples"),
-    ([{"traceId": "t", "name": "h", "value": 1, "dataType": "NUMERIC"}], "import the traces together with it"),
-    ({"run_type": "llm", "outputs": {}}, r"keys or columns are outputs, run_type, and runs of LangSmith .* inputs"),
+    ([{"traceId": "t", "name": "h", "value": 1, "dataType": "NUMERIC"}], "import the traces together with"),
+    ({"run_type": "llm", "outputs": {}}, r"columns are outputs, run_type, and runs of LangSmith .* inputs"),
 ])
 def test_a_variant_that_cannot_be_read_is_named_with_what_is_missing(tmp_path, log, message):
     name = "results_x.json" if "configs" in log else "log.json"
