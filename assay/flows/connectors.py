@@ -53,7 +53,7 @@ def bring_in(
         if earlier and spec is not None:
             runs = [run for log in earlier for run in _earlier_runs(log, format, notes)]
             joined = with_earlier_runs(to, spec, runs, notes)
-            written = replace(written, columns=columns_of_pool(to), drafts=(joined,))
+            written = replace(written, columns=columns_of_pool(to), drafts=(lambda: joined,))
             spec = usable_spec(written, notes)
     except BaseException:
         to.unlink()
@@ -68,7 +68,8 @@ def usable_spec(written: Written, notes: Notes) -> str:
     """The first draft of a pool that `begin` would take, checked against each row; what was wrong with those
     before it is noted. Raises BadInput where it would take none."""
     refused: list[str] = []
-    for text in written.drafts:
+    for draft in written.drafts:
+        text = draft()
         try:
             spec = written_spec(parse_yaml(text, "the suggested spec"), "the suggested spec")
             source = open_source(spec.pool.source)

@@ -62,6 +62,11 @@ class Place:
         """Whether it is a zip file."""
         return self._start.startswith(_ZIP)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a file holds nothing: no sign, or an empty list or object."""
+        return not (self.is_address or self.is_folder or self._start.strip(b" \t\r\n[]{}"))
+
     @cached_property
     def names(self) -> frozenset[str]:
         """Names of what is directly in a folder; none of anything else."""

@@ -1,7 +1,7 @@
 """What passes from importers to pools: responses of systems as a log has them, notes, and a pool written."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -79,4 +79,4 @@ class Written:
     rows: int
     columns: tuple[str, ...]
     systems: tuple[str, ...] = ()
-    drafts: tuple[str, ...] = ()     # YAML, the best one first; none where `assay doctor` is to suggest one
+    drafts: tuple[Callable[[], str], ...] = ()   # of YAML, the best first; none where `doctor` is to suggest

@@ -84,6 +84,8 @@ def _fitting(place: Place, among: Sequence[Importer]) -> Importer | None:
 
 
 def _unknown(place: Place, name: str | None) -> str:
+    if place.is_empty:
+        return f"{place.address}: is empty; export it again"
     if name is not None:
         importer = importer_named(name)
         return (f"{place.address}: is not {importer.reads}; {_nearest(place, [importer])}leave --format out "

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -473,7 +474,7 @@ def write_responses(
         written = write_parquet(batches(rows.rows(spool), rows.schema), rows.schema, to)
     return Written(
         path=to, rows=written, columns=tuple(rows.schema.names), systems=tuple(gathering.systems),
-        drafts=tuple(draft.spec_text(str(to), written) for draft in rows.drafts()),
+        drafts=tuple(partial(draft.spec_text, str(to), written) for draft in rows.drafts()),
     )
 
 

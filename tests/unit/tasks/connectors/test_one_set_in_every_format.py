@@ -10,6 +10,9 @@ import yaml
 from services.log_writers import WRITERS, Case
 
 from assay.flows.connectors import bring_in
+from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.registry import recognised
+from assay.tasks.connectors.responses.gathering import Spool, gathered
 
 NAN = float("nan")
 # what a grader said -> what the column says, the labels, and the first measure
@@ -44,20 +47,35 @@ def brought(folder, files, *more):
     return {row["question"]: (row["response"], row["judge"]) for row in rows}, spec, found
 
 
+def together(folder, files):
+    """All that the files hold, as a pool gets it: by question what people see and the verdict; and the scale."""
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    notes = Notes()
+    importer, places = recognised([folder], None, notes)
+    with Spool() as spool:
+        gathering = gathered(importer.files(places, notes), spool, notes)
+        [(name, verdicts)] = gathering.judges.items()
+        texts = [spool.at(item.place) for item in gathering.items]
+    written = [verdicts.written.get(item.judged[name]) for item in gathering.items]
+    assert len(texts) == len({text["question"] for text in texts})
+    return {text["question"]: (text["response"], v) for text, v in zip(texts, written, strict=True)}, verdicts
+
+
 @pytest.mark.parametrize("said", VERDICTS)
 def test_the_same_verdicts_mean_the_same_in_every_format(tmp_path, said):
-    verdicts, labels, good = VERDICTS[said]
+    values, labels, good = VERDICTS[said]
     pools = {}
     for writer in WRITERS:
-        pools[writer.__name__], spec, found = brought(tmp_path / writer.__name__, writer(cases(verdicts)))
-        [written] = [v for k, v in spec["labels"].items()]
-        assert written == labels, writer.__name__
-        measure = spec["measure"][0]
+        pools[writer.__name__], verdicts = together(tmp_path / writer.__name__, writer(cases(values)))
+        assert [*verdicts.scale.labels.values()] == [labels], writer.__name__
+        measure = verdicts.scale.measures[0]
         assert measure == ("mean" if good is None else {"name": "rate", "class": good}), writer.__name__
-        gaps = [v for v in verdicts if v in ("N/A", "I cannot say") or v != v]
-        assert any("count as gaps" in note for note in found.notes) == bool(gaps), writer.__name__
+        gaps = [v for v in values if v in ("N/A", "I cannot say") or v != v]
+        assert sum(verdicts.gaps.values()) == len(gaps), writer.__name__
     first = pools.pop("inspect_json")
-    assert len(first) == len(verdicts)
+    assert len(first) == len(values)
     assert {name: pool for name, pool in pools.items() if pool != first} == {}
 
 
@@ -97,7 +115,7 @@ def test_how_a_file_is_written_changes_nothing(tmp_path, trait):
         if writer.__name__ == "inspect_archive":
             continue
         files = {name: TRAITS[trait](data) for name, data in writer(six).items()}
-        pool, _, _ = brought(tmp_path / writer.__name__, files)
+        pool, _ = together(tmp_path / writer.__name__, files)
         assert pool == {case.question: (case.response, case.verdict) for case in six}, writer.__name__
 
 
