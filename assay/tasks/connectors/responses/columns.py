@@ -11,7 +11,7 @@ import yaml
 
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.records import Plain
-from assay.tasks.connectors.responses.gathering import FEW, Gathering, Item
+from assay.tasks.connectors.responses.gathering import FEW, GatheredResponses, LoggedResponse
 from assay.tasks.sources.files.file import trial_name
 from assay.tasks.spec.goals import target_within
 
@@ -102,7 +102,7 @@ class Ids:
     """Ids of items, as short as they can be while each is unique and says what it is of: q17 of a log with
     one task and one system, arithmetic/q17/gpt/2 where there are several tasks, systems and repeats."""
 
-    def __init__(self, gathering: Gathering, *, by_system: bool) -> None:
+    def __init__(self, gathering: GatheredResponses, *, by_system: bool) -> None:
         """by_system: whether a row is of one system."""
         self._task = len(gathering.tasks) > 1
         self._system = by_system and len(gathering.systems) > 1
@@ -110,7 +110,7 @@ class Ids:
         self._run = by_system and gathering.several_runs
         self._times: Counter[str] = Counter()
 
-    def next_id(self, item: Item) -> str:
+    def next_id(self, item: LoggedResponse) -> str:
         """An id that was not given before."""
         record = item.record
         parts = (

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from assay.tasks.connectors.records import Notes, Plain, Remark, SystemResponse
-from assay.tasks.connectors.responses.verdicts import Reading, Verdicts, reading_of, verdicts_of
+from assay.tasks.connectors.responses.verdicts import VerdictReading, Verdicts, reading_of, verdicts_of
 
 FEW = 20                # different values that a segment, or a response that is a choice, may have
 SHORT = 40              # characters of such a response
@@ -60,7 +60,7 @@ class Spool:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Item:
+class LoggedResponse:
     """A response without its long texts, and what is said of it."""
 
     place: int                             # of its texts in the spool
@@ -72,9 +72,9 @@ class Item:
     reference: str | None                  # where it is short
     remarks: list[Remark]
     repeat: int = 1
-    judged: dict[str, Reading] = field(default_factory=dict)
+    judged: dict[str, VerdictReading] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    votes: dict[str, dict[str, Reading]] = field(default_factory=dict)    # question -> person -> vote
+    votes: dict[str, dict[str, VerdictReading]] = field(default_factory=dict)    # question -> person -> vote
 
     @property
     def asked(self) -> tuple[str, str, int]:
@@ -83,10 +83,10 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gathering:
+class GatheredResponses:
     """All responses, and what the values of each scorer, and of each question to people, come to."""
 
-    items: Sequence[Item]
+    items: Sequence[LoggedResponse]
     judges: Mapping[str, Verdicts]
     people: Mapping[str, Verdicts]
 
@@ -151,14 +151,14 @@ class Gathering:
 
 def gathered(
     files: Iterable[tuple[str, Iterator[SystemResponse]]], spool: Spool, notes: Notes
-) -> Gathering:
+) -> GatheredResponses:
     """Everything that several files hold; notes say what differed, was left out or came up again.
 
     files    the name of each, and its responses
     """
     items = _numbered(_without_copies(_of_files(files, spool, notes), notes))
     judges, people = _judges(items, notes), _people(items, notes)
-    return Gathering(items=items, judges=judges, people=people)
+    return GatheredResponses(items=items, judges=judges, people=people)
 
 
 # Responses to items, and which of them are the same.
@@ -168,7 +168,7 @@ def _digest(*parts: str | None) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
-def _item(response: SystemResponse, spool: Spool, notes: Notes) -> Item:
+def _item(response: SystemResponse, spool: Spool, notes: Notes) -> LoggedResponse:
     texts = {name: _text(value) for name in TEXTS if (value := getattr(response, name)) is not None
              and (name == "response" or value != "")}
     about: dict[str, Any] = {}
@@ -181,7 +181,7 @@ def _item(response: SystemResponse, spool: Spool, notes: Notes) -> Item:
         else:
             about[str(name)] = value
     chosen = texts.get("choice", texts.get("response"))
-    return Item(
+    return LoggedResponse(
         place=spool.add(texts), texts=frozenset(texts), question=_digest(texts.get("question")),
         content=_digest(*(texts.get(name) for name in ("question", "response", "choice"))),
         short=chosen if chosen is not None and len(chosen) <= SHORT else None,
@@ -216,7 +216,7 @@ def _flat(remark: Remark, notes: Notes) -> Iterator[Remark]:
 
 def _of_files(
     files: Iterable[tuple[str, Iterator[SystemResponse]]], spool: Spool, notes: Notes
-) -> Iterator[Item]:
+) -> Iterator[LoggedResponse]:
     """All items; those of a file without a run belong to the run that is named after the file."""
     contents: set[int] = set()
     names: Counter[str] = Counter()
@@ -248,9 +248,9 @@ class _Questions:
         self._by_text: dict[tuple[str, int], str] = {}
         self._times: Counter[tuple[str, str]] = Counter()
 
-    def name(self, items: Sequence[Item]) -> None:
+    def name(self, items: Sequence[LoggedResponse]) -> None:
         """Give the items of one file their ids."""
-        by_id: defaultdict[tuple[str, str], list[Item]] = defaultdict(list)
+        by_id: defaultdict[tuple[str, str], list[LoggedResponse]] = defaultdict(list)
         for item in items:
             by_id[item.record.task, item.record.question_id].append(item)
         for (task, number), of_question in by_id.items():
@@ -265,14 +265,14 @@ class _Questions:
                 item.record = replace(item.record, question_id=name)
 
 
-def _read(item: Item) -> list[tuple[str, Any]]:
+def _read(item: LoggedResponse) -> list[tuple[str, Any]]:
     return sorted((remark.name, str(reading_of(remark.value))) for remark in item.remarks)
 
 
-def _without_copies(items: Iterable[Item], notes: Notes) -> list[Item]:
+def _without_copies(items: Iterable[LoggedResponse], notes: Notes) -> list[LoggedResponse]:
     """The items without those that came up before; remarks about a copy are about the first."""
-    kept: list[Item] = []
-    by_key: defaultdict[tuple[Any, ...], list[Item]] = defaultdict(list)
+    kept: list[LoggedResponse] = []
+    by_key: defaultdict[tuple[Any, ...], list[LoggedResponse]] = defaultdict(list)
     for item in items:
         record = item.record
         key = (record.id,) if record.id else (
@@ -292,7 +292,7 @@ def _without_copies(items: Iterable[Item], notes: Notes) -> list[Item]:
     return kept
 
 
-def _numbered(items: list[Item]) -> list[Item]:
+def _numbered(items: list[LoggedResponse]) -> list[LoggedResponse]:
     """With repeats from 1; of ids that several questions have, the later ones get a number."""
     asked: defaultdict[tuple[str, str, str, str | None], dict[int, set[int]]] = defaultdict(dict)
     for item in items:
@@ -310,7 +310,7 @@ def _numbered(items: list[Item]) -> list[Item]:
 
 # What scorers said.
 
-def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
+def _judges(items: Sequence[LoggedResponse], notes: Notes) -> dict[str, Verdicts]:
     """The verdicts of every judge; items get a reading of each judge that speaks of them."""
     split = _names_of_several_sources(items)
     for name, sources in split.items():
@@ -348,7 +348,7 @@ def _judges(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
     return {column: verdicts[name] for column, name in names.items()}
 
 
-def _names_of_several_sources(items: Sequence[Item]) -> dict[str, set[str]]:
+def _names_of_several_sources(items: Sequence[LoggedResponse]) -> dict[str, set[str]]:
     """The names under which several sources speak of one response, with all their sources."""
     several: set[str] = set()
     sources: defaultdict[str, set[str]] = defaultdict(set)
@@ -362,9 +362,9 @@ def _names_of_several_sources(items: Sequence[Item]) -> dict[str, set[str]]:
     return {name: sources[name] for name in sources if name in several}
 
 
-def _verdicts(readings: Iterable[tuple[str, Reading]], notes: Notes) -> dict[str, Verdicts]:
+def _verdicts(readings: Iterable[tuple[str, VerdictReading]], notes: Notes) -> dict[str, Verdicts]:
     """By name, in the order in which names come up."""
-    counts: defaultdict[str, Counter[Reading]] = defaultdict(Counter)
+    counts: defaultdict[str, Counter[VerdictReading]] = defaultdict(Counter)
     for name, reading in readings:
         counts[name][reading] += 1
     verdicts = {name: verdicts_of(values) for name, values in counts.items()}
@@ -379,7 +379,7 @@ def _verdicts(readings: Iterable[tuple[str, Reading]], notes: Notes) -> dict[str
 
 # What people said.
 
-def _people(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
+def _people(items: Sequence[LoggedResponse], notes: Notes) -> dict[str, Verdicts]:
     """The verdicts of every question to people; items get each person's vote, by a number of the person."""
     numbers: dict[str, str] = {}
     changed: Counter[str] = Counter()
@@ -402,7 +402,7 @@ def _people(items: Sequence[Item], notes: Notes) -> dict[str, Verdicts]:
                       for vote in votes.values()), notes)
 
 
-def label_of(verdicts: Verdicts, votes: Mapping[str, Reading]) -> str | float | None:
+def label_of(verdicts: Verdicts, votes: Mapping[str, VerdictReading]) -> str | float | None:
     """What most people said, or the middle of their grades; None for a tie, and where nobody answered.
 
     The middle of an even number of grades is one only where the two in the middle agree.

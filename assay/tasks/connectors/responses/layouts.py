@@ -25,8 +25,16 @@ from assay.tasks.connectors.responses.columns import (
     type_of,
     unlike,
 )
-from assay.tasks.connectors.responses.gathering import FEW, TEXTS, Gathering, Item, Spool, gathered, label_of
-from assay.tasks.connectors.responses.verdicts import NOBODY_SAID, RIGHT, Reading, Scale, Verdicts
+from assay.tasks.connectors.responses.gathering import (
+    FEW,
+    TEXTS,
+    GatheredResponses,
+    LoggedResponse,
+    Spool,
+    gathered,
+    label_of,
+)
+from assay.tasks.connectors.responses.verdicts import NOBODY_SAID, RIGHT, Scale, VerdictReading, Verdicts
 from assay.tasks.connectors.tables import write_parquet
 from assay.tasks.connectors.turns import trajectory_page
 
@@ -44,7 +52,7 @@ class VerdictColumns:
         self._complete: set[str] = set()
         self._fillers: dict[str, str | float] = {}
 
-    def fill(self, items: Sequence[Item], names: Collection[str], notes: Notes) -> None:
+    def fill(self, items: Sequence[LoggedResponse], names: Collection[str], notes: Notes) -> None:
         """Fill the gaps of scorers, of those that may be filled, `names`."""
         for name, verdicts in self._judges.items():
             values = Counter(v for item in items if (v := self._value(name, item.judged)) is not None)
@@ -65,7 +73,7 @@ class VerdictColumns:
         return [(column, pa.string() if (scale := scales[name]) is None else scale.type)
                 for name, column in self.names.items()]
 
-    def row(self, judged: Mapping[str, Reading]) -> dict[str, Plain]:
+    def row(self, judged: Mapping[str, VerdictReading]) -> dict[str, Plain]:
         """The values of a row."""
         return {column: self._value(name, judged) if name not in self._fillers or
                 self._value(name, judged) is not None else self._fillers[name]
@@ -81,7 +89,7 @@ class VerdictColumns:
         alike.sort(key=lambda name: name in self._fillers)
         return scale, [self.names[name] for name in alike]
 
-    def _value(self, name: str, judged: Mapping[str, Reading]) -> str | float | None:
+    def _value(self, name: str, judged: Mapping[str, VerdictReading]) -> str | float | None:
         reading, verdicts = judged.get(name), self._judges[name]
         if reading is None or verdicts.scale is None:
             return None if reading is None else str(reading.value)
@@ -96,7 +104,7 @@ def _within(scale: Scale, wider: Scale) -> bool:
     return scale.labels == wider.labels
 
 
-def cluster_column(gathering: Gathering) -> str | None:
+def cluster_column(gathering: GatheredResponses) -> str | None:
     """`question`, where questions repeat: responses to one question are no independent items. `question_id`
     where the same question is asked in several wordings. None where no question repeats, and where all are
     the same."""
@@ -129,7 +137,7 @@ class Rows(ABC):
     def drafts(self) -> Sequence[Draft]:
         """Specs to start from, the one that uses most first."""
 
-    def __init__(self, gathering: Gathering, fixed: Sequence[str]) -> None:
+    def __init__(self, gathering: GatheredResponses, fixed: Sequence[str]) -> None:
         self._all, self.cluster = gathering, cluster_column(gathering)
         self._about = unlike({name: plain_name(name) for name in gathering.about}, [*fixed, "question_id"])
 
@@ -142,7 +150,7 @@ class Rows(ABC):
         few: list[Json] = [name for name, values in ways if 2 <= len(values) <= FEW]
         return few + [column for name, column in self._about.items() if divides(self._all.about[name])]
 
-    def _origin(self, item: Item) -> dict[str, Plain]:
+    def _origin(self, item: LoggedResponse) -> dict[str, Plain]:
         """Where a row comes from."""
         record = item.record
         task = f"{record.task}/" if len(self._all.tasks) > 1 else ""
@@ -155,7 +163,7 @@ SHOWN = ("question", "response", "trajectory", "reference")
 class ByResponse(Rows):
     """One row for each response of a system: people are asked about it, and each scorer is a judge of it."""
 
-    def __init__(self, gathering: Gathering, notes: Notes) -> None:
+    def __init__(self, gathering: GatheredResponses, notes: Notes) -> None:
         self._judges = VerdictColumns("judge", gathering.judges)
         self._judges.fill(gathering.items, gathering.everywhere, notes)
         if gathering.judges and not gathering.everywhere:
@@ -170,7 +178,7 @@ class ByResponse(Rows):
         self._note_votes(notes)
         self._scale, self._label, self._predicted = self._asked()
 
-    def _columns_of_votes(self, gathering: Gathering) -> dict[tuple[str, str], str]:
+    def _columns_of_votes(self, gathering: GatheredResponses) -> dict[tuple[str, str], str]:
         """A column for each person, of the questions to which some item has several answers."""
         several = {name for item in gathering.items for name, votes in item.votes.items() if len(votes) > 1}
         persons = {(name, person): None for item in gathering.items for name, votes in item.votes.items()
@@ -336,7 +344,7 @@ class ByQuestion(Rows):
     Questions that some system did not answer are left out.
     """
 
-    def __init__(self, gathering: Gathering, notes: Notes) -> None:
+    def __init__(self, gathering: GatheredResponses, notes: Notes) -> None:
         self._systems = unlike({system: plain_name(system) for system in gathering.systems})
         self._prefers = not gathering.choices
         self._verdicts = {
@@ -373,7 +381,7 @@ class ByQuestion(Rows):
     def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
         """A row for each question that all systems answered, in the order in which questions came up."""
         ids = Ids(self._all, by_system=False)
-        asked: dict[tuple[str, str, int], dict[str, Item]] = {}
+        asked: dict[tuple[str, str, int], dict[str, LoggedResponse]] = {}
         for item in self._all.items:
             asked.setdefault(item.asked, {})[item.record.system] = item
         for of_question in asked.values():
@@ -381,7 +389,7 @@ class ByQuestion(Rows):
                 items = [of_question[system] for system in self._systems]
                 yield {ID: ids.next_id(items[0]), **self._row(items, spool)}
 
-    def _row(self, items: Sequence[Item], spool: Spool) -> dict[str, Plain]:
+    def _row(self, items: Sequence[LoggedResponse], spool: Spool) -> dict[str, Plain]:
         texts = [spool.at(item.place) for item in items]
         row = self._origin(items[0])
         row |= {name: texts[0].get(name) for name in ("question", "reference")}
@@ -395,7 +403,7 @@ class ByQuestion(Rows):
             row |= {column: about[name] for name, column in self._about.items() if name in about}
         return row
 
-    def _better(self, scorer: str, items: Sequence[Item]) -> str:
+    def _better(self, scorer: str, items: Sequence[LoggedResponse]) -> str:
         """The column of the response that a scorer gave more; a tie where it gave both the same, where it
         says nothing of one of them, and where nothing says which of its names is better."""
         verdicts = self._all.judges[scorer]
@@ -481,7 +489,7 @@ def write_responses(
 _NEARLY_ALL = 0.9     # questions that all systems answered
 
 
-def layout_of(layout: Layout | None, gathering: Gathering, notes: Notes) -> Rows:
+def layout_of(layout: Layout | None, gathering: GatheredResponses, notes: Notes) -> Rows:
     """As asked; where nothing was, side by side if nearly all questions are answered by all systems, and
     either the responses are choices or there are two systems.
 

@@ -33,7 +33,7 @@ _MOST_WORDS = 3
 _LEAST_NAMED = 0.8       # share of texts that a few names have to cover
 
 
-class Reading(NamedTuple):
+class VerdictReading(NamedTuple):
     """A single value as it stands, before the others of its scorer are looked at."""
 
     kind: Literal["truth", "letter", "number", "name", "gap"]
@@ -57,37 +57,38 @@ _DIGITS = r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+|0,\d+|[1-9]\d*,\d{1,2})(?:e[-
 _NUMBER = re.compile(rf"({_DIGITS})\s*(?:(?:/|out of)\s*({_DIGITS})|(%))?(?:\s*(?:points?|stars?))?", re.I)
 
 
-def reading_of(value: Any) -> Reading:
+def reading_of(value: Any) -> VerdictReading:
     """A verdict of JSON, whichever way a tool writes it."""
     if isinstance(value, bool):
-        return Reading("truth", value)
+        return VerdictReading("truth", value)
     if isinstance(value, int | float):
         return _number_reading(value, 0.0)
     text = " ".join(unicodedata.normalize("NFC", value).split()) if isinstance(value, str) else ""
     bare = _LABEL.sub("", text, count=1).strip(" *_`'\"[](){}.") if text[:1] != "." else text
     word = bare.casefold()
     if not bare or word in _NOTHING:
-        return Reading("gap", text)
+        return VerdictReading("gap", text)
     if word in _RIGHT_WORDS or word in _WRONG_WORDS:
-        return Reading("truth", word in _RIGHT_WORDS)
+        return VerdictReading("truth", word in _RIGHT_WORDS)
     if bare.upper() in _LETTERS:
-        return Reading("letter", bare.upper())
+        return VerdictReading("letter", bare.upper())
     if number := _NUMBER.fullmatch(bare):
         digits, most, percent = number.groups()
         return _number_reading(_float_of(digits), 100.0 if percent else _float_of(most) if most else 0.0)
-    return Reading("name", text)
+    return VerdictReading("name", text)
 
 
 def _float_of(digits: str) -> float:
     return float(digits.replace(",", "."))
 
 
-def _number_reading(value: float, out_of: float) -> Reading:
+def _number_reading(value: float, out_of: float) -> VerdictReading:
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    return Reading("number", number, out_of) if math.isfinite(number) else Reading("gap", f"{number}")
+    finite = math.isfinite(number)
+    return VerdictReading("number", number, out_of) if finite else VerdictReading("gap", f"{number}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +121,9 @@ class Scale:
 class Verdicts:
     """What the values of one scorer, or of one question to people, come to."""
 
-    scale: Scale | None                      # None: there are too many names, or no verdict
-    written: Mapping[Reading, str | float]   # as a column has it; gaps are not there
-    gaps: Mapping[str, int]                  # what stands where no verdict is, and how often
+    scale: Scale | None              # None: there are too many names, or no verdict
+    written: Mapping[VerdictReading, str | float]    # as a column has it; gaps are not there
+    gaps: Mapping[str, int]          # what stands where no verdict is, and how often
 
     @property
     def gaps_in_words(self) -> str:
@@ -132,66 +133,63 @@ class Verdicts:
         return f"{sum(self.gaps.values()):,} ({values}{', ...' if len(self.gaps) > len(commonest) else ''})"
 
 
-def verdicts_of(counts: Mapping[Reading, int]) -> Verdicts:
+_Counts = Mapping[VerdictReading, int]
+
+
+def verdicts_of(counts: _Counts) -> Verdicts:
     """The scale that these values have together, counted: the commoner kind of values is the scale's."""
-    resolved = _with_letters(counts)
-    values: dict[Reading, float | str | bool] = {r: v for r, v in resolved.items() if v is not None}
-    kinds: defaultdict[type, int] = defaultdict(int)
-    for reading, value in values.items():
-        kinds[type(value)] += counts[reading]
-    kept, scale = _of_kinds(values, counts, kinds)
+    written, scale = _of_kinds(_resolved(counts), counts)
     gaps: Counter[str] = Counter()
     for reading, times in counts.items():
-        if reading not in kept:
+        if reading not in written:
             gaps[str(reading.value)] += times
-    return Verdicts(scale=scale, written=kept, gaps=gaps)
+    return Verdicts(scale=scale, written=written, gaps=gaps)
 
 
-def _with_letters(counts: Mapping[Reading, int]) -> dict[Reading, float | str | bool | None]:
-    """Every reading as a truth, a number or a name; None for a gap. Letters are truths only where no other
-    letter stands among them (A, B and C are grades)."""
-    other = any(r.kind == "name" and len(str(r.value)) == 1 for r in counts)
-    resolved: dict[Reading, float | str | bool | None] = {}
+def _resolved(counts: _Counts) -> dict[VerdictReading, float | str | bool]:
+    """Every reading but gaps as a truth, a number or a name. Letters are truths only where no other letter
+    stands among them (A, B and C are grades)."""
+    grades = any(reading.kind == "name" and len(str(reading.value)) == 1 for reading in counts)
+    resolved: dict[VerdictReading, float | str | bool] = {}
     for reading in counts:
-        value: float | str | bool | None = reading.value
-        if reading.kind == "letter" and not other:
-            value = _LETTERS[str(reading.value)]
+        value = reading.value
+        if reading.kind == "letter" and not grades:
+            value = _LETTERS[str(value)]
         elif reading.kind == "name" and str(value).casefold() in _HALF:
             value = PARTIAL
-        resolved[reading] = None if reading.kind == "gap" else value
+        if reading.kind != "gap":
+            resolved[reading] = value
     return resolved
 
 
-_Kept = tuple[dict[Reading, str | float], "Scale | None"]
-
-
 def _of_kinds(
-    values: Mapping[Reading, float | str | bool], counts: Mapping[Reading, int], kinds: Mapping[type, int]
-) -> _Kept:
+    values: Mapping[VerdictReading, float | str | bool], counts: _Counts
+) -> tuple[dict[VerdictReading, str | float], Scale | None]:
+    """What each value is on the scale that most of them are of, and that scale."""
     numbers = {r: float(v) for r, v in values.items() if isinstance(v, float)}
     truths = {r: v for r, v in values.items() if isinstance(v, bool)}
-    texts = {r: str(v) for r, v in values.items() if isinstance(v, str)}
-    partial = {r for r, v in texts.items() if v == PARTIAL}
-    within = all(0 <= v <= 1 and not r.out_of for r, v in numbers.items())
-    if numbers and set(numbers.values()) <= {0.0, 1.0} and not any(r.out_of for r in numbers):
-        truths |= {r: bool(v) for r, v in numbers.items()}
+    names = {r: str(v) for r, v in values.items() if isinstance(v, str)}
+    halves = {r for r, v in names.items() if v == PARTIAL}
+    other_names = sum(counts[r] for r in names if r not in halves)
+    if all(number in (0.0, 1.0) and not r.out_of for r, number in numbers.items()):
+        if sum(counts[r] for r in (*numbers, *truths)) >= other_names:
+            truths |= {r: bool(number) for r, number in numbers.items()}
         numbers = {}
-    elif numbers and within:
+    elif all(0 <= number <= 1 and not r.out_of for r, number in numbers.items()):
         # some graders say right, partial and wrong, and others how right: all are numbers from 0 to 1
-        numbers |= {r: float(v) for r, v in truths.items()} | dict.fromkeys(partial, 0.5)
-        texts, truths = {r: v for r, v in texts.items() if r not in partial}, {}
-    weight = {kind: sum(counts[r] for r in group) for kind, group in (
-        ("numbers", numbers), ("words", {**truths, **texts}))}
-    if numbers and weight["numbers"] >= weight["words"]:
+        numbers |= {r: float(truth) for r, truth in truths.items()} | dict.fromkeys(halves, 0.5)
+        names, truths = {r: v for r, v in names.items() if r not in halves}, {}
+    words = sum(counts[r] for r in (*truths, *names))
+    if numbers and sum(counts[r] for r in numbers) >= words:
         return _as_numbers(numbers)
     if truths:
-        texts = {r: v for r, v in texts.items() if _is_class(v)}
-    written = {r: RIGHT if v else WRONG for r, v in truths.items()} | _spelled_alike(texts, counts)
-    written = written if len(set(written.values())) <= _MOST_NAMES else _often(written, counts)
-    names = set(written.values())
-    if not names or len(names) > _MOST_NAMES:
+        names = {r: v for r, v in names.items() if _is_class(v)}
+    classes = {r: RIGHT if truth else WRONG for r, truth in truths.items()} | _spelled_alike(names, counts)
+    classes = classes if len(set(classes.values())) <= _MOST_NAMES else _often(classes, counts)
+    different = set(classes.values())
+    if not different or len(different) > _MOST_NAMES:
         return {}, None
-    return {**written}, _classes([*((RIGHT, WRONG) if truths else ()), *sorted(names - {RIGHT, WRONG})])
+    return {**classes}, _classes([*((RIGHT, WRONG) if truths else ()), *sorted(different - {RIGHT, WRONG})])
 
 
 def _is_class(name: str) -> bool:
@@ -200,7 +198,7 @@ def _is_class(name: str) -> bool:
     return short and name.casefold() not in _UNSURE
 
 
-def _spelled_alike(texts: Mapping[Reading, str], counts: Mapping[Reading, int]) -> dict[Reading, str]:
+def _spelled_alike(texts: Mapping[VerdictReading, str], counts: _Counts) -> dict[VerdictReading, str]:
     """Names that differ by capitals alone are one, in the spelling that is commonest."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for reading, name in texts.items():
@@ -209,7 +207,7 @@ def _spelled_alike(texts: Mapping[Reading, str], counts: Mapping[Reading, int]) 
     return {reading: best[name.casefold()] for reading, name in texts.items()}
 
 
-def _often(written: Mapping[Reading, str], counts: Mapping[Reading, int]) -> dict[Reading, str]:
+def _often(written: Mapping[VerdictReading, str], counts: _Counts) -> dict[VerdictReading, str]:
     """The names that came up more than once, where they are nearly all that was said; else all."""
     times: Counter[str] = Counter()
     for reading, name in written.items():
@@ -219,7 +217,9 @@ def _often(written: Mapping[Reading, str], counts: Mapping[Reading, int]) -> dic
     return {r: name for r, name in written.items() if name in few or covered < _LEAST_NAMED}
 
 
-def _as_numbers(numbers: Mapping[Reading, float]) -> _Kept:
+def _as_numbers(
+    numbers: Mapping[VerdictReading, float]
+) -> tuple[dict[VerdictReading, str | float], Scale | None]:
     """Of numbers out of ten, the ten is the end of the scale; of mixed ends and of percentages, shares."""
     ends = {reading.out_of for reading in numbers}
     most = max(ends)

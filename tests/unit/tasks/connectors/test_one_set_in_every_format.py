@@ -48,7 +48,7 @@ def brought(folder, files, *more):
 
 
 def together(folder, files):
-    """All that the files hold, as a pool gets it: by question what people see and the verdict; and the scale."""
+    """All that the files hold, by question what people see and the verdict, and the scale."""
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)

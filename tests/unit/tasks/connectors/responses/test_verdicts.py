@@ -51,6 +51,7 @@ def test_the_labels_and_the_first_measure(said, labels, first):
     ([True, False, "the grader did not answer in the form"], {"classes": ["correct", "incorrect"]},
      {"the grader did not answer in the form": 1}),
     (["good", "bad", "good", 0.5], {"classes": ["bad", "good"]}, {"0.5": 1}),
+    (["good", "bad", "good", 1], {"classes": ["bad", "good"]}, {"1.0": 1}),
     ([3, 4, 10**400], {"grades": [1, 2, 3, 4]}, {"inf": 1}),
 ])
 def test_what_is_no_verdict_is_a_gap_that_is_counted(said, labels, gaps):
