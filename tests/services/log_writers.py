@@ -125,6 +125,12 @@ def mlflow_columns(cases):
     } for case in cases])
 
 
+def mlflow_split(cases):
+    [rows] = map(json.loads, mlflow_columns(cases).values())
+    return _document("frame.json", {"columns": list(rows[0]), "index": list(range(len(rows))),
+                                    "data": [list(row.values()) for row in rows]})
+
+
 def mlflow_table(cases):
     return _document("eval_results_table.json", {
         "columns": ["inputs", "outputs", "grader/v1/score"],
@@ -261,6 +267,14 @@ def ragas_split(cases):
                                      "data": [list(row.values()) for row in rows]})
 
 
+def ragas_by_row(cases):
+    return _document("result.json", {str(i): row for i, row in enumerate(_ragas(cases))})
+
+
+def ragas_with_schema(cases):
+    return _document("result.json", {"schema": {"fields": []}, "data": _ragas(cases)})
+
+
 def ragas_older(cases):
     return _document("result.json", [{"question": c.question, "answer": c.response, "contexts": [],
                                       "grader": c.verdict} for c in cases])
@@ -286,6 +300,6 @@ WRITERS = (
     inspect_json, inspect_archive, lm_eval, promptfoo_json, promptfoo_lines, promptfoo_older, promptfoo_table,
     mlflow_traces, mlflow_frame, mlflow_without_spans, mlflow_columns, mlflow_table, otel_export,
     otel_console, phoenix_frame, phoenix_listed, langfuse_traces, langfuse_blobs, langsmith_runs,
-    deepeval_run, deepeval_result, ragas_records, ragas_lines, ragas_by_column, ragas_split, ragas_older,
-    ragas_csv,
+    deepeval_run, deepeval_result, ragas_records, ragas_lines, ragas_by_column, ragas_split, ragas_by_row,
+    ragas_with_schema, ragas_older, ragas_csv, mlflow_split,
 )

@@ -44,20 +44,21 @@ class MlflowLogs(LogImporter):
         """An address of MLflow, a file with the keys of a trace, or a table with its columns."""
         if place.is_address:
             return place.address.startswith(SCHEME)
-        return super().fits(place) or (_is_table(place) and "user_input" not in place.keys)
+        return super().fits(place) or (self._is_table(place) and "user_input" not in place.keys)
 
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
         """Of every trace, or row, that has a response."""
         if place.is_address:
             yield from _of_address(place, notes)
-        elif _is_table(place):
+        elif self._is_table(place):
             yield from _of_table(place, notes)
         else:
             yield from _of_traces(place, place.values(), notes)
 
-
-def _is_table(place: Place) -> bool:
-    return place.keys >= {"columns", "data"} or any(name.endswith(_SCORE) for name in place.keys)
+    def _is_table(self, place: Place) -> bool:
+        """Whether it is a table of an evaluation, and no frame of traces."""
+        table = place.keys >= {"columns", "data"} or any(name.endswith(_SCORE) for name in place.keys)
+        return table and not super().fits(place)
 
 
 def _of_traces(place: Place, entries: Iterator[Mapping[str, Any]], notes: Notes) -> Iterator[SystemResponse]:

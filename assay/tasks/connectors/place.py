@@ -86,7 +86,8 @@ class Place:
         except (ValueError, BadInput):
             return frozenset()
         if text.lstrip()[:1] in ("{", "["):
-            return frozenset(key_paths(text))
+            paths = key_paths(text)
+            return frozenset(paths | {path.removeprefix("data:") for path in paths})     # see `_objects`
         try:
             return frozenset(next(csv.reader(io.StringIO(text), delimiter=self._dialect.delimiter), []))
         except csv.Error:
@@ -203,6 +204,8 @@ class Place:
         elif isinstance(value, Mapping) and _by_column(value):
             rows = next(iter(value.values()))
             value = [{name: column[row] for name, column in value.items()} for row in rows]
+        elif isinstance(value, Mapping) and value and all(name.isdigit() for name in value):
+            value = list(value.values())                     # a frame, orient="index"
         for member in value if isinstance(value, list) else [value]:
             if not isinstance(member, Mapping):
                 raise BadInput(f"{self.address}: holds a {type(member).__name__} where a JSON object should "
@@ -305,6 +308,8 @@ def key_paths(text: str) -> set[str]:
                 paths.add(string)
         elif sign in ("{", "["):
             inner = (key if is_object else path.rstrip(":")) if stack else ""
+            if inner.rpartition(":")[2].isdigit():         # numbers of rows, as a frame by index has them
+                inner = inner.rpartition(":")[0]
             stack.append((sign == "{", f"{inner}:" if inner else ""))
             awaits_key = sign == "{"
         elif sign in ("}", "]") and stack:

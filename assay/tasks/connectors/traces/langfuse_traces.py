@@ -27,7 +27,7 @@ class LangfuseTraces(TraceImporter):
     reads = "traces, observations or scores of Langfuse (.json, .jsonl or .csv)"
     marks = (
         "traceId type", "trace_id type", "traceId dataType", "trace_id data_type",
-        *(f"id output {key}" for key in _OF_TRACE), *(f"data:id data:output data:{key}" for key in _OF_TRACE),
+        *(f"id output {key}" for key in _OF_TRACE),
         "id input output session_id", "id input output user_id", "id input output sessionId",
     )
 

@@ -41,7 +41,7 @@ class PhoenixSpans(TraceImporter):
     name = "phoenix"
     reads = ("spans of Arize Phoenix (get_spans_dataframe as .json, .jsonl, .csv or .parquet; spans of its "
              "server)")
-    marks = ("context.span_id", "data:context:span_id data:span_kind", "context:span_id span_kind")
+    marks = ("context.span_id", "context:span_id span_kind")
 
     def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
         """The span of a row."""
