@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.records import Layout, Notes, Plain, SystemResponse, Written
 from assay.tasks.connectors.responses.columns import (
@@ -192,8 +192,8 @@ class ByResponse(Rows):
             tied = sum(label_of(verdicts, item.votes[name]) is None for item in voted)
             if voted:
                 notes.tell(
-                    f"several people answered {name} of {len(voted):,} responses: each has a column, and "
-                    f"{self._people[name]!r} holds what most said; it is empty for {tied:,}, where they are "
+                    f"several people answered {name} of {plural(len(voted), 'response')}: each has a column, "
+                    f"and {self._people[name]!r} holds what most said; it is empty for {tied:,}, where they are "
                     "divided"
                 )
 
