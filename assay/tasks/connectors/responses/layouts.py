@@ -193,8 +193,8 @@ class ByResponse(Rows):
             if voted:
                 notes.tell(
                     f"several people answered {name} of {plural(len(voted), 'response')}: each has a column, "
-                    f"and {self._people[name]!r} holds what most said; it is empty for {tied:,}, where they are "
-                    "divided"
+                    f"and {self._people[name]!r} holds what most said; it is empty for {tied:,}, where "
+                    "they are divided"
                 )
 
     def _asked(self) -> tuple[Scale, str | None, list[str]]:
