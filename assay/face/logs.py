@@ -83,5 +83,5 @@ def import_logs(
     return Logs(
         path=str(found.written.path), format=found.format, rows=found.written.rows,
         columns=found.written.columns, systems=found.written.systems, notes=found.notes,
-        spec_text=found.written.spec or "",
+        spec_text=found.spec or "",
     )

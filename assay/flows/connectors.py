@@ -6,10 +6,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.earlier_runs import EarlierRun, earlier_run_of_pool, with_earlier_runs
+from assay.tasks.connectors.earlier_runs import EarlierRun, earlier_runs_of_pool, with_earlier_runs
 from assay.tasks.connectors.records import Layout, Notes, Written
 from assay.tasks.connectors.registry import recognised
 from assay.tasks.connectors.tables import columns_of_pool, refuse_existing_pool
+from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.sources.reader import open_source
+from assay.tasks.spec.census import never_met_by_all
+from assay.tasks.spec.evaluation import written_spec
+from assay.tasks.spec.strict_yaml import parse_yaml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +23,8 @@ class BroughtIn:
 
     format: str                 # the importer's name
     places: tuple[str, ...]     # what was read
-    written: Written            # its spec suggested, where the file says enough for one
+    written: Written
+    spec: str | None            # YAML to start from, which has been checked as `begin` checks it
     notes: tuple[str, ...]      # what is not imported, and what was noticed
 
 
@@ -39,24 +45,46 @@ def bring_in(
     notes = Notes()
     importer, places = recognised(given, format, notes)
     written = importer.write(places, to, layout, notes)
-    if written.spec is None and earlier:
+    try:
+        spec = usable_spec(written, notes) if written.drafts else None
+        if earlier and spec is None:
+            raise BadInput("--earlier: what is imported is a table and no log, so nothing says what its "
+                           "results are; name the columns of earlier results under pool.earlier")
+        if earlier and spec is not None:
+            runs = [run for log in earlier for run in _earlier_runs(log, format, notes)]
+            joined = with_earlier_runs(to, spec, runs, notes)
+            written = replace(written, columns=columns_of_pool(to), drafts=(lambda: joined,))
+            spec = usable_spec(written, notes)
+    except BaseException:
         to.unlink()
-        raise BadInput("--earlier: what is imported is a table and no log, so nothing says what its results "
-                       "are; name the columns of earlier results under pool.earlier")
-    if earlier and written.spec is not None:
-        try:
-            runs = [run for one in earlier for run in _earlier_runs(one, format, notes)]
-            spec = with_earlier_runs(to, written.spec, runs, notes)
-        except BadInput:
-            to.unlink()
-            raise
-        written = replace(written, spec=spec, columns=columns_of_pool(to))
-    if written.spec is None:
-        written = replace(written, spec=_suggested(to))
+        raise
     return BroughtIn(
-        format=importer.name, places=tuple(place.given for place in places), written=written,
-        notes=tuple(notes.lines),
+        format=importer.name, places=tuple(place.address for place in places), written=written,
+        spec=_suggested(to) if spec is None else spec, notes=tuple(notes.lines),
     )
+
+
+def usable_spec(written: Written, notes: Notes) -> str:
+    """The first draft of a pool that `begin` would take, checked against each row; what was wrong with those
+    before it is noted. Raises BadInput where it would take none."""
+    refused: list[str] = []
+    for draft in written.drafts:
+        text = draft()
+        try:
+            spec = written_spec(parse_yaml(text, "the suggested spec"), "the suggested spec")
+            source = open_source(spec.pool.source)
+            checker = RowChecker(spec, [file.path for file in source.files])
+            for batch in source.batches(checker.columns):
+                checker.check(batch)
+            if never := never_met_by_all(spec, written.rows):
+                raise BadInput(f"$.target.half_width {never}")
+        except BadInput as error:
+            refused.append(str(error))
+            continue
+        if refused:
+            notes.tell(f"the suggested spec does with less, because: {refused[0]}")
+        return text
+    raise BadInput(f"no evaluation can begin with what is imported: {refused[-1]}")
 
 
 def _earlier_runs(given: str | Path, format: str | None, notes: Notes) -> list[EarlierRun]:
@@ -65,9 +93,9 @@ def _earlier_runs(given: str | Path, format: str | None, notes: Notes) -> list[E
         pool, aside = Path(folder) / "earlier.parquet", Notes()
         importer, places = recognised([given], format, aside)
         written = importer.write(places, pool, "responses", aside)
-        if written.spec is None:
+        if not written.drafts:
             raise BadInput(f"--earlier {given}: is a table and no log; name its columns under pool.earlier")
-        return earlier_run_of_pool(pool, written.spec, str(given), notes)
+        return earlier_runs_of_pool(pool, usable_spec(written, aside), str(given), notes)
 
 
 def _suggested(pool: Path) -> str | None:

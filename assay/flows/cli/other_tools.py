@@ -61,13 +61,13 @@ def import_command(
     if write is not None:
         refuse_to_replace(write)
     found = bring_in(given, to, format, layout, earlier)
-    if write is not None and found.written.spec is not None:
-        write_new(write, found.written.spec)
+    if write is not None and found.spec is not None:
+        write_new(write, found.spec)
     if as_json:
         told: ImportedJson = {
             "format": found.format, "read": list(found.places), "pool": str(to), "rows": found.written.rows,
             "columns": list(found.written.columns), "systems": list(found.written.systems),
-            "notes": list(found.notes), "spec": found.written.spec,
+            "notes": list(found.notes), "spec": found.spec,
         }
         print_json(told)
     else:
@@ -83,8 +83,8 @@ def _print(found: "BroughtIn", spec: Path | None) -> None:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     if spec is not None:
         click.echo(f"wrote {spec}; check it, then: assay doctor {spec} && assay run {spec}")
-    elif written.spec is not None:
-        click.echo("\n" + written.spec.rstrip())
+    elif found.spec is not None:
+        click.echo("\n" + found.spec.rstrip())
 
 
 @click.command("publish")

@@ -8,6 +8,7 @@
 Of more than MOST_SYSTEMS earlier systems those that say most keep a column of their own; the model has all.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,45 +39,35 @@ class EarlierRun:
     by_question: Mapping[str, Any]
 
 
-def earlier_run_of_pool(pool: Path, spec: str, name: str, notes: Notes) -> list[EarlierRun]:
+def earlier_runs_of_pool(pool: Path, spec: str, name: str, notes: Notes) -> list[EarlierRun]:
     """The systems of a pool with a row for each response. Raises BadInput where nobody said anything."""
     rows = pq.read_table(pool).to_pylist()
-    said = yaml.safe_load(spec)["pool"].get("prediction")
-    labelled = "label" if rows and "label" in rows[0] else None
-    if said is None and labelled is None:
+    predicted = yaml.safe_load(spec)["pool"].get("prediction")
+    columns = [column for column in ("label", predicted) if rows and column in rows[0]]
+    if not columns:
         raise BadInput(f"--earlier {name}: no scorer and no person said anything of these responses, so they "
                        "are no results; leave it out")
-    found: dict[str, list[dict[str, Any]]] = {}
+    of_systems: dict[str, list[tuple[Any, Any, Any]]] = {}
     for row in rows:
-        found.setdefault(str(row.get("model") or ""), []).append(row)
+        result = next((row[column] for column in columns if row[column] is not None), None)
+        of_systems.setdefault(str(row.get("model") or ""), []).append((row[ID], row.get("question"), result))
     return [
         EarlierRun(
-            name=f"{Path(name).stem} {system}" if len(found) > 1 else Path(name).stem,
-            by_item={one[ID]: _result(one, labelled, said) for one in its},
-            by_question=_unique([(one.get("question"), _result(one, labelled, said)) for one in its], notes),
+            name=f"{Path(name).stem} {system}" if len(of_systems) > 1 else Path(name).stem,
+            by_item={item: result for item, _, result in results},
+            by_question=_asked_once([(question, result) for _, question, result in results], notes),
         )
-        for system, its in found.items()
+        for system, results in of_systems.items()
     ]
 
 
-def _result(row: Mapping[str, Any], labelled: str | None, said: str | None) -> Any:
-    by_people = row.get(labelled) if labelled else None
-    return by_people if by_people is not None else row.get(said) if said else None
-
-
-def _unique(pairs: Sequence[tuple[Any, Any]], notes: Notes) -> dict[str, Any]:
+def _asked_once(results: Sequence[tuple[Any, Any]], notes: Notes) -> dict[str, Any]:
     """By question, but for those that were asked more than once."""
-    found: dict[str, Any] = {}
-    twice = set()
-    for question, result in pairs:
-        if question is not None and question in found:
-            twice.add(question)
-        elif question is not None:
-            found[question] = result
-    for question in twice:
-        notes.leave_out("results of earlier systems on questions that they answered more than once")
-        del found[question]
-    return found
+    times = Counter(question for question, _ in results)
+    for question, count in times.items():
+        if count > 1 and question is not None:
+            notes.leave_out("results of earlier systems on questions that they answered more than once")
+    return {question: result for question, result in results if question is not None and times[question] == 1}
 
 
 def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: Notes) -> str:
@@ -85,45 +76,44 @@ def with_earlier_runs(pool: Path, spec: str, runs: Sequence[EarlierRun], notes: 
     Raises BadInput where the pool compares systems, and where a run has no result on any of its items.
     """
     head, body = _parts(spec)
-    asked: JsonObject = body["labels"]
-    if "prefer" in asked or body["pool"].get("systems"):
+    labels: JsonObject = body["labels"]
+    if "prefer" in labels or body["pool"].get("systems"):
         raise BadInput("--earlier: the pool compares its own models, and results of earlier ones are of "
                        "single responses; import one model, or give --layout responses")
     table = pq.read_table(pool)
-    written = _written(asked)
     columns = unlike({run.name: f"earlier_{plain_name(run.name)}" for run in runs}, table.column_names)
     if len(columns) < len(runs):
         raise BadInput("--earlier: two runs have the same name; name each file or folder differently")
-    found = {columns[run.name]: [written(one) for one in _matched(run, table)] for run in runs}
-    kept = list(found)
-    if asked.get("classes") == [RIGHT, WRONG]:
-        results = np.array([[_AS_NUMBER.get(one, np.nan) for one in column] for column in found.values()]).T
-        right = fit_factors(results).of_new_system()
+    as_label = _label_reader(labels)
+    results = {columns[run.name]: [as_label(result) for result in _matched(run, table)] for run in runs}
+    own_columns = list(results)
+    if labels.get("classes") == [RIGHT, WRONG]:
+        grid = np.array([[_AS_NUMBER.get(v, np.nan) for v in column] for column in results.values()]).T
+        right = fit_factors(grid).of_new_system()
         table = table.append_column(f"p_{RIGHT}", pa.array(right))
         table = table.append_column(f"p_{WRONG}", pa.array(1 - right))
         body["pool"]["probability"] = {"prefix": "p_"}
         body["method"] = "guesses"
-        if len(found) > MOST_SYSTEMS:
-            kept = [kept[number] for number in most_telling(results).tolist()]
-            notes.tell(f"of {len(found):,} earlier systems {len(kept)} have a column of their own, and a "
-                       "model of all is in p_correct")
-    elif len(found) > MOST_SYSTEMS:
-        raise BadInput(f"--earlier: {len(found):,} earlier systems, and at most {MOST_SYSTEMS} are judges of "
-                       "labels other than correct and incorrect; name fewer")
-    for name in kept:
-        kind = pa.string() if "classes" in asked else pa.float64()
-        table = table.append_column(name, pa.array(found[name], kind))
+        if len(results) > MOST_SYSTEMS:
+            own_columns = [own_columns[number] for number in most_telling(grid).tolist()]
+            notes.tell(f"of {len(results):,} earlier systems {len(own_columns)} have a column of their own, "
+                       "and a model of all is in p_correct")
+    elif len(results) > MOST_SYSTEMS:
+        raise BadInput(f"--earlier: {len(results):,} earlier systems, and at most {MOST_SYSTEMS} are judges "
+                       "of labels other than correct and incorrect; name fewer")
+    for name in own_columns:
+        kind = pa.string() if "classes" in labels else pa.float64()
+        table = table.append_column(name, pa.array(results[name], kind))
     whole = pool.with_name(f".{pool.stem}.joined.parquet")
     write_parquet(table.to_batches(), table.schema, whole)
     whole.replace(pool)
-    body["pool"]["earlier"] = kept
+    body["pool"]["earlier"] = own_columns
     return head + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _parts(spec: str) -> tuple[str, dict[str, Any]]:
     """The comments at the head, and the rest."""
-    lines = spec.splitlines(keepends=True)
-    head = "".join(line for line in lines if line.startswith("#"))
+    head = "".join(line for line in spec.splitlines(keepends=True) if line.startswith("#"))
     more = "# Results of earlier systems stand under `earlier`, believed as far as labels confirm them.\n"
     return head + more, yaml.safe_load(spec)
 
@@ -131,19 +121,19 @@ def _parts(spec: str) -> tuple[str, dict[str, Any]]:
 def _matched(run: EarlierRun, table: pa.Table) -> list[Any]:
     """What was said of the run's response, by item; by question where no item has its id."""
     ids = table.column(ID).to_pylist()
-    if any(one in run.by_item for one in ids):
-        return [run.by_item.get(one) for one in ids]
+    if any(item in run.by_item for item in ids):
+        return [run.by_item.get(item) for item in ids]
     questions = table.column("question").to_pylist() if "question" in table.column_names else []
-    found = [run.by_question.get(one) for one in questions]
-    if all(one is None for one in found):
+    results = [run.by_question.get(question) for question in questions]
+    if all(result is None for result in results):
         raise BadInput(f"--earlier: {run.name!r} has no result on any item of the pool: neither its ids nor "
                        "its questions are the pool's; is it a run of the same questions?")
-    return found
+    return results
 
 
-def _written(labels: JsonObject) -> Callable[[Any], Any]:
-    """A result as a label of the pool; None for what is none."""
+def _label_reader(labels: JsonObject) -> Callable[[Any], Any]:
+    """Reads a result as a label of the pool; None for what is none."""
     classes = labels.get("classes")
     if isinstance(classes, list):
-        return lambda said: said if said in classes else None
-    return lambda said: _AS_NUMBER.get(said) if isinstance(said, str) else said
+        return lambda result: result if result in classes else None
+    return lambda result: _AS_NUMBER.get(result) if isinstance(result, str) else result

@@ -1,65 +1,71 @@
-"""What passes from importers to pools: responses of systems, notes of what is left out, a pool written."""
+"""What passes from importers to pools: responses of systems as a log has them, notes, and a pool written."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-# True is right, False is wrong; a number is a grade or a measurement; text is the name of a class
-Verdict = bool | int | float | str
 Plain = bool | int | float | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemResponse:
-    """What one system answered to one question, and what was said of it.
+class Remark:
+    """What somebody or something said of a response, as the log has it: nothing is read into it yet."""
 
-    Texts are None where a log has none.  Columns of the pool are named after these fields.
+    name: str                     # of the scorer, or of the question that a person was asked
+    value: Any                    # JSON of any kind
+    by_person: bool = False
+    source: str = ""              # who or what of that name: a person, a filter, a model, a step of a trace
+    reason: str | None = None     # why, in words
+    time: str = ""                # sorts as time does; empty where the log has none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemResponse:
+    """What one system answered to one question, and all that was said of it.
+
+    Importers fill in what the log says and decide nothing: what is a copy, a repeat, a vote or a gap follows
+    from all responses together (`responses.gathering`).  Texts are None where a log has none.
     """
 
     question_id: str                     # as the log names the question
-    system: str                          # what made the response: a model, a prompt with its model
+    system: str = ""                     # what made the response: a model, a prompt with its model
     task: str = ""                       # the test that the question is part of
-    run: str = ""                        # one execution of a test; two logs of the same run are one
-    repeat: int = 1                      # of a question that was asked several times, from 1
+    run: str | None = ""                 # of a test; None: ids mean something in this file alone
+    id: str = ""                         # of this very response, where the log gives it one
+    repeat: int = 0                      # which time it was asked, from 1; 0: the log does not say
     question: str | None = None          # all that was said before the response, as text
     response: str | None = None
     choice: str | None = None            # of a question with choices: the one that the response is
     reference: str | None = None         # the right answer, as whoever wrote the question has it
     trajectory: str | None = None        # all that led to the response, as HTML that is safe to show
-    judged: Mapping[str, Verdict | None] = field(default_factory=dict)    # by scorer, rule or judge
-    reasons: Mapping[str, str] = field(default_factory=dict)              # what a scorer or judge said why
-    people: Mapping[str, Verdict | None] = field(default_factory=dict)    # by question that people were asked
-    about: Mapping[str, Plain] = field(default_factory=dict)              # category, language, cost, ...
+    remarks: Sequence[Remark] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)    # category, language, cost, ...
 
-
-# What an importer did not bring along, counted, for the person who has to know.
 
 @dataclass(slots=True)
 class Notes:
-    """Filled while places are read."""
+    """What an importer did not bring along, counted, for the person who has to know."""
 
     left_out: Counter[str] = field(default_factory=Counter)   # "images" -> in how many responses
-    told: list[str] = field(default_factory=list)             # sentences, each once
+    sentences: list[str] = field(default_factory=list)        # each once
 
-    def leave_out(self, what: str) -> None:
+    def leave_out(self, what: str, times: int = 1) -> None:
         """Count something that is not imported: a plural, such as `images` or `tool calls`."""
-        self.left_out[what] += 1
+        self.left_out[what] += times
 
     def tell(self, sentence: str) -> None:
         """Note a sentence for the person who imports, once."""
-        if sentence not in self.told:
-            self.told.append(sentence)
+        if sentence not in self.sentences:
+            self.sentences.append(sentence)
 
     @property
     def lines(self) -> list[str]:
         """All of it, a sentence each."""
-        counts = [f"not imported: {what} ({n:,} times)" for what, n in sorted(self.left_out.items())]
-        return [*self.told, *counts]
+        counts = [f"not imported: {what} ({n:,} times)" for what, n in sorted(self.left_out.items()) if n]
+        return [*self.sentences, *counts]
 
-
-# A pool that was written.
 
 # a row for each response, or a row for each question with the responses of all systems side by side
 Layout = Literal["responses", "questions"]
@@ -67,10 +73,10 @@ Layout = Literal["responses", "questions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The file, and the spec to start from."""
+    """The file, and the specs to start from."""
 
     path: Path
     rows: int
     columns: tuple[str, ...]
     systems: tuple[str, ...] = ()
-    spec: str | None = None     # YAML; None where `assay doctor` is to suggest one
+    drafts: tuple[Callable[[], str], ...] = ()   # of YAML, the best first; none where `doctor` is to suggest

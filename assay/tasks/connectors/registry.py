@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import Importer, Place, files_below, place_of
+from assay.tasks.connectors.importer import Importer
 from assay.tasks.connectors.inspect_logs import InspectLogs
 from assay.tasks.connectors.lm_eval_samples import LmEvalSamples
 from assay.tasks.connectors.mlflow_logs import MlflowLogs
+from assay.tasks.connectors.place import Place, files_below, place_named
 from assay.tasks.connectors.promptfoo_output import PromptfooOutput
 from assay.tasks.connectors.records import Notes
 from assay.tasks.connectors.saved_datasets import SavedDatasets
@@ -21,7 +22,7 @@ IMPORTERS: tuple[Importer, ...] = (
     InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs(), SavedDatasets(), OpenTelemetrySpans(),
     PhoenixSpans(), LangfuseTraces(), LangsmithRuns(), DeepevalResults(), RagasResults(),
 )
-_LISTED = 5
+_LISTED = 5      # files, or keys of a file, that a message names
 
 
 class ImportPlan(NamedTuple):
@@ -33,14 +34,14 @@ class ImportPlan(NamedTuple):
 
 def importer_named(name: str) -> Importer:
     """Raises BadInput listing all names."""
-    found = next((one for one in IMPORTERS if one.name == name), None)
-    if found is None:
-        raise BadInput(f"--format: there is no {name!r}; {_known()}")
-    return found
+    importer = next((importer for importer in IMPORTERS if importer.name == name), None)
+    if importer is None:
+        raise BadInput(f"--format: there is no {name!r}; {_formats()}")
+    return importer
 
 
-def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> ImportPlan:
-    """The places below `given` that one importer reads.
+def recognised(addresses: Sequence[str | Path], name: str | None, notes: Notes) -> ImportPlan:
+    """The places below `addresses` that one importer reads.
 
     name    of the importer, where it is said; else what the content shows
 
@@ -49,45 +50,63 @@ def recognised(given: Sequence[str | Path], name: str | None, notes: Notes) -> I
     and has no known format, and where formats are mixed.
     """
     among = IMPORTERS if name is None else (importer_named(name),)
-    found: dict[Importer, list[Place]] = {}
-    passed: list[Place] = []
-    for place in (place_of(str(one)) for one in given):
+    plans: dict[Importer, list[Place]] = {}
+    passed_over: list[Place] = []
+    for place in (place_named(str(address)) for address in addresses):
         whole = _fitting(place, among)
         if whole is None and not place.is_folder:
             raise BadInput(_unknown(place, name))
-        inside = [place] if whole is not None else files_below(place)
-        for one in inside:
-            fitting = whole or _fitting(one, among)
-            if fitting is None:
-                passed.append(one)
+        for file in [place] if whole is not None else files_below(place):
+            importer = whole or _fitting(file, among)
+            if importer is None:
+                passed_over.append(file)
             else:
-                found.setdefault(fitting, []).append(one)
-    if not found:
-        raise BadInput(f"{', '.join(map(str, given))}: nothing there can be imported; {_known()}")
-    if len(found) > 1:
-        both = "; ".join(f"{one.name}: {places[0].given}" for one, places in found.items())
+                plans.setdefault(importer, []).append(file)
+    if not plans:
+        raise BadInput(f"{', '.join(map(str, addresses))}: nothing there can be imported; {_formats()}")
+    if len(plans) > 1:
+        both = "; ".join(f"{importer.name}: {places[0].address}" for importer, places in plans.items())
         raise BadInput(f"several formats are mixed ({both}); import one at a time, or give --format")
-    if passed:
-        more = ", ..." if len(passed) > _LISTED else ""
-        names = ", ".join(one.path.name for one in passed[:_LISTED]) + more
-        notes.tell(f"files of no known format were passed over: {names}")
-    [(importer, places)] = found.items()
+    if passed_over:
+        names = ", ".join(file.path.name for file in passed_over[:_LISTED])
+        notes.tell(f"files of no known format were passed over: {names}"
+                   f"{', ...' if len(passed_over) > _LISTED else ''}")
+    [(importer, places)] = plans.items()
     return ImportPlan(importer, places)
 
 
 def _fitting(place: Place, among: Sequence[Importer]) -> Importer | None:
-    fitting = [one for one in among if one.fits(place)]
+    fitting = [importer for importer in among if importer.fits(place)]
     if len(fitting) > 1:
-        names = " or ".join(one.name for one in fitting)
-        raise BadInput(f"{place.given}: could be several formats; say which with --format: {names}")
+        names = " or ".join(importer.name for importer in fitting)
+        raise BadInput(f"{place.address}: could be several formats; say which with --format: {names}")
     return fitting[0] if fitting else None
 
 
 def _unknown(place: Place, name: str | None) -> str:
+    if place.is_empty:
+        return f"{place.address}: is empty; export it again"
     if name is not None:
-        return f"{place.given}: is not {importer_named(name).reads}; leave --format out to see what it is"
-    return f"{place.given}: has no format that can be imported; {_known()}"
+        importer = importer_named(name)
+        return (f"{place.address}: is not {importer.reads}; {_nearest(place, [importer])}leave --format out "
+                "to see what it is")
+    return f"{place.address}: has no format that can be imported; {_nearest(place, IMPORTERS)}{_formats()}"
 
 
-def _known() -> str:
-    return "there are " + "; ".join(f"{one.name}: {one.reads}" for one in IMPORTERS)
+def _nearest(place: Place, among: Sequence[Importer]) -> str:
+    """What the keys of a file are, and which format has most of them, with what is missing."""
+    keys = [key for key in sorted(place.keys, key=lambda key: (key.count(":"), key)) if ":" not in key]
+    if not keys or place.is_address:
+        return ""
+    marks = [(importer, set(mark.split())) for importer in among for mark in importer.marks]
+    importer, mark = max(
+        marks, key=lambda pair: len(pair[1] & place.keys) / len(pair[1]), default=(None, set()))
+    shown = ", ".join(keys[:_LISTED]) + (", ..." if len(keys) > _LISTED else "")
+    missing = ", ".join(sorted(mark - place.keys))
+    near = f", and {importer.reads} would have {missing} too" if importer and mark & place.keys else ""
+    return f"its keys or columns are {shown}{near}; "
+
+
+def _formats() -> str:
+    names = ", ".join(importer.name for importer in IMPORTERS)
+    return f"there are {names} (docs/how-to/import.md says which files of each)"

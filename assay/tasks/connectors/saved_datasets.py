@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import Place, TableImporter
-from assay.tasks.connectors.log_text import parsed_object
+from assay.tasks.connectors.importer import TableImporter
+from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.records import Notes
 
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
@@ -63,15 +63,14 @@ def _plain(batch: pa.RecordBatch, features: Mapping[str, Any], notes: Notes) -> 
             notes.tell(f"not imported: the column {name!r}, which holds media ({kind.lower()})")
         elif kind == "ClassLabel" and isinstance(feature, Mapping) and feature.get("names"):
             names = feature["names"]
-            told = [None if i is None or not 0 <= i < len(names) else names[i] for i in column.to_pylist()]
-            columns[name] = pa.array(told, pa.string())
+            classes = [None if i is None or not 0 <= i < len(names) else names[i] for i in column.to_pylist()]
+            columns[name] = pa.array(classes, pa.string())
         else:
             columns[name] = column
     return pa.RecordBatch.from_pydict(columns)
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        return parsed_object(path, path.read_bytes(), "the whole")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}; save the dataset again") from None
+    if not path.is_file():
+        raise BadInput(f"{path}: is not there; save the dataset again")
+    return Place(str(path)).whole()

@@ -11,6 +11,7 @@ What is none of these becomes text: a lone value as it is, anything else as JSON
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -46,6 +47,27 @@ def turns_of(value: Any, role: str, notes: Notes) -> list[Turn]:
     return list(_turns(value, role, notes, 0))
 
 
+def text_of(value: Any, notes: Notes, role: str = "user") -> str | None:
+    """What people read of a text, a message, a list of messages or anything that holds some: a text as it is,
+    one message without its role, several below each other, each under its role in square brackets."""
+    if value is None or isinstance(value, str):
+        return value or None
+    turns = [turn for turn in turns_of(value, role, notes) if turn.text]
+    if len(turns) > 1:
+        return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in turns)
+    return only_text(turns)
+
+
+def last_answer(turns: Sequence[Turn]) -> str | None:
+    """The last text of an assistant; None where there is none."""
+    return next((turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text), None)
+
+
+def last_question(turns: Sequence[Turn]) -> str | None:
+    """The last text of a user; None where there is none."""
+    return only_text([turn for turn in turns if turn.role == "user"][-1:])
+
+
 def text_or_json(value: Any) -> str:
     """A text as it is, and anything else as JSON; nothing for None."""
     if value is None or isinstance(value, str):
@@ -63,6 +85,11 @@ def parsed_or_text(value: Any) -> Any:
     return value
 
 
+def value_named(record: Mapping[str, Any], name: str) -> Any:
+    """A value by its name, `traceId`, or as other exports of the same tool write it, `trace_id`."""
+    return record.get(name, record.get(re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), name)))
+
+
 def only_text(turns: Sequence[Turn]) -> str | None:
     """What was said in them, one below the other; None where nothing was."""
     return "\n\n".join(turn.text for turn in turns if turn.text) or None
@@ -77,10 +104,10 @@ def _turns(value: Any, role: str, notes: Notes, depth: int) -> Iterator[Turn]:
     if isinstance(value, Mapping):
         yield from _of_mapping(value, role, notes, depth)
     elif isinstance(value, Sequence) and not isinstance(value, str) and any(
-        isinstance(one, Mapping | list | tuple) for one in value
+        isinstance(member, Mapping | list | tuple) for member in value
     ):
-        for one in value:
-            yield from _turns(one, role, notes, depth + 1)
+        for member in value:
+            yield from _turns(member, role, notes, depth + 1)
     else:
         yield Turn(role=role, text=text_or_json(value))
 
@@ -102,15 +129,17 @@ def _of_mapping(value: Mapping[str, Any], role: str, notes: Notes, depth: int) -
     for key in _HOLDERS:
         held = value.get(key)
         if isinstance(held, Mapping | list | tuple) and held:
-            first = held[:1] if key in ("choices", "generations") and isinstance(held, list) else held
-            yield from _turns(first, role, notes, depth + 1)
+            choice = held[:1] if key in ("choices", "generations") and isinstance(held, list) else held
+            yield from _turns(choice, role, notes, depth + 1)
             return
     if "parts" in value:
         yield from _message(value, role, notes)
         return
-    found = [key for key in _VALUES if value.get(key) not in (None, "")]
-    if found and (len(value) == 1 or isinstance(value[found[0]], str)):
-        yield from _turns(value[found[0]], role, notes, depth + 1)
+    text_keys = [key for key in _VALUES if value.get(key) not in (None, "")]
+    texts = [held for key, held in value.items() if isinstance(held, str | list | Mapping) and held]
+    alone = len(texts) < 2 or role != "user"      # an answer may have sources beside it; a question is whole
+    if text_keys and (len(value) == 1 or (alone and isinstance(value[text_keys[0]], str))):
+        yield from _turns(value[text_keys[0]], role, notes, depth + 1)
     elif len(value) == 1:
         yield from _turns(next(iter(value.values())), role, notes, depth + 1)
     elif value:
@@ -125,10 +154,10 @@ def _message(message: Mapping[str, Any], role: str, notes: Notes) -> Iterator[Tu
     parts = next((message[k] for k in ("parts", "contents", "content") if message.get(k)), None)
     for part in parts if isinstance(parts, list | tuple) else [parts]:
         _take_part(part, texts, calls, results, notes)
-    calls += [_call(one) for one in message.get("tool_calls") or ()]
+    calls += [_call(member) for member in message.get("tool_calls") or ()]
     extra = message.get("additional_kwargs")
     if not calls and isinstance(extra, Mapping):
-        calls += [_call(one) for one in extra.get("tool_calls") or ()]
+        calls += [_call(member) for member in extra.get("tool_calls") or ()]
     role = {"human": "user", "ai": "assistant", "model": "assistant"}.get(role, role)
     if texts or calls or not results:
         answers = str(message.get("tool_call_id") or "") if role == "tool" else ""
@@ -150,17 +179,17 @@ def _take_part(
     if kind in ("tool_call", "tool_use"):
         calls.append(_call(part))
     elif kind in ("tool_call_response", "tool_result"):
-        said = next((part[k] for k in ("response", "result", "content") if part.get(k) is not None), "")
+        content = next((part[k] for k in ("response", "result", "content") if part.get(k) is not None), "")
         results.append(Turn(
-            role="tool", text=only_text(turns_of(said, "tool", notes)) or "",
+            role="tool", text=only_text(turns_of(content, "tool", notes)) or "",
             answers=str(part.get("id") or part.get("tool_use_id") or ""),
         ))
     elif kind in ("reasoning", "thinking"):
         notes.leave_out("a model's reasoning")
     else:
-        said = part.get("text", part.get("content"))
-        if isinstance(said, str):
-            texts.append(said)
+        content = part.get("text", part.get("content"))
+        if isinstance(content, str):
+            texts.append(content)
         else:
             name = kind.removesuffix("_url").removeprefix("input_")
             notes.leave_out(f"parts of messages that are no text: {name}")
@@ -207,8 +236,8 @@ def _turn(turn: Turn) -> Iterator[str]:
 
 def _folded_call(call: ToolCall) -> str:
     result = "no result is recorded" if call.result is None else call.result
-    given = f"<p>arguments</p>{_exact(call.arguments)}" if call.arguments else ""
-    return f"{given}<p>result</p>{_exact(result)}"
+    arguments = f"<p>arguments</p>{_exact(call.arguments)}" if call.arguments else ""
+    return f"{arguments}<p>result</p>{_exact(result)}"
 
 
 def _folded(title: str, inside: str) -> str:

@@ -6,7 +6,7 @@ printed comparison with a limit never contradicts the verdict.
 
 import re
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from math import ceil, log10
 from typing import Any
 
@@ -89,10 +89,13 @@ def digits_for(row: MeasureEstimate) -> int:
     return decimals(row.value, row.lower, row.upper)
 
 
+_ANY_FLOAT = Context(prec=340)    # digits: those of the largest float, and its decimals
+
+
 def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
     """A decimal with a true minus sign."""
-    rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding=rounding)
-    return str(rounded + 0).replace("-", "−")     # + 0: no negative zero
+    rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding, _ANY_FLOAT)
+    return f"{_ANY_FLOAT.add(rounded, Decimal(0)):f}".replace("-", "−")     # + 0: no negative zero
 
 
 def _of_estimate(x: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -1,6 +1,7 @@
 """What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import ClassVar, Protocol
 
 from assay.evalcore.annotators.answers import RuleName
@@ -18,7 +19,7 @@ from assay.evalcore.methods.registry import (
     methods_that,
     outcome_method,
 )
-from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.base import LARGEST, OutcomeKind
 from assay.evalcore.pool.partition import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.files.file import ROW_NUMBER
@@ -152,6 +153,14 @@ def idle(
             f"are looked at by methods that cut the pool by them, and {method_name!r} does not; name a cut, "
             "as in stratified:partition=kd-tree, or leave them out"
         )
+    questions = labels.questions if isinstance(labels, QuestionList) else ()
+    for kind in (labels.outcome, *(question.outcome.kind for question in questions)):
+        for end in () if kind is None or kind.name == "questions" else kind.value_range:
+            if LARGEST < abs(end) < inf:
+                yield "labels", (
+                    f"has the end {end:g}, and no answer is beyond ±{LARGEST:g}: squares of errors would not "
+                    "be finite; leave the bound out, or give a smaller one"
+                )
     if labels.by_cell or drive is None:
         return
     if not outcome_method(method_name).capabilities.serves_several:

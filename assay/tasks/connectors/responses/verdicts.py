@@ -1,25 +1,94 @@
-"""What the verdicts of a scorer are, what people are asked so that they can be compared, and their columns.
+"""One reader of verdicts: what a scorer's values are, what people are asked so that both can be compared, and
+which values are none.
 
-    right, wrong    true and false, or nothing but 0 and 1; people say correct or incorrect
+    right, wrong    true and false, yes and no, pass and fail, C and I, or nothing but 0 and 1; people say
+                    correct or incorrect
     names           of a few classes (correct, partial, incorrect); people give one of them
     grades          whole numbers from 0 to 10 at most, such as 1 to 5; people give one of them
     numbers         any others, within 0 and 1 or not; people give such a number
+
+A number may stand in a text: "4", "Score: 7/10", "[[3]]", "70%".  A scale comes from values alone: what is
+not finite, a word for no value, and texts among numbers (a refusal, a grader that failed) are gaps, which are
+counted and named.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
 from assay.evalcore.types import Json, JsonObject
-from assay.tasks.connectors.records import Notes, Plain, Verdict
-from assay.tasks.connectors.responses.columns import fitting, judge_names, type_of
-from assay.tasks.connectors.responses.survey import Seen
+from assay.tasks.sources.values import NO_VALUE
 
-RIGHT, WRONG = "correct", "incorrect"
+RIGHT, WRONG, PARTIAL = "correct", "incorrect", "partial"
 _MOST_GRADES = 11        # as 0 to 10 has
 _MOST_NAMES = 20
+_LONGEST_NAME = 40       # characters, of a class that is named among numbers or truths
+_MOST_WORDS = 3
+_LEAST_NAMED = 0.8       # share of texts that a few names have to cover
+
+
+class VerdictReading(NamedTuple):
+    """A single value as it stands, before the others of its scorer are looked at."""
+
+    kind: Literal["truth", "letter", "number", "name", "gap"]
+    value: bool | float | str
+    out_of: float = 0.0      # of a number: 10 in 7/10, 100 of a percentage, else 0
+
+
+_RIGHT_WORDS = frozenset(("true", "yes", "pass", "passed", "correct", "right"))
+_WRONG_WORDS = frozenset(("false", "no", "fail", "failed", "incorrect", "wrong"))
+_LETTERS: Mapping[str, bool | str] = {"C": True, "I": False, "N": False, "P": PARTIAL, "Y": True}
+_HALF = frozenset((PARTIAL, "partially", "partially correct", "partly correct"))
+_NOTHING = frozenset(word.casefold() for word in NO_VALUE) | {
+    "error", "undefined", "not applicable", "not available", "inf", "-inf", "infinity", "-infinity", "+inf",
+}
+_UNSURE = frozenset(("unknown", "skipped", "skip", "refused", "refusal", "cannot determine", "undetermined",
+                     "unsure", "invalid", "timeout", "unparseable", "abstain", "unable to judge"))
+_LABEL = re.compile(
+    r"(?:(?:final|overall|my)\s+)?(?:score|rating|grade|verdict|answer|result|judge?ment|label)"
+    r"(?:\s+is)?\s*[:=]\s*", re.I)
+_DIGITS = r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+|0,\d+|[1-9]\d*,\d{1,2})(?:e[-+]?\d+)?"
+_NUMBER = re.compile(rf"({_DIGITS})\s*(?:(?:/|out of)\s*({_DIGITS})|(%))?(?:\s*(?:points?|stars?))?", re.I)
+
+
+def reading_of(value: Any) -> VerdictReading:
+    """A verdict of JSON, whichever way a tool writes it."""
+    if isinstance(value, bool):
+        return VerdictReading("truth", value)
+    if isinstance(value, int | float):
+        return _number_reading(value, 0.0)
+    text = " ".join(unicodedata.normalize("NFC", value).split()) if isinstance(value, str) else ""
+    bare = _LABEL.sub("", text, count=1).strip(" *_`'\"[](){}.") if text[:1] != "." else text
+    word = bare.casefold()
+    if not bare or word in _NOTHING:
+        return VerdictReading("gap", text)
+    if word in _RIGHT_WORDS or word in _WRONG_WORDS:
+        return VerdictReading("truth", word in _RIGHT_WORDS)
+    if bare.upper() in _LETTERS:
+        return VerdictReading("letter", bare.upper())
+    if number := _NUMBER.fullmatch(bare):
+        digits, most, percent = number.groups()
+        return _number_reading(_float_of(digits), 100.0 if percent else _float_of(most) if most else 0.0)
+    return VerdictReading("name", text)
+
+
+def _float_of(digits: str) -> float:
+    return float(digits.replace(",", "."))
+
+
+def _number_reading(value: float, out_of: float) -> VerdictReading:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    finite = math.isfinite(number)
+    return VerdictReading("number", number, out_of) if finite else VerdictReading("gap", f"{number}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,49 +101,157 @@ class Scale:
     measures: tuple[Json, ...]        # of responses, whether or not anything predicts the label
     of_prediction: tuple[Json, ...]   # how far the scorer agrees with people
     half_width: float
-    words: bool                       # whether a verdict is the name of a class
+    good_end: str | None = None       # of classes: the one that is good, where words say so
 
-    def written(self, verdict: Verdict) -> str | float:
-        """A verdict as the column has it."""
-        if not self.words:
-            return float(verdict)
-        if isinstance(verdict, str):
+    @property
+    def names(self) -> list[str]:
+        """Of its classes; none of grades and numbers."""
+        return [str(name) for name in self.labels.get("classes") or ()]  # type: ignore[union-attr]
+
+    def rank(self, verdict: str | float) -> float | None:
+        """A number that is larger for a better verdict; None where nothing says which is better."""
+        if not isinstance(verdict, str):
             return verdict
-        return RIGHT if verdict else WRONG
+        if verdict == PARTIAL and self.good_end == RIGHT:
+            return 0.5
+        return None if self.good_end is None else float(verdict == self.good_end)
 
 
-def scale_of(seen: Counter[Verdict]) -> Scale | None:
-    """Of the verdicts of a scorer, counted; None where there are too many names, or no verdict."""
-    texts = [value for value in seen if isinstance(value, str)]
-    numbers = [float(value) for value in seen if not isinstance(value, str)]
-    if not seen or (texts and len(seen) > _MOST_NAMES):
-        return None
-    if texts:
-        return _classes([*(name for name in (RIGHT, WRONG) if _means(name, numbers)), *sorted(texts)])
-    if set(numbers) <= {0.0, 1.0}:
-        return _classes([RIGHT, WRONG])
-    if all(number.is_integer() and 0 <= number < _MOST_GRADES for number in numbers):
-        return _grades(range(int(min(*numbers, 1)), int(max(numbers)) + 1))
-    return _number(numbers)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """What the values of one scorer, or of one question to people, come to."""
+
+    scale: Scale | None              # None: there are too many names, or no verdict
+    written: Mapping[VerdictReading, str | float]    # as a column has it; gaps are not there
+    gaps: Mapping[str, int]          # what stands where no verdict is, and how often
+
+    @property
+    def gaps_in_words(self) -> str:
+        """How many, and the commonest of them."""
+        commonest = Counter(self.gaps).most_common(3)
+        values = ", ".join(repr(text[:40]) if text else "nothing" for text, _ in commonest)
+        return f"{sum(self.gaps.values()):,} ({values}{', ...' if len(self.gaps) > len(commonest) else ''})"
 
 
-def _means(name: str, numbers: Sequence[float]) -> bool:
-    return any(bool(number) == (name == RIGHT) for number in numbers)
+_Counts = Mapping[VerdictReading, int]
+
+
+def verdicts_of(counts: _Counts) -> Verdicts:
+    """The scale that these values have together, counted: the commoner kind of values is the scale's."""
+    written, scale = _of_kinds(_resolved(counts), counts)
+    gaps: Counter[str] = Counter()
+    for reading, times in counts.items():
+        if reading not in written:
+            gaps[str(reading.value)] += times
+    return Verdicts(scale=scale, written=written, gaps=gaps)
+
+
+def _resolved(counts: _Counts) -> dict[VerdictReading, float | str | bool]:
+    """Every reading but gaps as a truth, a number or a name. Letters are truths only where no other letter
+    stands among them (A, B and C are grades)."""
+    grades = any(reading.kind == "name" and len(str(reading.value)) == 1 for reading in counts)
+    resolved: dict[VerdictReading, float | str | bool] = {}
+    for reading in counts:
+        value = reading.value
+        if reading.kind == "letter" and not grades:
+            value = _LETTERS[str(value)]
+        elif reading.kind == "name" and str(value).casefold() in _HALF:
+            value = PARTIAL
+        if reading.kind != "gap":
+            resolved[reading] = value
+    return resolved
+
+
+def _of_kinds(
+    values: Mapping[VerdictReading, float | str | bool], counts: _Counts
+) -> tuple[dict[VerdictReading, str | float], Scale | None]:
+    """What each value is on the scale that most of them are of, and that scale."""
+    numbers = {r: float(v) for r, v in values.items() if isinstance(v, float)}
+    truths = {r: v for r, v in values.items() if isinstance(v, bool)}
+    names = {r: str(v) for r, v in values.items() if isinstance(v, str)}
+    halves = {r for r, v in names.items() if v == PARTIAL}
+    other_names = sum(counts[r] for r in names if r not in halves)
+    if all(number in (0.0, 1.0) and not r.out_of for r, number in numbers.items()):
+        if sum(counts[r] for r in (*numbers, *truths)) >= other_names:
+            truths |= {r: bool(number) for r, number in numbers.items()}
+        numbers = {}
+    elif all(0 <= number <= 1 and not r.out_of for r, number in numbers.items()):
+        # some graders say right, partial and wrong, and others how right: all are numbers from 0 to 1
+        numbers |= {r: float(truth) for r, truth in truths.items()} | dict.fromkeys(halves, 0.5)
+        names, truths = {r: v for r, v in names.items() if r not in halves}, {}
+    words = sum(counts[r] for r in (*truths, *names))
+    if numbers and sum(counts[r] for r in numbers) >= words:
+        return _as_numbers(numbers)
+    if truths:
+        names = {r: v for r, v in names.items() if _is_class(v)}
+    classes = {r: RIGHT if truth else WRONG for r, truth in truths.items()} | _spelled_alike(names, counts)
+    classes = classes if len(set(classes.values())) <= _MOST_NAMES else _often(classes, counts)
+    different = set(classes.values())
+    if not different or len(different) > _MOST_NAMES:
+        return {}, None
+    return {**classes}, _classes([*((RIGHT, WRONG) if truths else ()), *sorted(different - {RIGHT, WRONG})])
+
+
+def _is_class(name: str) -> bool:
+    """Whether a word beside right and wrong is a class of its own, and no refusal or remark."""
+    short = len(name) <= _LONGEST_NAME and len(name.split()) <= _MOST_WORDS
+    return short and name.casefold() not in _UNSURE
+
+
+def _spelled_alike(texts: Mapping[VerdictReading, str], counts: _Counts) -> dict[VerdictReading, str]:
+    """Names that differ by capitals alone are one, in the spelling that is commonest."""
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for reading, name in texts.items():
+        spellings[name.casefold()][name] += counts[reading]
+    best = {word: min(seen, key=lambda name: (-seen[name], name)) for word, seen in spellings.items()}
+    return {reading: best[name.casefold()] for reading, name in texts.items()}
+
+
+def _often(written: Mapping[VerdictReading, str], counts: _Counts) -> dict[VerdictReading, str]:
+    """The names that came up more than once, where they are nearly all that was said; else all."""
+    times: Counter[str] = Counter()
+    for reading, name in written.items():
+        times[name] += counts[reading]
+    few = {name for name, n in times.items() if n > 1}
+    covered = sum(times[name] for name in few) / max(sum(times.values()), 1)
+    return {r: name for r, name in written.items() if name in few or covered < _LEAST_NAMED}
+
+
+def _as_numbers(
+    numbers: Mapping[VerdictReading, float]
+) -> tuple[dict[VerdictReading, str | float], Scale | None]:
+    """Of numbers out of ten, the ten is the end of the scale; of mixed ends and of percentages, shares."""
+    ends = {reading.out_of for reading in numbers}
+    most = max(ends)
+    if ends - {0.0, most} or most == 100 or (0.0 in ends and most and any(
+        v > most for r, v in numbers.items() if not r.out_of
+    )):
+        shares = {r: v / r.out_of if r.out_of else v for r, v in numbers.items()}
+        return {**shares}, _number(list(shares.values()))
+    values = list(numbers.values())
+    if all(value.is_integer() and 0 <= value < _MOST_GRADES for value in values) and most < _MOST_GRADES:
+        top = int(max(*values, most, 1))
+        return {**numbers}, _grades(range(int(min(*values, 1, top - 1)), top + 1))
+    return {**numbers}, _number([*values, *((0.0, most) if most else ())])
 
 
 def _classes(names: list[str]) -> Scale:
-    names = list(dict.fromkeys(names))
-    rate: Json = {"name": "rate", "class": RIGHT if RIGHT in names else names[0]}
+    if len(names) == 1:
+        names = [names[0], f"not {names[0]}"]       # somebody who disagrees has to have an answer
+    good = good_end(names)
+    rates: tuple[Json, ...] = tuple({"name": "rate", "class": name} for name in ([good] if good else names))
+    unsure = "" if good else (" No word says which of them is good, so the share of each is measured: keep "
+                              "the one that you want to know.")
     return Scale(
-        type=pa.string(), labels={"classes": [*names]}, asks=_asks("one of", names), measures=(rate,),
-        of_prediction=("accuracy",), half_width=0.05, words=True,
+        type=pa.string(), labels={"classes": [*names]}, asks=_asks("one of", names) + unsure, measures=rates,
+        of_prediction=("accuracy",), half_width=0.05, good_end=good,
     )
 
 
 def _grades(grades: range) -> Scale:
     return Scale(
         type=pa.float64(), labels={"grades": [*grades]}, asks=_asks("a grade:", grades), measures=("mean",),
-        of_prediction=("mae", "bias"), half_width=_narrow(len(grades) - 1), words=False,
+        of_prediction=("mae", "bias"), half_width=_narrow(len(grades) - 1),
     )
 
 
@@ -83,81 +260,74 @@ def _number(numbers: Sequence[float]) -> Scale:
     bounds: JsonObject = {"min": 0, "max": 1} if within else {}
     return Scale(
         type=pa.float64(), labels={"number": bounds}, measures=("mean",), of_prediction=("mae", "bias"),
-        asks=_asks("a number from 0 to 1" if within else "a number", ()), words=False,
+        asks=_asks("a number from 0 to 1" if within else "a number", ()),
         half_width=0.05 if within else _narrow(max(numbers) - min(numbers)),
     )
 
 
 def _narrow(spread: float) -> float:
     """A twentieth of a range, to one figure."""
-    return float(f"{spread / 20:.1g}") if spread > 0 else 1.0
+    return float(f"{spread / 20:.1g}") if 0 < spread < math.inf else 1.0
 
 
 def _asks(what: str, values: Iterable[object]) -> str:
     return f"People see a response and answer {what} {', '.join(map(str, values))}".rstrip() + "."
 
 
-# What is asked where no scorer has said anything: a rate of classes would need a column that predicts them.
-NOBODY_SAID = replace(_grades(range(2)), asks="People see a response and answer 1 if it is right, else 0.")
+# Which of several names is good, by the words in it.
+_GOOD = frozenset((
+    "correct", "right", "yes", "true", "pass", "passed", "good", "great", "excellent", "perfect",
+    "acceptable", "accept", "accepted", "helpful", "safe", "relevant", "faithful", "grounded", "supported",
+    "factual", "positive", "success", "successful", "ok", "okay", "satisfied", "satisfactory", "resolved",
+    "solved",
+    "complete", "completed", "compliant", "better", "win", "clean", "appropriate", "accurate", "entailed",
+    "benign", "up", "like", "liked",
+))
+_BAD = frozenset((
+    "incorrect", "wrong", "false", "fail", "failed", "failure", "bad", "poor", "terrible", "awful",
+    "unacceptable", "reject", "rejected", "unhelpful", "unsafe", "irrelevant", "unfaithful", "ungrounded",
+    "unsupported", "hallucinated", "hallucination", "negative", "unsatisfied", "unsatisfactory", "unresolved",
+    "unsolved", "incomplete", "noncompliant", "worse", "loss", "lose", "toxic", "harmful", "biased",
+    "offensive", "inappropriate", "inaccurate", "contradicted", "broken", "down", "dislike", "disliked",
+    "partial", "partially", "flagged", "error",
+))
 
 
-# The columns of what scorers, or people, said.
-
-_MOST_GAPS = 0.5      # share of responses without a verdict, above which a scorer is no judge
+_NEGATIONS = frozenset(("no", "not", "non", "never", "without"))
 
 
-class VerdictColumns:
-    """A column for each scorer, or for each question that people were asked."""
+def good_end(names: Sequence[str]) -> str | None:
+    """The class that is good: the only one with a good word and no bad one, or the only one without a bad
+    word; None where that is not one.
 
-    def __init__(self, kind: str, seen: Mapping[str, Seen], rows: int) -> None:
-        """kind: what the column is called, or what its name begins with, `judge` or `label`."""
-        self.names = judge_names(kind, seen)
-        self._seen, self._rows = seen, rows
-        self._scales = {name: scale_of(one.values) for name, one in seen.items()}
-        self._filled: dict[str, str | float] = {}
+    >>> good_end(["FAIL", "Accept"]), good_end(["bad", "so-so"]), good_end(["red", "blue"])
+    ('Accept', 'so-so', None)
+    """
+    if "A" in names and all(len(name) == 1 for name in names):
+        return "A"          # grades of a school
+    sides = {name: _side(name) for name in names}
+    good = [name for name, side in sides.items() if side == "good"]
+    fair = [name for name, side in sides.items() if side != "bad"]
+    sure = good if good else fair if len(fair) < len(names) else []
+    return sure[0] if len(sure) == 1 else None
 
-    def fill(self, names: Collection[str], notes: Notes) -> None:
-        """A judge needs a verdict in each row: where a few are missing, the commonest stands there.
 
-        names   of scorers that may be filled
-        """
-        for name, seen in self._seen.items():
-            if name not in names:
-                continue
-            gaps, scale = self._rows - seen.filled, self._scales[name]
-            if scale is None or not 0 < gaps <= _MOST_GAPS * self._rows:
-                continue
-            self._filled[name] = scale.written(seen.commonest)
-            notes.tell(
-                f"{name} says nothing of {gaps:,} of {self._rows:,} responses; in the column "
-                f"{self.names[name]!r} its commonest verdict stands there ({self._filled[name]})"
-            )
+def _side(name: str) -> Literal["good", "bad"] | None:
+    """What the words of a name say: `not good` is bad, and `no hallucination` good."""
+    words = set(re.split(r"[^a-z]+", name.casefold()))
+    good, bad = bool(words & _GOOD), bool(words & _BAD)
+    if words & _NEGATIONS:
+        return "good" if bad and not good else "bad"
+    return None if good == bad else "good" if good else "bad"
 
-    @property
-    def fields(self) -> list[tuple[str, pa.DataType]]:
-        """Names and types."""
-        return [(column, self._type(name)) for name, column in self.names.items()]
 
-    def row(self, said: Mapping[str, Verdict | None]) -> dict[str, Plain]:
-        """The values of a row."""
-        return {column: self._value(name, said.get(name)) for name, column in self.names.items()}
+NOBODY_SAID = Scale(
+    type=pa.float64(), labels={"grades": [0, 1]}, measures=("mean",), of_prediction=("mae", "bias"),
+    asks="People see a response and answer 1 if it is right, else 0.", half_width=0.05,
+)
+"""What is asked where nothing predicts a label: a rate of classes needs a column that does."""
 
-    def alike(self) -> tuple[Scale | None, list[str], list[str]]:
-        """The scale of the first that has a value in each row, and the columns of all such with that scale:
-        those that were complete, and those that were filled."""
-        full = {name: scale for name, scale in self._scales.items() if scale is not None and (
-            name in self._filled or self._seen[name].filled == self._rows)}
-        scale = next(iter(full.values()), None)
-        same = [name for name, other in full.items() if scale is not None and other.labels == scale.labels]
-        complete = [self.names[name] for name in same if name not in self._filled]
-        return scale, complete, [self.names[name] for name in same if name in self._filled]
 
-    def _type(self, name: str) -> pa.DataType:
-        scale = self._scales[name]
-        return type_of(self._seen[name]) if scale is None else scale.type
-
-    def _value(self, name: str, verdict: Verdict | None) -> Plain:
-        scale = self._scales[name]
-        if verdict is None:
-            return self._filled.get(name)
-        return fitting(verdict, self._type(name)) if scale is None else scale.written(verdict)
+def truth_as_grade(verdict: str | float | None) -> float | None:
+    """A verdict of right and wrong as the 1 and 0 that `NOBODY_SAID` asks for; a number as it is."""
+    return {RIGHT: 1.0, WRONG: 0.0}.get(verdict) if isinstance(verdict, str) else verdict

@@ -2,92 +2,88 @@
 
     a trace        with `observations` and `scores` inside, as the API gets one; or a list of them
     observations   one a line, or a list: `traceId` (`trace_id`), `type`, `input`, `output`
+    scores         the same, apart: of a trace (`traceId`), or of one of its observations (`observationId`)
 
-Scores that people gave (source ANNOTATION) are labels, all others judges' verdicts.
+Scores that people gave (source ANNOTATION) are votes of their authors, all others judges' verdicts.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.tasks.connectors.importer import Place, read_as
-from assay.tasks.connectors.log_text import short_values
-from assay.tasks.connectors.records import Notes, Plain, Verdict
-from assay.tasks.connectors.traces.otel_spans import json_values
+from assay.tasks.connectors.records import Notes, Remark
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
-from assay.tasks.connectors.turns import Turn, parsed_or_text, text_or_json, turns_of
+from assay.tasks.connectors.turns import Turn, parsed_or_text, text_or_json, turns_of, value_named
 
-_OBSERVATION = re.compile(rb'"(?:traceId|trace_id)"\s*:.*"type"\s*:\s*"(?:[A-Z_]+)"', re.S)
-_TRACE = re.compile(rb'"(?:observations|scores|htmlPath|externalId|bookmarked|projectId)"\s*:', re.S)
-_FIRST = re.compile(
-    rb'\s*(?:\{\s*"data"\s*:\s*)?\[?\s*\{\s*"(?:id|timestamp|traceId|trace_id|projectId)"\s*:'
-)
-_MODELS, _TOOLS = ("GENERATION", "EMBEDDING"), ("TOOL", "RETRIEVER")
+_KINDS: Mapping[str, SpanKind] = {
+    "GENERATION": "model", "EMBEDDING": "model", "TOOL": "tool", "RETRIEVER": "tool",
+}
+_OF_TRACE = ("observations", "scores", "htmlPath", "externalId", "bookmarked", "projectId")
 
 
 class LangfuseTraces(TraceImporter):
     """Traces of Langfuse."""
 
     name = "langfuse"
-    reads = "traces or observations of Langfuse (.json or .jsonl)"
-
-    def fits(self, place: Place) -> bool:
-        """JSON with the fields of a trace or of an observation."""
-        start = place.start
-        if not _FIRST.match(start) or b'"run_type"' in start or b'"span_kind"' in start:
-            return False
-        return bool(_OBSERVATION.search(start) or (_TRACE.search(start) and b'"output"' in start))
-
-    def spans(self, place: Place, notes: Notes) -> Iterator[TracedSpan]:
-        """Of every trace one for the whole, and one for each observation."""
-        for number, value in enumerate(json_values(place), 1):
-            with read_as(place, f"entry {number}", "Langfuse writes traces"):
-                held = value["data"] if isinstance(value.get("data"), list) else [value]
-                for one in held:
-                    yield from _spans(one, notes)
-
-
-def _spans(one: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
-    if _named(one, "traceId") is not None:
-        yield _observation(one, notes, "")
-        return
-    trace = str(one["id"])
-    judged, reasons, people = _scores(one.get("scores") or (), notes)
-    data = parsed_or_text(one.get("metadata"))
-    data = data if isinstance(data, Mapping) else {}
-    reference = data.get("expected_output", data.get("expectedOutput"))
-    yield TracedSpan(
-        trace=trace, id=trace, name=str(one.get("name") or ""),
-        given=turns_of(one.get("input"), "user", notes),
-        said=turns_of(one.get("output"), "assistant", notes), judged=judged, reasons=reasons, people=people,
-        question_id=str(data.get("dataset_item_id") or data.get("datasetItemId") or ""),
-        run=str(data.get("dataset_run_id") or data.get("datasetRunId") or ""),
-        reference=None if reference is None else text_or_json(reference), about=_about(one, data),
+    reads = "traces, observations or scores of Langfuse (.json, .jsonl or .csv)"
+    marks = (
+        "traceId type", "trace_id type", "traceId dataType", "trace_id data_type",
+        *(f"id output {key}" for key in _OF_TRACE),
+        "id input output session_id", "id input output user_id", "id input output sessionId",
     )
-    for inner in one.get("observations") or ():
+
+    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+        """Of a trace one for the whole, and one for each observation."""
+        trace = value_named(value, "traceId")
+        if trace is None:
+            yield from _trace(value, notes)
+        elif value_named(value, "dataType") is not None:
+            place = str(value_named(value, "observationId") or trace)
+            yield TracedSpan(trace=str(trace), id=place, remarks=[_remark(value)],
+                             parent="" if place == str(trace) else str(trace))
+        else:
+            yield _observation(value, notes, str(trace))
+
+
+def _trace(value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+    trace, data = str(value["id"]), parsed_or_text(value.get("metadata"))
+    data = data if isinstance(data, Mapping) else {}
+    reference = value_named(data, "expectedOutput")
+    of_steps: dict[str, list[Remark]] = {}
+    for score in _scores(value.get("scores"), notes):
+        of_steps.setdefault(str(value_named(score, "observationId") or trace), []).append(_remark(score))
+    session = value_named(value, "sessionId")
+    yield TracedSpan(
+        trace=trace, id=trace, name=str(value.get("name") or ""), remarks=of_steps.pop(trace, ()),
+        inputs=turns_of(value.get("input"), "user", notes),
+        outputs=turns_of(value.get("output"), "assistant", notes),
+        question_id=str(value_named(data, "datasetItemId") or ""),
+        run=str(value_named(data, "datasetRunId") or ""),
+        reference=None if reference is None else text_or_json(reference),
+        about={**{key: inner for key, inner in data.items() if "dataset" not in key.lower()
+                  and key not in ("expectedOutput", "expected_output")},
+               **({"session": str(session)} if session else {})},
+    )
+    for inner in value.get("observations") or ():
         if isinstance(inner, str):
             notes.leave_out("observations of which only the id is there: export traces with their details")
         else:
             yield _observation(inner, notes, trace)
+    for step, remarks in of_steps.items():
+        yield TracedSpan(trace=trace, id=step, parent=trace, remarks=remarks)
 
 
-def _observation(one: Mapping[str, Any], notes: Notes, trace: str) -> TracedSpan:
-    kind: SpanKind = "other"
-    written = str(one.get("type"))
-    if written in _MODELS:
-        kind = "model"
-    elif written in _TOOLS:
-        kind = "tool"
+def _observation(value: Mapping[str, Any], notes: Notes, trace: str) -> TracedSpan:
+    kind = _KINDS.get(str(value.get("type")), "other")
+    inputs, outputs = value.get("input"), value.get("output")
     exact = kind == "tool"
-    given, said = one.get("input"), one.get("output")
+    model = next((m for key in ("model", "providedModelName") if (m := value_named(value, key))), "")
     return TracedSpan(
-        trace=trace or str(_named(one, "traceId")), id=str(one["id"]), kind=kind,
-        name=str(one.get("name") or ""),
-        parent=str(_named(one, "parentObservationId") or trace), start=str(_named(one, "startTime") or ""),
-        model=str(next((m for k in ("model", "providedModelName") if (m := _named(one, k))), "")),
-        given=[_whole(given)] if exact else turns_of(given, "user", notes),
-        said=[_whole(said)] if exact else turns_of(said, "assistant", notes),
-        failed=one.get("level") == "ERROR",
+        trace=trace, id=str(value["id"]), kind=kind, name=str(value.get("name") or ""),
+        parent=str(value_named(value, "parentObservationId") or trace),
+        start=str(value_named(value, "startTime") or ""), model=str(model),
+        inputs=[_whole(inputs)] if exact else turns_of(inputs, "user", notes),
+        outputs=[_whole(outputs)] if exact else turns_of(outputs, "assistant", notes),
+        failed=value.get("level") == "ERROR",
     )
 
 
@@ -95,36 +91,26 @@ def _whole(value: Any) -> Turn:
     return Turn(role="tool", text=text_or_json(parsed_or_text(value)))
 
 
-def _named(one: Mapping[str, Any], name: str) -> Any:
-    """By its name in the API, or as blob storage writes it."""
-    return one.get(name, one.get(re.sub(r"[A-Z]", lambda big: "_" + big[0].lower(), name)))
-
-
-def _scores(
-    scores: Any, notes: Notes
-) -> tuple[dict[str, Verdict | None], dict[str, str], dict[str, Verdict | None]]:
-    judged: dict[str, Verdict | None] = {}
-    reasons: dict[str, str] = {}
-    people: dict[str, Verdict | None] = {}
-    for score in scores:
+def _scores(scores: Any, notes: Notes) -> Iterator[Mapping[str, Any]]:
+    """A list of scores; of an export of the browser a value, or several, by name."""
+    if isinstance(scores, Mapping):
+        yield from ({"name": name, "value": value} for name, values in scores.items()
+                    for value in (values if isinstance(values, list) else [values]))
+        return
+    for score in scores or ():
         if isinstance(score, str):
             notes.leave_out("scores of which only the id is there: export traces with their details")
-            continue
-        name, kind = str(score["name"]), _named(score, "dataType")
-        named = _named(score, "stringValue") if kind == "CATEGORICAL" else None
-        value = score.get("value") if named is None else named
-        if kind == "BOOLEAN" and value is not None:
-            value = bool(value)
-        by_people = score.get("source") == "ANNOTATION"
-        (people if by_people else judged)[name] = value
-        if isinstance(score.get("comment"), str) and not by_people:
-            reasons[name] = score["comment"]
-    return judged, reasons, people
+        else:
+            yield score
 
 
-def _about(one: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Plain]:
-    told: dict[str, Plain] = {
-        name: value for name, value in short_values(dict(data)).items() if "dataset" not in name.lower()
-    }
-    session = _named(one, "sessionId")
-    return told | ({"session": str(session)} if session else {})
+def _remark(score: Mapping[str, Any]) -> Remark:
+    kind, text = value_named(score, "dataType"), value_named(score, "stringValue")
+    value = text if kind in ("CATEGORICAL", "BOOLEAN") and text is not None else score.get("value")
+    if kind == "BOOLEAN" and text is None and value in (0, 1):
+        value = bool(value)
+    by_person = str(score.get("source")) == "ANNOTATION"
+    author = value_named(score, "authorUserId") if by_person else score.get("source")
+    time = value_named(score, "timestamp") or value_named(score, "createdAt")
+    return Remark(name=score["name"], value=value, by_person=by_person, source=str(author or ""),
+                  reason=score.get("comment"), time=str(time or ""))

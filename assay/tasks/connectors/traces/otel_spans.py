@@ -10,26 +10,12 @@ evaluations that stand in it (`gen_ai.evaluation.result`) are judges' verdicts.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import Place, read_as
-from assay.tasks.connectors.log_text import sound_json
-from assay.tasks.connectors.records import Notes, Plain, Verdict
+from assay.tasks.connectors.records import Notes, Remark
 from assay.tasks.connectors.traces.trajectory import SpanKind, TracedSpan, TraceImporter
 from assay.tasks.connectors.turns import Turn, parsed_or_text, turns_of
-
-_OTLP = re.compile(rb'\s*\{\s*"resource_?[sS]pans"\s*:')
-_CONSOLE = re.compile(rb'\s*\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"context"\s*:\s*\{\s*"trace_id"')
-_FRAME = re.compile(rb"\s*\[?\s*\{")
-_LISTED = re.compile(
-    rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*(?:"id"\s*:\s*"[^"]*"\s*,\s*)?"name"\s*:.{0,400}"context"\s*:', re.S
-)
-_PARQUET = b"PAR1"
 
 
 class OpenTelemetrySpans(TraceImporter):
@@ -37,113 +23,49 @@ class OpenTelemetrySpans(TraceImporter):
 
     name = "otel"
     reads = "spans of OpenTelemetry, GenAI or OpenInference (OTLP as JSON, or of the console exporter)"
+    marks = ("resourceSpans", "resource_spans", "context:trace_id kind")
 
-    def fits(self, place: Place) -> bool:
-        """JSON that begins as an export, or as a span, does."""
-        return bool(_OTLP.match(place.start) or _CONSOLE.match(place.start))
-
-    def spans(self, place: Place, notes: Notes) -> Iterator[TracedSpan]:
-        """Every span."""
-        for number, value in enumerate(json_values(place), 1):
-            with read_as(place, f"entry {number}", "OpenTelemetry writes spans"):
-                yield from (_span(one, notes) for one in _raw_spans(value))
+    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+        """Every span of an export, or the span."""
+        resources = value.get("resourceSpans", value.get("resource_spans"))
+        if resources is None:
+            yield _span(value, notes)
+        for resource in resources or ():
+            scopes = next((resource[key] for key in _SCOPES if key in resource), ())
+            yield from (_span(span, notes) for scope in scopes for span in scope.get("spans") or ())
 
 
 class PhoenixSpans(TraceImporter):
     """Spans as Arize Phoenix exports them."""
 
     name = "phoenix"
-    reads = "spans of Arize Phoenix (get_spans_dataframe as .json, .jsonl or .parquet; spans of its server)"
+    reads = ("spans of Arize Phoenix (get_spans_dataframe as .json, .jsonl, .csv or .parquet; spans of its "
+             "server)")
+    marks = ("context.span_id", "context:span_id span_kind")
 
-    def fits(self, place: Place) -> bool:
-        """JSON that begins as a frame of spans does, or Parquet with its columns."""
-        if place.start.startswith(_PARQUET):
-            return "context.span_id" in parquet_names(place)
-        framed = _FRAME.match(place.start) and b'"context.span_id"' in place.start
-        return bool(framed or _LISTED.match(place.start))
-
-    def spans(self, place: Place, notes: Notes) -> Iterator[TracedSpan]:
-        """Every span."""
-        rows = parquet_rows(place) if place.start.startswith(_PARQUET) else json_values(place)
-        for number, value in enumerate(rows, 1):
-            with read_as(place, f"entry {number}", "Phoenix writes spans"):
-                held = value.get("data") if isinstance(value.get("data"), list) else [value]
-                yield from (_span(one, notes) for one in held)
+    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+        """The span of a row."""
+        yield _span(value, notes)
 
 
-# Values of a file.
-
-def json_values(place: Place) -> Iterator[Any]:
-    """Every value of JSON texts that stand one after the other; of a list its members. Raises BadInput naming
-    the line that is no JSON."""
-    try:
-        text = place.path.read_bytes().decode()
-    except ValueError as error:
-        raise BadInput(f"{place.given}: is no text in UTF-8 ({error}); copy the file again") from None
-    decoder, at = json.JSONDecoder(), 0
-    space = re.compile(r"[\s,]*")
-    while (at := space.match(text, at).end()) < len(text):  # type: ignore[union-attr]
-        try:
-            _, end = decoder.raw_decode(text, at)
-            value = sound_json(text[at:end].encode())
-        except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, at) + 1
-            raise BadInput(f"{place.given}: what begins in line {line:,} is not sound JSON ({error}); copy "
-                           "the file again") from None
-        at = end
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, Mapping):
-                raise BadInput(f"{place.given}: holds a {type(one).__name__} where a JSON object should be; "
-                               "is the file what it should be?")
-            yield one
-
-
-def parquet_names(place: Place) -> list[str]:
-    """The columns of a Parquet file; none of one that is not sound."""
-    try:
-        return list(pq.read_schema(place.path).names)
-    except (OSError, ValueError):
-        return []
-
-
-def parquet_rows(place: Place) -> Iterator[Any]:
-    """Its rows as mappings, without what is missing. Raises BadInput."""
-    try:
-        with pq.ParquetFile(place.path) as file:
-            for batch in file.iter_batches(1_000):
-                for row in batch.to_pylist():
-                    yield {name: value for name, value in row.items() if value is not None}
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{place.given}: is no sound Parquet file ({error}); export it again") from None
-
-
-# Spans in any of the forms, to ours.
-
-def _raw_spans(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    resources = value.get("resourceSpans", value.get("resource_spans"))
-    if resources is None:
-        yield value
-        return
-    for resource in resources:
-        for scope in resource.get("scopeSpans", resource.get("scope_spans")) or ():
-            yield from scope.get("spans") or ()
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")     # the last is of older collectors
 
 
 def _span(raw: Mapping[str, Any], notes: Notes) -> TracedSpan:
     context = raw.get("context") or {}
-    found = nested(_attributes(raw))
-    kind, given, said, model = _content(found, str(raw.get("span_kind") or ""), notes)
-    judged, reasons = _evaluations(raw.get("events"))
+    attributes = nested(_attributes(raw))
+    kind, inputs, outputs, model = _content(attributes, str(raw.get("span_kind") or ""), notes)
     status = raw.get("status") or {}
     failed = str(status.get("status_code", status.get("code", "")) if isinstance(status, Mapping) else status)
-    name = _at(found, "gen_ai.tool.name") or _at(found, "tool.name") or raw.get("name")
+    name = _at(attributes, "gen_ai.tool.name") or _at(attributes, "tool.name") or raw.get("name")
     return TracedSpan(
         trace=_hex(raw.get("traceId", raw.get("context.trace_id", context.get("trace_id")))),
         id=_hex(raw.get("spanId", raw.get("context.span_id", context.get("span_id")))),
         parent=_hex(raw.get("parentSpanId", raw.get("parent_id"))), kind=kind, name=str(name or ""),
-        start=_time(raw.get("startTimeUnixNano", raw.get("start_time"))), model=model, given=given, said=said,
+        start=_time(raw.get("startTimeUnixNano", raw.get("start_time"))), model=model,
+        inputs=inputs, outputs=outputs,
         failed=failed in ("ERROR", "2", "STATUS_CODE_ERROR") or str(raw.get("status_code")) == "ERROR",
-        judged=judged, reasons=reasons, about=_session(found),
+        remarks=[*_evaluations(raw.get("events"), notes)], about=_session(attributes),
     )
 
 
@@ -162,8 +84,8 @@ def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     held = raw.get("attributes")
     if isinstance(held, list):
         return _of_pairs(held)
-    found = dict(held or {})
-    return found | {
+    attributes = dict(held or {})
+    return attributes | {
         name.removeprefix("attributes."): value for name, value in raw.items()
         if name.startswith("attributes.") and value is not None
     }
@@ -177,7 +99,7 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
     """A value of OTLP, which names its type."""
     for kind, held in value.items():
         if kind in ("arrayValue", "array_value"):
-            return [_otlp_value(one) for one in held.get("values") or ()]
+            return [_otlp_value(member) for member in held.get("values") or ()]
         if kind in ("kvlistValue", "kvlist_value"):
             return _of_pairs(held.get("values") or [])
         if kind in ("intValue", "int_value"):
@@ -189,7 +111,7 @@ def _otlp_value(value: Mapping[str, Any]) -> Any:
 def nested(value: Any) -> Any:
     """Names with dots as mappings within mappings, and numbered ones as lists: `a.0.b` -> a: [{b: ...}]."""
     if isinstance(value, list | tuple):
-        return [nested(one) for one in value]
+        return [nested(member) for member in value]
     if not isinstance(value, Mapping):
         return value
     tree: dict[str, Any] = {}
@@ -228,23 +150,26 @@ _LANGFUSE_IN = ("langfuse.observation.input", "langfuse.trace.input")       # of
 _LANGFUSE_OUT = ("langfuse.observation.output", "langfuse.trace.output")
 
 
-def _content(found: Any, column: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn], str]:
+def _content(attributes: Any, column: str, notes: Notes) -> tuple[SpanKind, list[Turn], list[Turn], str]:
     """Kind, what went in and came out, and the model."""
-    operation = str(_first_at(found, "openinference.span.kind", "gen_ai.operation.name") or column)
-    model = str(_first_at(found, "gen_ai.request.model", "gen_ai.response.model", "llm.model_name") or "")
+    operation = str(_first_at(attributes, "openinference.span.kind", "gen_ai.operation.name") or column)
+    models = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name")
+    model = str(_first_at(attributes, *models) or "")
     if operation in _TOOL:
-        given = _first_at(found, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "input")
-        said = _first_at(found, "gen_ai.tool.call.result", "output.value", "retrieval.documents", "output")
-        return "tool", [_exact_turn(given)], [_exact_turn(said)], ""
-    given = _first_at(found, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
-    said = _first_at(found, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
-    is_model = given is not None or said is not None
-    system = turns_of(_at(found, "gen_ai.system_instructions"), "system", notes) if is_model else []
-    given = _first_at(found, "input.value", *_LANGFUSE_IN, "input") if given is None else given
-    said = _first_at(found, "output.value", *_LANGFUSE_OUT, "output") if said is None else said
-    turns = [*system, *_messages(given, "user", notes)], _messages(said, "assistant", notes)
-    whole = operation in ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent")
-    return "model" if is_model and not whole else "other", *turns, model
+        inputs = _first_at(
+            attributes, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "input")
+        outputs = _first_at(
+            attributes, "gen_ai.tool.call.result", "output.value", "retrieval.documents", "output")
+        return "tool", [_exact_turn(inputs)], [_exact_turn(outputs)], ""
+    inputs = _first_at(attributes, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
+    outputs = _first_at(attributes, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
+    is_model = inputs is not None or outputs is not None
+    system = turns_of(_at(attributes, "gen_ai.system_instructions"), "system", notes) if is_model else []
+    inputs = _first_at(attributes, "input.value", *_LANGFUSE_IN, "input") if inputs is None else inputs
+    outputs = _first_at(attributes, "output.value", *_LANGFUSE_OUT, "output") if outputs is None else outputs
+    turns = [*system, *_messages(inputs, "user", notes)], _messages(outputs, "assistant", notes)
+    outermost = operation in ("AGENT", "CHAIN", "invoke_agent", "invoke_workflow", "create_agent")
+    return "model" if is_model and not outermost else "other", *turns, model
 
 
 def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
@@ -253,8 +178,8 @@ def _messages(value: Any, role: str, notes: Notes) -> list[Turn]:
     if isinstance(held, Mapping) and set(held) <= {"value", "mime_type"}:
         held = held.get("value")
     if isinstance(held, list):
-        inner = [one.get("message") if isinstance(one, Mapping) else None for one in held]
-        held = [m if isinstance(m, Mapping) else one for m, one in zip(inner, held, strict=True)]
+        inner = [member.get("message") if isinstance(member, Mapping) else None for member in held]
+        held = [m if isinstance(m, Mapping) else member for m, member in zip(inner, held, strict=True)]
     return turns_of(held, role, notes)
 
 
@@ -265,26 +190,26 @@ def _exact_turn(value: Any) -> Turn:
     return Turn(role="tool", text=text)
 
 
-def _session(found: Any) -> dict[str, Plain]:
-    named = _first_at(found, "gen_ai.conversation.id", "session.id")
+def _session(attributes: Any) -> dict[str, Any]:
+    named = _first_at(attributes, "gen_ai.conversation.id", "session.id")
     return {"session": str(named)} if named is not None else {}
 
 
 _RESULT = "gen_ai.evaluation.result"
 
 
-def _evaluations(events: Any) -> tuple[dict[str, Verdict | None], dict[str, str]]:
-    """Verdicts by name, and why, of the events of a span."""
-    judged: dict[str, Verdict | None] = {}
-    reasons: dict[str, str] = {}
+def _evaluations(events: Any, notes: Notes) -> Iterator[Remark]:
+    """What evaluations said, of the events of a span."""
     for event in parsed_or_text(events) or ():
         if not isinstance(event, Mapping) or event.get("name") != _RESULT:
             continue
-        told = nested(_attributes(event)).get("gen_ai", {}).get("evaluation", {})
-        name, score = str(told["name"]), told.get("score") or {}
+        result = nested(_attributes(event)).get("gen_ai", {}).get("evaluation", {})
+        name, score = str(result["name"]), result.get("score") or {}
         value = score.get("value", score.get("label"))
-        if isinstance(value, bool | int | float | str):
-            judged[name] = value
-        if isinstance(told.get("explanation"), str):
-            reasons[name] = told["explanation"]
-    return judged, reasons
+        if score.get("value") is not None and score.get("label") is not None:
+            notes.leave_out(f"labels beside a number, of {name}")
+        if value is None:
+            notes.leave_out(f"evaluations without a value, of {name}")
+        else:
+            yield Remark(name=name, value=value, reason=result.get("explanation"),
+                         time=_time(event.get("timeUnixNano", event.get("timestamp"))))

@@ -9,12 +9,20 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.connectors.importer import LogImporter, Place
-from assay.tasks.connectors.records import Notes, Plain, SystemResponse, Verdict
-from assay.tasks.connectors.turns import ToolCall, Turn, only_text, trajectory_page
+from assay.tasks.connectors.importer import LogImporter
+from assay.tasks.connectors.place import Place, read_as
+from assay.tasks.connectors.records import Notes, Remark, SystemResponse
+from assay.tasks.connectors.turns import (
+    ToolCall,
+    Turn,
+    last_answer,
+    last_question,
+    only_text,
+    trajectory_page,
+)
 
 SpanKind = Literal["model", "tool", "other"]
 
@@ -30,75 +38,123 @@ class TracedSpan:
     name: str = ""
     start: str = ""                        # sorts as time does within one trace
     model: str = ""
-    given: Sequence[Turn] = ()             # what went in; of a tool, its arguments
-    said: Sequence[Turn] = ()              # what came out; of a tool, its result
+    inputs: Sequence[Turn] = ()            # what went in; of a tool, its arguments
+    outputs: Sequence[Turn] = ()           # what came out; of a tool, its result
     failed: bool = False
     question_id: str = ""                  # where the trace is of a question of a data set
     run: str = ""                          # and of one run of it
     reference: str | None = None
-    judged: Mapping[str, Verdict | None] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    people: Mapping[str, Verdict | None] = field(default_factory=dict)
-    about: Mapping[str, Plain] = field(default_factory=dict)
+    remarks: Sequence[Remark] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class TraceImporter(LogImporter):
-    """A format that holds spans of traces."""
+    """A format that holds spans of traces. Spans of one trace may stand in several files."""
 
     @abstractmethod
-    def spans(self, place: Place, notes: Notes) -> Iterator[TracedSpan]:
-        """Every span of a place, in any order. Raises BadInput as `responses` does."""
+    def spans(self, value: Mapping[str, Any], notes: Notes) -> Iterator[TracedSpan]:
+        """The spans that an object, or a row, of a file holds."""
 
     def responses(self, place: Place, notes: Notes) -> Iterator[SystemResponse]:
-        """Of every trace that has a response. The spans of a place are held in memory."""
-        traces: dict[str, list[TracedSpan]] = {}
-        for span in self.spans(place, notes):
-            if not span.trace:
-                raise BadInput(f"{place.given}: a span names no trace; is the file sound?")
-            traces.setdefault(span.trace, []).append(span)
-        for spans in traces.values():
-            found = response_of_trace(spans, notes)
-            if found is None:
+        """Of every trace of one place that has a response."""
+        yield from self._of_places([place], notes)
+
+    def files(self, places: Sequence[Place], notes: Notes) -> Iterator[tuple[str, Iterator[SystemResponse]]]:
+        """All places as one, since a trace may go on in the next file. The spans are held in memory."""
+        yield places[0].address, self._of_places(places, notes)
+
+    def _of_places(self, places: Sequence[Place], notes: Notes) -> Iterator[SystemResponse]:
+        traces: dict[str, list[dict[str, TracedSpan]]] = {}
+        for place in places:
+            for number, value in enumerate(place.values(), 1):
+                with read_as(place, f"entry {number}", f"it is in {self.reads}"):
+                    for span in self.spans(value, notes):
+                        if not span.trace:
+                            raise BadInput(f"{place.address}: a span names no trace; is the file sound?")
+                        _add_span(traces.setdefault(span.trace, []), span, notes)
+        for spans in (spans for versions in traces.values() for spans in versions):
+            with read_as(places[0], "a trace", f"it is in {self.reads}"):
+                response = response_of_trace([*spans.values()], notes)
+            if not any(span.inputs or span.outputs or span.failed for span in spans.values()):
+                notes.leave_out("what was said of traces that are not here: import the traces together with "
+                                "it")
+            elif response is None:
                 notes.leave_out("traces that ended in an error, or without a response")
             else:
-                yield found
+                yield response
+
+
+def _add_span(versions: list[dict[str, TracedSpan]], span: TracedSpan, notes: Notes) -> None:
+    """Add a span to one of the versions of its trace, each by the ids of its spans.
+
+    A span that came before (in an earlier export, or as a trace of its own) gets what is newly said of it;
+    one with the same id and other content begins another version.
+    """
+    for spans in versions:
+        earlier = spans.get(span.id)
+        if earlier is not None and _may_be_same(earlier, span):
+            fuller, lesser = (earlier, span) if earlier.inputs or earlier.outputs else (span, earlier)
+            spans[span.id] = replace(
+                fuller, inputs=fuller.inputs or lesser.inputs, outputs=fuller.outputs or lesser.outputs,
+                model=fuller.model or lesser.model, question_id=fuller.question_id or lesser.question_id,
+                run=fuller.run or lesser.run, about={**lesser.about, **fuller.about},
+                reference=lesser.reference if fuller.reference is None else fuller.reference,
+                remarks=[*earlier.remarks, *(r for r in span.remarks if r not in earlier.remarks)],
+            )
+            if span.outputs and spans[span.id] == replace(earlier, remarks=[*earlier.remarks]):
+                notes.leave_out("steps of traces that came up again, with the same id and the same content")
+            return
+    if not versions or span.id in versions[-1]:
+        versions.append({})
+    versions[-1][span.id or f"span {len(versions[-1])}"] = span
+
+
+def _may_be_same(earlier: TracedSpan, span: TracedSpan) -> bool:
+    """Whether nothing that both have differs."""
+    pairs = ((earlier.inputs, span.inputs), (earlier.outputs, span.outputs))
+    return all(not old or not new or old == new for old, new in pairs)
 
 
 def response_of_trace(spans: Sequence[TracedSpan], notes: Notes) -> SystemResponse | None:
-    """None for a trace without a response."""
-    spans = [span for _, span in sorted(enumerate(spans), key=lambda one: (one[1].start, one[0]))]
-    known = {span.id for span in spans}
+    """What a trace comes to, with all that was said of it and of its steps; None without a response."""
+    spans = [span for _, span in sorted(enumerate(spans), key=lambda pair: (pair[1].start, pair[0]))]
+    ids = {span.id for span in spans}
     root = next((span for span in spans if not span.parent), None) or next(
-        (span for span in spans if span.parent not in known), spans[0])
+        (span for span in spans if span.parent not in ids), spans[0])
     story = conversation(spans, root)
-    answer = only_text([turn for turn in root.said if turn.role != "tool"][-1:]) or next(
-        (turn.text for turn in reversed(story) if turn.role == "assistant" and turn.text), None)
-    if answer is None or (root.failed and not root.said):
+    answer = only_text([turn for turn in root.outputs if turn.role != "tool"][-1:]) or last_answer(story)
+    if answer is None or (root.failed and not root.outputs):
         return None
-    asked = [turn for turn in root.given if turn.role == "user"] or list(root.given)
-    asked = asked or [turn for turn in story if turn.role == "user"]
+    asked = last_question(root.inputs) or only_text(root.inputs[-1:]) or last_question(story)
     models = list(dict.fromkeys(span.model for span in spans if span.model))
-    judged: dict[str, Verdict | None] = {}
-    people: dict[str, Verdict | None] = {}
-    reasons: dict[str, str] = {}
-    for span in (*reversed(spans), root):         # what is said of the whole counts before what is of a step
-        judged |= span.judged
-        people |= span.people
-        reasons |= span.reasons
     return SystemResponse(
-        question_id=root.question_id or root.trace, system=" + ".join(models) or root.name or "traces",
-        task="", run=root.run, question=only_text(asked[-1:]), response=answer, reference=root.reference,
-        judged=judged, reasons=reasons, people=people,
+        id=root.trace, question_id=root.question_id or root.trace, run=root.run,
+        system=" + ".join(models) or root.name or "traces", question=asked, response=answer,
+        reference=root.reference, remarks=[*root.remarks, *_of_steps(spans, root)],
         trajectory=trajectory_page(answer, story) if tells_more(story) else None,
         about={"trace_id": root.trace, "span_id": root.id, **root.about},
     )
 
 
+def _of_steps(spans: Sequence[TracedSpan], root: TracedSpan) -> Iterator[Remark]:
+    """What was said of steps, each with the name of its step as its source."""
+    names: Counter[str] = Counter()
+    for span in spans:
+        if span is not root and span.remarks:
+            name = span.name or "step"
+            names[name] += 1
+            step = f"{name} {names[name]}" if names[name] > 1 else name
+            yield from (
+                replace(remark, source=" ".join(filter(None, (remark.source, step)))) if not remark.by_person
+                else remark for remark in span.remarks
+            )
+
+
 def tells_more(story: Sequence[Turn]) -> bool:
     """Whether a conversation is more than a question and its answer."""
-    said = [turn for turn in story if turn.role == "assistant"]
+    outputs = [turn for turn in story if turn.role == "assistant"]
     asked = [turn for turn in story if turn.role == "user"]
-    return len(said) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
+    return len(outputs) > 1 or len(asked) > 1 or any(turn.calls or turn.role == "tool" for turn in story)
 
 
 def conversation(spans: Sequence[TracedSpan], root: TracedSpan) -> list[Turn]:
@@ -107,13 +163,13 @@ def conversation(spans: Sequence[TracedSpan], root: TracedSpan) -> list[Turn]:
     story, modelled = _Story(), any(span.kind == "model" for span in spans)
     steps = [span for span in spans if span.kind != "other"]
     if not modelled:
-        steps = [replace(root, said=()), *steps, replace(root, given=())]
+        steps = [replace(root, outputs=()), *steps, replace(root, inputs=())]
     for span in steps:
         if span.kind == "tool":
-            arguments, result = only_text(span.given) or "", only_text(span.said) or ""
+            arguments, result = only_text(span.inputs) or "", only_text(span.outputs) or ""
             story.add_call(ToolCall(name=span.name or "tool", arguments=arguments, result=result))
         else:
-            story.add_all([*span.given, *span.said])
+            story.add_all([*span.inputs, *span.outputs])
     return story.turns
 
 
@@ -125,32 +181,33 @@ def with_results(turns: Iterable[Turn]) -> list[Turn]:
 
 
 class _Story:
-    """Filled span by span."""
+    """A conversation that is filled span by span."""
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
-        self._told: Counter[tuple[str, ...]] = Counter()
+        self._times: Counter[tuple[str, ...]] = Counter()
 
     def add_all(self, turns: Iterable[Turn]) -> None:
         """Messages of one span."""
         here: Counter[tuple[str, ...]] = Counter()
         for turn in turns:
-            calls = [f"{one.name} {one.arguments}" for one in turn.calls]
+            calls = [f"{call.name} {call.arguments}" for call in turn.calls]
             key = (turn.role, turn.text.strip(), turn.answers, *calls)
             here[key] += 1
-            if here[key] > self._told[key]:
-                self._told[key] = here[key]
+            if here[key] > self._times[key]:
+                self._times[key] = here[key]
                 if turn.role != "tool" or not self._answered(turn):
                     self.turns.append(turn)
 
     def add_call(self, call: ToolCall) -> None:
         """A tool that ran: the result of an open call of its name, else a step of its own."""
-        if not self._filled(lambda one: one.name == call.name and one.result is None, call.result or ""):
+        result = call.result or ""
+        if not self._filled(lambda listed: listed.name == call.name and listed.result is None, result):
             self.turns.append(Turn(role="tool", calls=(call,)))
 
     def _answered(self, turn: Turn) -> bool:
-        by_id = turn.answers and self._filled(lambda one: one.id == turn.answers, turn.text)
-        return bool(by_id) or self._filled(lambda one: one.result is None, turn.text)
+        by_id = turn.answers and self._filled(lambda call: call.id == turn.answers, turn.text)
+        return bool(by_id) or self._filled(lambda call: call.result is None, turn.text)
 
     def _filled(self, fits: Callable[[ToolCall], bool], result: str) -> bool:
         for place, turn in enumerate(self.turns):

@@ -18,11 +18,11 @@ NEW, OLD = LOGS / "inspect/colours-large.eval", LOGS / "inspect/colours-small.ev
 def brought(tmp_path, new, *earlier, layout=None):
     """The rows by id, and the spec, which loads."""
     found = bring_in([new], tmp_path / "pool.parquet", layout=layout, earlier=earlier)
-    (tmp_path / "spec.yaml").write_text(found.written.spec, encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(found.spec, encoding="utf-8")
     load_spec(tmp_path / "spec.yaml")
     rows = pq.read_table(tmp_path / "pool.parquet").to_pylist()
     assert list(found.written.columns) == list(rows[0])
-    return {row["item_id"]: row for row in rows}, yaml.safe_load(found.written.spec)
+    return {row["item_id"]: row for row in rows}, yaml.safe_load(found.spec)
 
 
 def test_last_week_s_model_is_a_judge_of_this_week_s(tmp_path):

@@ -16,11 +16,11 @@ from assay.tasks.spec.evaluation import load_spec
 def brought(tmp_path, *names, layout=None):
     """The rows by id, the spec, and what was brought in."""
     found = bring_in([LOGS / name for name in names], tmp_path / "pool.parquet", layout=layout)
-    (tmp_path / "spec.yaml").write_text(found.written.spec, encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(found.spec, encoding="utf-8")
     load_spec(tmp_path / "spec.yaml")
     rows = pq.read_table(tmp_path / "pool.parquet").to_pylist()
     assert len({row["item_id"] for row in rows}) == len(rows) == found.written.rows
-    return {row["item_id"]: row for row in rows}, yaml.safe_load(found.written.spec), found
+    return {row["item_id"]: row for row in rows}, yaml.safe_load(found.spec), found
 
 
 def test_inspect_scorers_are_judges_and_epochs_are_repeats(tmp_path):
@@ -39,8 +39,8 @@ def test_inspect_scorers_are_judges_and_epochs_are_repeats(tmp_path):
     assert spec["pool"]["display"] == ["question", "response", "reference"]
     assert spec["pool"]["segments"] == ["topic"]
     assert any("metadata that is no single value: steps (40 times)" in note for note in found.notes)
-    assert "Not used" in found.written.spec
-    assert "judge_model_graded_qa" in found.written.spec
+    assert "Not used" in found.spec
+    assert "judge_model_graded_qa" in found.spec
 
 
 def test_inspect_json_says_the_same_as_an_archive(tmp_path):
@@ -83,7 +83,7 @@ def test_inspect_runs_that_came_twice_count_once(tmp_path):
     copy.write_bytes((LOGS / "inspect/sums.eval").read_bytes())
     rows, _, found = brought(tmp_path, "inspect/sums.eval", copy)
     assert len(rows) == 40
-    assert any("of the same run (40 times)" in note for note in found.notes)
+    assert any("the same content (40 times)" in note for note in found.notes)
 
 
 def test_two_runs_of_one_task_keep_all_rows_apart(tmp_path):

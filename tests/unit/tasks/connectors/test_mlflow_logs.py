@@ -5,9 +5,10 @@ import json
 import pytest
 
 from assay.errors import BadInput
-from assay.tasks.connectors.importer import Place
 from assay.tasks.connectors.mlflow_logs import MlflowLogs
-from assay.tasks.connectors.records import Notes
+from assay.tasks.connectors.place import Place
+from assay.tasks.connectors.records import Notes, Remark
+from assay.tasks.connectors.responses.gathering import Spool, gathered
 
 
 def trace(number=1, *, inputs=None, outputs="two", assessments=(), about=None, tags=None, state="OK"):
@@ -74,16 +75,18 @@ def test_judges_people_and_expectations_are_told_apart(tmp_path):
          "expectation": {"value": ["a", "b"]}},
     ]
     [found], notes = read(tmp_path, trace(assessments=said, tags={"topic": "sums"}))
-    assert found.judged == {"correct": False, "length": 0.5}
-    assert found.reasons == {"correct": "It is."}
-    assert found.people == {"helpful": False}
+    judged, later = {"source": "x"}, "2026-11-01T00:00:00Z"
+    assert found.remarks == [
+        Remark(name="correct", value="yes", reason="It is.", time=later, **judged),
+        Remark(name="length", value=0.5, time=later, **judged),
+        Remark(name="helpful", value=False, by_person=True, time=later, **judged),
+        Remark(name="correct", value="no", time="2026-11-02T00:00:00Z", **judged),
+        Remark(name="facts", value=["a"], time=later, **judged),
+        Remark(name="broken", value="error"),
+    ]
     assert found.reference == "two"
     assert found.about == {"topic": "sums"}
-    assert notes == [
-        "not imported: assessments that are lists or mappings, of facts (1 times)",
-        "not imported: assessments that failed (1 times)",
-        "not imported: earlier assessments of the same trace, of correct (1 times)",
-    ]
+    assert notes == ["not imported: assessments that were overridden, of old (1 times)"]
 
 
 def test_runs_of_an_evaluation_meet_at_their_questions(tmp_path):
@@ -91,16 +94,18 @@ def test_runs_of_an_evaluation_meet_at_their_questions(tmp_path):
     found, _ = read(tmp_path, [*runs, trace(9, inputs={"q": "0?"}, about={"mlflow.sourceRun": "run0"})])
     assert [one.system for one in found] == ["run0", "run0", "run1", "run1", "run0"]
     assert found[0].question_id == found[2].question_id == found[4].question_id != found[1].question_id
-    assert [one.repeat for one in found] == [1, 1, 1, 1, 2]
+    with Spool() as spool:
+        together = gathered([("traces.json", iter(found))], spool, Notes())
+    assert [item.repeat for item in together.items] == [1, 1, 1, 1, 2]
 
 
 def test_traces_without_a_response_are_counted_and_what_is_no_trace_is_named(tmp_path):
     found, notes = read(tmp_path, [trace(1, state="ERROR"), trace(2, outputs=None), trace(3)])
     assert [one.question_id for one in found] == ["tr-3"]
     assert notes == ["not imported: traces that ended in an error, or without a response (2 times)"]
-    with pytest.raises(BadInput, match=r"traces\.json: entry 1 is not as MLflow writes traces \(KeyError"):
-        read(tmp_path, {"trace_id": "x", "request": "y"})
-    with pytest.raises(BadInput, match=r"traces\.json, line 2: is no JSON"):
+    with pytest.raises(BadInput, match=r"entry 1 is not as MLflow writes traces \(the key 'name' is missing"):
+        read(tmp_path, trace(assessments=[{"feedback": {"value": 1}}]))
+    with pytest.raises(BadInput, match=r"traces\.json: what begins in line 2 is not sound JSON"):
         read(tmp_path, json.dumps(trace(1)) + "\n{half")
 
 
@@ -111,9 +116,9 @@ def test_a_table_of_an_evaluation_has_scores_and_reasons(tmp_path):
     found, notes = read(tmp_path, {"columns": columns, "data": data}, "eval_results_table.json")
     [one] = found
     assert (one.question, one.reference, one.response) == ("Why?", "So.", "So!")
-    assert one.judged == {"answer_similarity/v1": 5}
-    assert one.reasons == {"answer_similarity/v1": "close"}
+    assert one.remarks == [Remark(name="answer_similarity/v1", value=5, reason="close")]
     assert one.about == {"latency": 0.5}
-    assert notes == ["not imported: rows without a response (1 times)"]
+    assert notes == ["columns of numbers that are kept, and are no judges: latency",
+                     "not imported: rows without a response (1 times)"]
     with pytest.raises(BadInput, match="no column holds responses: there are x, y"):
         read(tmp_path, {"columns": ["x", "y"], "data": [[1, 2]]})

@@ -32,8 +32,11 @@ def test_a_log_is_recognised_whatever_its_name(tmp_path):
 
 def test_a_file_that_is_no_log_is_named_and_the_formats_are_listed(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(BadInput, match=r"notes\.txt: has no format that can be imported.*inspect: logs of"):
+    with pytest.raises(BadInput, match=r"notes\.txt: has no format .*; there are inspect, lm-eval"):
         recognised([tmp_path / "notes.txt"], None, Notes())
+    (tmp_path / "nothing.json").write_text("[]\n")
+    with pytest.raises(BadInput, match=r"nothing\.json: is empty"):
+        recognised([tmp_path / "nothing.json"], None, Notes())
     with pytest.raises(BadInput, match="nothing there can be imported"):
         recognised([tmp_path], None, Notes())
     with pytest.raises(BadInput, match="no such file or folder"):

@@ -21,7 +21,7 @@ def test_splits_are_a_column_and_class_labels_have_names(tmp_path):
     assert [rows[i]["split"] for i in (39, 40)] == ["train", "test"]
     assert "picture" not in rows[0]
     assert found.notes == ("not imported: the column 'picture', which holds media (image)",)
-    pool = yaml.safe_load(found.written.spec)["pool"]
+    pool = yaml.safe_load(found.spec)["pool"]
     assert (pool["id"], pool["prediction"], pool["segments"]) == ("item_id", "prediction", ["split"])
 
 

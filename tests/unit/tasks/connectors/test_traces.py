@@ -27,10 +27,10 @@ JUDGED = ["otel/collector.jsonl", "otel/console.json", "langfuse/traces.json", "
 def brought(tmp_path, given):
     """The rows by question, and the spec."""
     found = bring_in([given], tmp_path / "pool.parquet")
-    (tmp_path / "spec.yaml").write_text(found.written.spec, encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(found.spec, encoding="utf-8")
     load_spec(tmp_path / "spec.yaml")
     rows = pq.read_table(tmp_path / "pool.parquet").to_pylist()
-    return {row["question"]: row for row in rows}, yaml.safe_load(found.written.spec), found
+    return {row["question"]: row for row in rows}, yaml.safe_load(found.spec), found
 
 
 @pytest.mark.parametrize("log", TRACES)
@@ -127,8 +127,8 @@ def turn(role, text, **more):
 
 
 def model(number, given, said):
-    return TracedSpan(trace="t", id=str(number), parent="0", kind="model", start=str(number), given=given,
-                      said=said)
+    return TracedSpan(trace="t", id=str(number), parent="0", kind="model", start=str(number), inputs=given,
+                      outputs=said)
 
 
 def test_messages_that_come_again_are_told_once_and_repeated_ones_stay():
@@ -154,9 +154,10 @@ def test_results_of_tools_go_to_their_calls():
 
 def test_a_trace_without_a_model_is_told_by_its_first_span_and_its_tools():
     spans = [
-        TracedSpan(trace="t", id="1", name="app", given=[turn("user", "q")], said=[turn("assistant", "a")]),
-        TracedSpan(trace="t", id="2", parent="1", kind="tool", name="look", given=[turn("tool", "x")],
-                   said=[turn("tool", "y")], start="1"),
+        TracedSpan(trace="t", id="1", name="app", inputs=[turn("user", "q")],
+                   outputs=[turn("assistant", "a")]),
+        TracedSpan(trace="t", id="2", parent="1", kind="tool", name="look", inputs=[turn("tool", "x")],
+                   outputs=[turn("tool", "y")], start="1"),
     ]
     found = response_of_trace(spans, Notes())
     assert (found.question, found.response, found.system) == ("q", "a", "app")
@@ -164,7 +165,7 @@ def test_a_trace_without_a_model_is_told_by_its_first_span_and_its_tools():
 
 
 def test_a_trace_that_failed_is_counted():
-    spans = [TracedSpan(trace="t", id="1", given=[turn("user", "q")], failed=True)]
+    spans = [TracedSpan(trace="t", id="1", inputs=[turn("user", "q")], failed=True)]
     assert response_of_trace(spans, Notes()) is None
 
 
