@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -348,6 +348,13 @@ def index_of_series(value: Any) -> Any:
         return nw.maybe_get_index(nw.from_native(value, series_only=True))
     except TypeError:
         return None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, and what pandas writes for them."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, SupportsFloat) and bool(value != value)
 
 
 def values_of(value: Any) -> list[Any]:

@@ -17,6 +17,7 @@ A missing score is the log-odds of the probability, a missing probability is exp
 evaluation makes the same substitution.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +27,7 @@ import pyarrow.compute as pc
 import scipy
 
 from assay.evalcore.errors import BadInput, did_you_mean
+from assay.evalcore.outcomes.class_names import ClassReader, classes_among, what_differs
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.sources.reader import column_names, is_local, open_source
@@ -125,9 +127,6 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
 
 # Predictions and labels of a labelled pool as 0 and 1, whatever words they are written in.
 
-_SPELLINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-
-
 def as_classes(
     path: str, columns: Mapping[str, pa.Array], score: Floats | None, positive: str | None
 ) -> dict[str, Ints]:
@@ -137,21 +136,40 @@ def as_classes(
     names it; None where there are none.  Raises BadInput for gaps, for more than two classes, and where the
     scores do not tell.
     """
-    text = {name: words(path, name, column) for name, column in columns.items()}
+    text = class_words(path, columns)
     known = sorted({word for column in text.values() for word in np.unique(column).tolist()})
-    if positive is None and all(word.lower() in _SPELLINGS for word in known):
-        codes = np.array([_SPELLINGS[word.lower()] for word in known], np.int64)
+    chosen = positive and ClassReader(known).read(positive)
+    if positive is not None and chosen is None:
+        raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(known)}")
+    if chosen is None and set(known) <= {"0", "1", "false", "true"}:
+        codes = np.array([int(word in ("1", "true")) for word in known], np.int64)
     else:
         if len(known) > 2:
+            alike = what_differs(known)
             raise BadInput(
                 f"{path}: {' and '.join(map(repr, text))} hold {len(known)} classes ({_listed(known)}); "
-                "replay compares two: write 1 for the class in question and 0 for the rest"
+                + (f"{alike}: write them in one way" if alike else
+                   "replay compares two: write 1 for the class in question and 0 for the rest")
             )
-        chosen = positive if positive is not None else _higher_scored(path, text["prediction"], score)
-        if chosen not in known:
-            raise BadInput(f"{path}: no prediction or label is {chosen!r}; they hold {_listed(known)}")
+        chosen = chosen or _higher_scored(path, text["prediction"], score)
         codes = np.array([int(word == chosen) for word in known], np.int64)
     return {name: codes[np.searchsorted(known, column)] for name, column in text.items()}
+
+
+def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
+    """Columns of text without gaps, in which every class is spelled in one way (`classes_among`)."""
+    text = {name: words(path, name, column) for name, column in columns.items()}
+    counts: Counter[str] = Counter()
+    for column in text.values():
+        written, times = np.unique(column, return_counts=True)
+        counts.update(dict(zip(written.tolist(), times.tolist(), strict=True)))
+    meant = classes_among(counts)
+    return {name: _meant(column, meant) for name, column in text.items()}
+
+
+def _meant(column: Array, meant: Mapping[str, str]) -> Array:
+    written, place = np.unique(column, return_inverse=True)
+    return np.array([meant[word] for word in written.tolist()], np.str_)[place]
 
 
 def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:

@@ -71,7 +71,7 @@ def test_classes_that_occur_and_numbers(pool):
     ({"pool_size": 10}, "pool_size is 10, but"),
     ({"pool_size": 10**6}, "give that of the pool they were drawn from"),
     ({"outcome": "words"}, "outcome: 'words' is neither a list of classes nor one of classes, "),
-    ({"outcome": ["spam", "eggs"]}, "column 'label': 'ham' is none of the classes spam, eggs"),
+    ({"outcome": ["spam", "eggs"]}, "column 'label', row 1: 'ham' is none of the classes spam, eggs"),
     ({"measures": "f2"}, "f2"),
 ])
 def test_a_wrong_argument_is_named(change, message, pool):
