@@ -46,6 +46,7 @@ from assay.tasks.doctor.roles import Roles, Told, guess_roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import OF_TWO_CLASSES, suggest_spec
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
+from assay.tasks.doctor.unread import decides_by_name, unreadable_columns
 from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
@@ -56,6 +57,7 @@ from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
+from assay.tasks.sources.known_labels import labelled_rows
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.spec.census import hardly_met_by_all, never_met_by_all
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
@@ -186,11 +188,16 @@ def _any_outcome(
     )
 
 
-def as_begin_would(text: str, portion: Portion) -> list[Finding]:
-    """What `begin` would say of the pool of a suggested spec, in YAML."""
+def as_begin_would(text: str, portion: Portion, roles: Roles) -> list[Finding]:
+    """What `begin` would say of the pool of a suggested spec, in YAML, and a simulated desk of its labels."""
     try:
         spec = Spec.from_json(parse_yaml(text, _SUGGESTED), _SUGGESTED)
-        return _can_be_frozen(spec, portion)[1]
+        found = _can_be_frozen(spec, portion)[1]
+        if spec.desk.kind == "simulated" and roles.label is not None and portion.complete:
+            answers = spec.labels.answers
+            for _ in labelled_rows(spec.pool.source, spec.pool.id, roles.label, answers, key="labels"):
+                pass
+        return found
     except BadInput as error:
         return [problem("pool", str(error), "correct the source, or write a spec by hand")]
 
@@ -344,13 +351,19 @@ def examine_file(
     try:
         source = open_source(given)
         written = [ok("source", said) for said in source.dialects()]
-        columns = look_at_columns(sample(source, column_names(source)))
+        first = sample(source, column_names(source))
+        columns, unreadable = look_at_columns(first), unreadable_columns(first)
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
         return _broken(given, str(error))
     if not columns:
         return _broken(given, "it has no rows, or none with values")
+    for one in unreadable:
+        if told.names(one.column):
+            raise BadInput(f"{given}: column {one.column!r} {one.says}; {one.remedy}")
     roles = guess_roles(columns, told)
+    unread = tuple(one for one in unreadable if decides_by_name(one.column))
+    roles = replace(roles, unread=(*roles.unread, *unread))
     if roles.id is None and len(source.files) == 1:
         roles = replace(roles, id=ROW_NUMBER)
     try:
@@ -378,8 +391,9 @@ def examine_file(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
-    if usable and text is not None and roles.outcome != "two classes":
-        findings += as_begin_would(text, portion)
+    if usable and text is not None:
+        more = as_begin_would(text, portion, roles)
+        findings += [one for one in more if one.level == "problem" or roles.outcome != "two classes"]
     return Examination(
         subject=given, findings=findings, rows=found.total, roles=roles,
         summary=examined.summary if examined else None, prognosis=ahead, spec=text,

@@ -23,6 +23,8 @@ from unicodedata import category, normalize
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]*))?")
 _BOOLEANS = ("true", "false")
 _YES, _NO = ("1", "true"), ("0", "false")     # values that mean the positive class, and the negative one
+POSITIVE_WORDS = frozenset((*_YES, "yes", "y", "positive", "pos"))     # names that say which class is meant
+NEGATIVE_WORDS = frozenset((*_NO, "no", "n", "negative", "neg"))
 
 
 def as_seen(name: str) -> str:
@@ -144,6 +146,20 @@ def classes_among(counts: Mapping[str, int]) -> dict[str, str]:
 
 def _is_boolean_or_number(value: str) -> bool:
     return value in _BOOLEANS or _NUMBER.fullmatch(value) is not None
+
+
+def guessed_positive(names: Collection[str]) -> str | None:
+    """The class that is positive by its name, or because the other one is negative by its own; else None.
+
+    >>> guessed_positive(["No", "Yes"]), guessed_positive(["0", "fraud"]), guessed_positive(["ham", "spam"])
+    ('Yes', 'fraud', None)
+    """
+    said = {name: class_value(name).casefold() for name in sorted(names)}
+    positive = [name for name, value in said.items() if value in POSITIVE_WORDS]
+    other = [name for name, value in said.items() if value not in NEGATIVE_WORDS]
+    if positive:
+        return positive[0]
+    return other[0] if len(other) == 1 < len(said) else None
 
 
 def what_differs(texts: Iterable[str]) -> str | None:

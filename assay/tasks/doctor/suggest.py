@@ -8,7 +8,9 @@ from contextlib import suppress
 import yaml
 
 from assay.evalcore.types import Json, JsonObject
+from assay.tasks.doctor.columns import listed_texts
 from assay.tasks.doctor.numbers import ClassNames
+from assay.tasks.doctor.one_per_class import common_prefix, endings
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.file import trial_name
@@ -80,10 +82,13 @@ def _labels_and_measures(
 ) -> tuple[JsonObject, list[Json]]:
     if roles.outcome == "number":
         return {"number": {}}, ["mae", "bias"] if roles.prediction else ["mean"]
+    if roles.outcome == "tags":
+        tags = {tag for text in (*found.predictions, *found.labels) for tag in listed_texts(text) or ()}
+        return {"tags": sorted(tags)}, ["micro_f1", "subset_accuracy"] if roles.prediction else ["rate"]
     if roles.outcome == "two classes":
         positive, negative = classes.words if classes else ("", "")
         return {"positive": positive, "negative": negative}, [*OF_TWO_CLASSES]
-    names = sorted({*found.predictions, *found.labels} or set(_endings(roles.per_class)))
+    names = sorted({*found.predictions, *found.labels} or set(endings(roles.per_class)))
     if roles.outcome == "grades":
         return {"grades": _grades(names)}, _of_grades(roles)
     if len(names) == 2 and roles.prediction is not None:
@@ -110,23 +115,12 @@ def _per_class(columns: tuple[str, ...], labels: JsonObject) -> JsonObject | Non
     names = labels.get("classes")
     if not isinstance(names, list):
         return None
-    prefix = _prefix(columns)
+    prefix = common_prefix(columns)
     if {prefix + str(name) for name in names} <= set(columns):
         return {"prefix": prefix}
-    plain = {_plain(ending): column for ending, column in zip(_endings(columns), columns, strict=True)}
+    plain = {_plain(ending): column for ending, column in zip(endings(columns), columns, strict=True)}
     found: JsonObject = {str(name): plain[_plain(str(name))] for name in names if _plain(str(name)) in plain}
     return found if len(found) == len(names) else None
-
-
-def _prefix(columns: tuple[str, ...]) -> str:
-    """What all names begin with, up to its last underscore."""
-    first, last = min(columns), max(columns)
-    same = next((i for i, sign in enumerate(first) if last[i:i + 1] != sign), len(first))
-    return first[: first.rfind("_", 0, same) + 1]
-
-
-def _endings(columns: tuple[str, ...]) -> list[str]:
-    return [name[len(_prefix(columns)):] for name in columns] if columns else []
 
 
 def _plain(name: str) -> str:
