@@ -30,6 +30,7 @@ from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.outcomes.class_names import ClassReader, classes_among, what_differs
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import column_names, is_local, open_source
 from assay.tasks.sources.values import as_numbers, as_text
 
@@ -217,8 +218,7 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
 
 def probability_column(path: str, name: str, values: pa.Array) -> Floats:
     """A column of numbers between 0 and 1."""
-    chance = numbers(path, name, values)
-    outside = ~((chance >= 0) & (chance <= 1))
+    chance, outside = within_0_and_1(numbers(path, name, values))
     if outside.any():
         first = chance[np.argmax(outside)]
         remedy = "; if these are scores, call the column 'score'" if name == "probability" else ""

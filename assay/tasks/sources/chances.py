@@ -8,6 +8,7 @@ _BEYOND = 1e-6       # by which a probability may be beyond 0 or 1
 _LEAST = 0.01        # by which a sum may always be off
 _MOST = 0.5          # and never more
 _DECIMALS = 6        # at which values count as not rounded
+_FLOAT32 = 1e-7      # by which a number of 32 bits may be off
 _FEWEST = 2          # decimals that a row is taken to have, if others have as many
 
 
@@ -24,23 +25,37 @@ def within_0_and_1(numbers: Floats) -> tuple[Floats, Bools]:
 def sum_to_one(table: Floats) -> Bools:
     """(n,) whether the probabilities (n, K) of a row sum to 1, as far as they are rounded.
 
-    A number that is rounded to d decimals is wrong by half a unit of the last one at most, and K of them by K
-    times that: three thirds may be 0.33 each. The decimals are those of a row, but two if any row has two.
-
     >>> sum_to_one(np.array([[0.33, 0.33, 0.33], [0.5, 0.25, 0.25], [0.5, 0.2, 0.2]])).tolist()
     [True, True, False]
     """
-    decimals = _decimals(table)
-    each = np.maximum(decimals, min(_FEWEST, int(decimals.max(initial=0))))
-    tolerance = np.clip(table.shape[1] * 0.5 * 10.0**-each, _LEAST, _MOST) + _BEYOND
-    total = table.sum(axis=1)
-    return np.asarray((np.abs(total - 1) <= tolerance) & (total > 0))
+    sums = RowSums(len(table))
+    for column in table.T:
+        sums.add(column)
+    return sums.are_one()
 
 
-def _decimals(table: Floats) -> Floats:
-    """(n,) decimals that write every number of a row."""
-    found = np.full(len(table), float(_DECIMALS))
-    for d in range(_DECIMALS - 1, -1, -1):
-        rounded = np.abs(table - np.round(table, d)).max(axis=1, initial=0.0) < 1e-7
-        found[rounded] = d
-    return found
+class RowSums:
+    """Sums of rows of probabilities, a column at a time.
+
+    A number that is rounded to d decimals is wrong by half a unit of the last one at most, and K of them by K
+    times that: three thirds may be 0.33 each. The decimals are those of a row, but two if any row has two.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.total = np.zeros(rows)
+        self._decimals, self._columns = np.zeros(rows, np.int64), 0
+
+    def add(self, column: Floats) -> None:
+        """Take the next column (n,)."""
+        self.total += column
+        self._columns += 1
+        needed = np.full(len(column), _DECIMALS)
+        for d in range(_DECIMALS - 1, -1, -1):
+            needed[np.abs(column - np.round(column, d)) < _FLOAT32] = d
+        self._decimals = np.maximum(self._decimals, needed)
+
+    def are_one(self) -> Bools:
+        """(n,) whether each is 1, as far as its numbers are rounded."""
+        decimals = np.maximum(self._decimals, min(_FEWEST, int(self._decimals.max(initial=0))))
+        tolerance = np.clip(self._columns * 0.5 * 10.0**-decimals, _LEAST, _MOST) + _BEYOND
+        return np.asarray((np.abs(self.total - 1) <= tolerance) & (self.total > 0))

@@ -1,8 +1,9 @@
 """One question, by its kind of labels: classes of equal standing, grades and preferences; numbers; tags; and
 one class of several against the rest.
 
-**Classes.**  The probabilities of an item are numbers within [0, 1] with a sum of 1, to a hundredth. One
-column alone holds the confidence in the prediction: the rest is shared by the other classes.
+**Classes.**  The probabilities of an item are numbers within [0, 1] with a sum of 1, as far as they are
+rounded (`assay.tasks.sources.chances`). One column alone holds the confidence in the prediction: the rest is
+shared by the other classes.
 """
 
 from collections.abc import Sequence
@@ -23,9 +24,8 @@ from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probabi
 from assay.tasks.pool.predictions.gathered import outcome_kind_of
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
+from assay.tasks.sources.chances import RowSums
 from assay.tasks.spec.pool import System, columns_by_class
-
-_SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: rounded ones are taken
 
 
 class SeveralClassPredictions(OutcomePredictions):
@@ -71,15 +71,15 @@ def no_class_among(names: Sequence[str]) -> tuple[str, str]:
 
 def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:
     """(n, K) the supplied probabilities, made to sum to 1."""
-    first = probability_in(rows, columns[0])
-    table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
     for k, name in enumerate(columns):
         supplied = probability_in(rows, name)
+        if not k:
+            table, sums = np.empty((len(supplied), len(columns)), np.float32), RowSums(len(supplied))
         table[:, k] = supplied
-        total += supplied
-    rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
+        sums.add(supplied)
+    rows.refuse(columns[0], ~sums.are_one(), "begin rows whose probabilities do not sum to 1",
                 "correct the columns of pool.probability, or leave it out")
-    table /= total[:, None].astype(np.float32)
+    table /= sums.total[:, None].astype(np.float32)
     return table
 
 

@@ -48,6 +48,7 @@ from assay.tasks.pool.kind import (
     cut_columns,
     rows_by_part,
 )
+from assay.tasks.pool.predictions.any_outcome import probability_in
 from assay.tasks.pool.predictions.gathered import (
     GatheredNumbers,
     OutcomeCut,
@@ -162,11 +163,8 @@ class TwoClassPredictions(Predictions):
         return score, self._probability(rows)
 
     def _probability(self, rows: PredictionReader) -> Floats:
-        name = str(self._spec.pool.probability)
-        numbers = rows.numbers(name)
-        rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
-                    "a probability is; if this is a score, name it under `score` instead")
-        return numbers
+        return probability_in(rows, str(self._spec.pool.probability),
+                              "a probability is; if this is a score, name it under `score` instead")
 
 
 # The predictions of a window with a positive and a negative class, read for its profile: in one place, or by
