@@ -78,7 +78,7 @@ def test_a_wrong_argument_is_named(change, message, pool):
     asked = {"measures": "f1", "outcome": ["spam", "ham"], "pool_size": len(pool)} | change
     with pytest.raises(BadInput, match=message):
         assay.estimate(sampled(pool, 1), **asked)
-    with pytest.raises(BadInput, match="every value is a chance above 0 and at most 1; row 0 is not"):
+    with pytest.raises(BadInput, match="every value is a chance above 0 and at most 1; row 1 is not"):
         assay.estimate(
             pool.assign(inclusion_probability=0.0), measures="f1", outcome=["spam", "ham"], pool_size=4000
         )
