@@ -3,7 +3,7 @@
 Of the pool of a file or a spec: its usable numbers, what they look like, and what it would cost.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from assay.tasks.doctor.numbers import (
     UsableRows,
     class_names,
     refuse_unknown_positive,
+    threshold_of,
     usable_rows,
 )
 from assay.tasks.doctor.portion import Portion, portion_of
@@ -399,7 +400,20 @@ def examine_file(
         summary=examined.summary if examined else None, prognosis=ahead, spec=text,
         rows_read=found.rows, sample=sample_json(portion),
         labelled=roles.label is not None and found.rows > 0 and not found.missing_labels,
+        measured_lines=tuple(_measured(found, roles, classes)),
     )
+
+
+def _measured(found: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:
+    """Of which class the measures are, and above what an item is predicted positive."""
+    if classes is None or roles.outcome not in ("two classes", "classes"):
+        return
+    positive = classes.predicted[0]
+    if roles.prediction or roles.outcome == "two classes":
+        yield f"{', '.join(f'{name} of {positive}' for name in OF_TWO_CLASSES)} (--positive)"
+    scale = roles.score or roles.probability
+    if roles.prediction is None and roles.outcome == "two classes" and scale is not None:
+        yield f"predicted positive above {threshold_of(found, roles):g} of {scale} (--threshold)"
 
 
 def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:

@@ -22,6 +22,7 @@ from threading import Lock
 from typing import Any, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from assay.evalcore.errors import BadInput
@@ -257,6 +258,7 @@ _BUFFER = 8 << 20        # bytes a request on S3
 _STREAM = 1 << 20
 _MOST_HEADER = 1 << 20
 _LONGEST_NAME = 1_000
+_ENOUGH = 2              # columns that tell a repeated line of names from a value
 _FOR_EXCEL = re.compile(r"sep=.[\r\n]", re.IGNORECASE)
 
 
@@ -325,7 +327,7 @@ def csv_batches(
 def _batches(
     file: SourceFile, stream: io.BufferedReader, asked: _Asked
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    first = asked.first
+    first, path = asked.first, file.path
     there = [asked.names[_named(asked.names).index(column)] for column in asked.columns]
     try:
         rows = pacsv.open_csv(
@@ -338,6 +340,7 @@ def _batches(
         )
         with rows:
             for batch in rows:
+                _refuse_header_again(path, asked, first, batch)
                 if asked.wanted is not None and (not asked.wanted or first > asked.wanted[-1]):
                     return
                 yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(asked.columns))
@@ -354,6 +357,23 @@ def _batches(
                 "save the file as UTF-8"
             ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
+
+
+def _refuse_header_again(path: str, asked: _Asked, first: int, batch: pa.RecordBatch) -> None:
+    """Raises BadInput where a row repeats the line of column names, as in files that were joined."""
+    if batch.num_columns < _ENOUGH:
+        return
+    same = pc.equal(batch.column(0), batch.schema.names[0])
+    for name, column in zip(batch.schema.names[1:], batch.columns[1:], strict=True):
+        if not pc.any(same).as_py():
+            return
+        same = pc.and_(same, pc.equal(column, name))
+    row = pc.index(same, True).as_py()
+    if row >= 0:
+        raise BadInput(
+            f"{path}: row {first + row + 1:,} repeats the line of column names, as where files were joined; "
+            "remove that line"
+        )
 
 
 def count_csv_rows(file: SourceFile, column: str) -> CountedRows:
