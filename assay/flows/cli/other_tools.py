@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.cli.json_types import ImportedJson, PublishedJson
-from assay.flows.cli.output import SOURCE, (
+from assay.flows.cli.output import (
+    SOURCE,
     json_option,
     print_json,
     refuse_to_replace,
