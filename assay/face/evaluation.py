@@ -45,6 +45,7 @@ from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
+from assay.tasks.sources.values import NO_VALUE
 from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
 from assay.tasks.spec.labels.questions import QuestionList
 
@@ -425,6 +426,16 @@ def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
+def stands_for_none(evaluation: Evaluation, label: Any) -> bool:
+    """Whether a value is no label of this evaluation: a missing one, an empty cell, n/a and the like."""
+    if is_missing(label):
+        return True
+    answers = evaluation._asked.labels.answers
+    if not isinstance(label, str) or label.strip() not in NO_VALUE:
+        return False
+    return answers.empty is None and answers.spelled(label) is None
+
+
 def _spelled_each(label: Any) -> Any:
     """Answers to several questions as the desk takes them."""
     if not isinstance(label, Mapping):
@@ -459,4 +470,6 @@ def _spelled(label: Any) -> Any:
     value = label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
     if is_missing(value):
         return None
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     return value if isinstance(value, Iterable) else str(value)

@@ -15,7 +15,6 @@ from assay.evalcore.errors import BadInput, plural
 from assay.face.frames import (
     FrameSource,
     index_of_series,
-    is_missing,
     no_column,
     refuse_own_order,
     values_of,
@@ -230,7 +229,7 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
         return lambda one: _looked_up(oracle, evaluation, one)
     by_index = index_of_series(oracle)
     if by_index is not None:
-        _refuse_gaps(dict(enumerate(values_of(oracle), 1)), "row")
+        _refuse_gaps(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
         return _of_series(oracle, by_index, evaluation)
     if not hasattr(oracle, "__len__") or getattr(oracle, "ndim", 1) != 1:
         raise BadInput(
@@ -242,16 +241,18 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     labels = values_of(oracle)
     if len(labels) != len(source.ids):
         raise BadInput(f"oracle: has {len(labels):,} labels, and the frame has {len(source.ids):,} rows")
-    _refuse_gaps(dict(enumerate(labels, 1)), "row")
+    _refuse_gaps(dict(enumerate(labels, 1)), "row", evaluation)
     return lambda one: labels[source.places[one.item.item_id]]
 
 
-def _refuse_gaps(labels: Mapping[Any, Any], of: str) -> None:
+def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -> None:
     """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
 
     labels: by the number of the row, or by item id; of: which of the two
     """
-    gaps = [key for key, label in labels.items() if is_missing(label)]
+    from assay.face.evaluation import stands_for_none  # which imports what is beside this
+
+    gaps = [key for key, label in labels.items() if stands_for_none(evaluation, label)]
     if gaps:
         listed = ", ".join(map(str, gaps[:_MOST_LISTED])) + (", ..." if len(gaps) > _MOST_LISTED else "")
         raise BadInput(
@@ -269,7 +270,7 @@ def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", one: Waiting
     for key in (own, one.item.item_id):
         if key in labels:
             if labels[key] is not None:
-                _refuse_gaps({own: labels[key]}, "item")
+                _refuse_gaps({own: labels[key]}, "item", evaluation)
             return labels[key]
     raise BadInput(f"oracle: there is no label for item {own!r}; give one for every item")
 
@@ -310,11 +311,11 @@ def _of_column(column: str, evaluation: "Evaluation") -> _Label:
     source = evaluation.source
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
-        _refuse_gaps(labels, "item")
+        _refuse_gaps(labels, "item", evaluation)
         return lambda one: labels[one.item.item_id]
 
     if source is not None and source.table is not None and column in source.table.column_names:
-        _refuse_gaps(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row")
+        _refuse_gaps(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row", evaluation)
 
     def label(one: WaitingItem) -> Any:
         row = evaluation.row(one)

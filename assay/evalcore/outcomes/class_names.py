@@ -15,7 +15,7 @@ of the two is called so itself.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from unicodedata import category, normalize
@@ -146,6 +146,28 @@ def classes_among(counts: Mapping[str, int]) -> dict[str, str]:
 
 def _is_boolean_or_number(value: str) -> bool:
     return value in _BOOLEANS or _NUMBER.fullmatch(value) is not None
+
+
+def classes_of_columns(columns: Sequence[Mapping[str, int]]) -> list[dict[str, str]]:
+    """Of each column, each written value -> the class that it names, the same in all of them.
+
+    columns     by column, written value -> how often it is there; the one of labels last
+
+    Names that differ by capitals alone are one class, spelled as in the last column that has it, unless one
+    column has both.
+
+    >>> classes_of_columns([{"SPAM": 1, "HAM": 2}, {"spam": 1, "ham": 2}])
+    [{'SPAM': 'spam', 'HAM': 'ham'}, {'spam': 'spam', 'ham': 'ham'}]
+    """
+    counts: Counter[str] = Counter()
+    for column in columns:
+        counts.update(column)
+    meant = classes_among(counts)
+    of_each = [{text: meant[text] for text in column} for column in columns]
+    if any(what_differs(set(one.values())) for one in of_each):
+        return of_each
+    spelled = {name.casefold(): name for one in of_each for name in one.values()}
+    return [{text: spelled[name.casefold()] for text, name in one.items()} for one in of_each]
 
 
 def guessed_positive(names: Collection[str]) -> str | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcomes.class_names import ClassReader, classes_among
+from assay.evalcore.outcomes.class_names import classes_of_columns
 from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.arrow import lengths_of, mask_of, missing_of, numbers_of, texts_of, yes_of
 from assay.tasks.doctor.portion import Portion
@@ -215,22 +215,17 @@ def _without_words(found: Scan) -> None:
 
 
 def _one_spelling(found: Scan) -> None:
-    """Count every class once, however it is written; predictions in the spelling of labels where they differ
-    by capitals alone."""
-    meant = classes_among(found.predictions + found.labels)
-    reader = ClassReader({meant[word] for word in found.labels})
-    for counts, names, codes in (
-        (found.predictions, found.prediction_names, found.prediction),
-        (found.labels, found.label_names, found.label),
+    """Count every class once, however it is written."""
+    of_predictions, of_labels = classes_of_columns([found.predictions, found.labels])
+    for counts, names, codes, meant in (
+        (found.predictions, found.prediction_names, found.prediction, of_predictions),
+        (found.labels, found.label_names, found.label, of_labels),
     ):
-        of_names = [reader.read(meant.get(name, name)) or meant.get(name, name) for name in names]
-        if len(set(of_names)) < len({meant.get(name, name) for name in names}):
-            of_names = [meant.get(name, name) for name in names]       # they differ by capitals in one column
         merged: Counter[str] = Counter()
-        for name, name_meant in zip(names, of_names, strict=True):
-            merged[name_meant] += counts[name]
+        for name in names:
+            merged[meant.get(name, name)] += counts[name]
         place = {name: i for i, name in enumerate(merged)}
-        table = np.array([*(place[name] for name in of_names), -1], np.int64)
+        table = np.array([*(place[meant.get(name, name)] for name in names), -1], np.int64)
         codes[:] = table[codes]
         counts.clear()
         counts.update(merged)

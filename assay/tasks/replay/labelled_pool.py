@@ -17,7 +17,6 @@ A missing score is the log-odds of the probability, a missing probability is exp
 evaluation makes the same substitution.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,12 +26,12 @@ import pyarrow.compute as pc
 import scipy
 
 from assay.evalcore.errors import BadInput, did_you_mean
-from assay.evalcore.outcomes.class_names import ClassReader, classes_among, what_differs
+from assay.evalcore.outcomes.class_names import ClassReader, classes_of_columns, what_differs
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import column_names, is_local, open_source
-from assay.tasks.sources.values import as_numbers, as_text
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -158,19 +157,31 @@ def as_classes(
 
 
 def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
-    """Columns of text without gaps, in which every class is spelled in one way (`classes_among`)."""
+    """Columns of text without gaps, in which every class is spelled in one way (`classes_of_columns`)."""
     text = {name: words(path, name, column) for name, column in columns.items()}
-    counts: Counter[str] = Counter()
-    for column in text.values():
-        written, times = np.unique(column, return_counts=True)
-        counts.update(dict(zip(written.tolist(), times.tolist(), strict=True)))
-    meant = classes_among(counts)
-    return {name: _meant(column, meant) for name, column in text.items()}
+    written = {
+        name: np.unique(column, return_inverse=True, return_counts=True) for name, column in text.items()
+    }
+    _refuse_words_for_none(path, text)
+    counts = [dict(zip(one.tolist(), times.tolist(), strict=True)) for one, _, times in written.values()]
+    meant = classes_of_columns(counts)
+    return {
+        name: np.array([of[word] for word in one.tolist()], np.str_)[place]
+        for (name, (one, place, _)), of in zip(written.items(), meant, strict=True)
+    }
 
 
-def _meant(column: Array, meant: Mapping[str, str]) -> Array:
-    written, place = np.unique(column, return_inverse=True)
-    return np.array([meant[word] for word in written.tolist()], np.str_)[place]
+def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
+    """Raises BadInput for labels such as n/a, where no other column has them as a class."""
+    others = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
+    if "label" not in text or not others:
+        return
+    none = np.isin(text["label"], sorted(NO_VALUE - others))
+    if none.any():
+        word = text["label"][int(np.argmax(none))]
+        raise BadInput(
+            f"{path}, column 'label': row {_rows(none)} has no label, but {word!r}; every item needs one"
+        )
 
 
 def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
@@ -231,8 +242,8 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
 def words(path: str, name: str, values: pa.Array) -> Array:
     """A column of text without gaps."""
     text = as_text(values)
-    if text.null_count:
-        empty = np.asarray(text.is_null())
+    empty = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), "").fill_null(True))
+    if empty.any():
         raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
     return np.array(text.to_pylist(), dtype=np.str_)
 
