@@ -408,7 +408,7 @@ def _measured(found: Scan, roles: Roles, classes: ClassNames | None) -> Iterator
     """Of which class the measures are, and above what an item is predicted positive."""
     if classes is None or roles.outcome not in ("two classes", "classes"):
         return
-    positive = classes.predicted[0]
+    positive = (classes.predicted if found.prediction_names else classes.labelled)[0]
     if roles.prediction or roles.outcome == "two classes":
         yield f"{', '.join(f'{name} of {positive}' for name in OF_TWO_CLASSES)} (--positive)"
     scale = roles.score or roles.probability

@@ -16,17 +16,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from doubles.suggested import value_by_suggestion
 
 import assay
 from assay.evalcore.errors import AssayError, BadInput
-from assay.flows.doctor import examine_file
-from assay.flows.evaluation.advance import advance
-from assay.flows.evaluation.begin import begin_evaluation
 from assay.tasks.doctor.roles import Told
-from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.strict_yaml import parse_yaml
 
 N = 40
 # of 40 items 11 are spam and 8 are called so, 4 of them rightly: F1 is 2 * 4 / (11 + 8)
@@ -194,24 +189,6 @@ FILES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {
 }
 
 
-def f1_of_doctor_and_run(path: Path, told: Told) -> float:
-    """By the spec that `doctor` suggests and `run` drives, to the last label."""
-    found = examine_file(str(path), told, forecast=False)
-    if not found.usable:
-        raise BadInput("; ".join(one.says for one in found.findings if one.level == "problem"))
-    if found.spec is None or not found.labelled:
-        raise BadInput("; ".join(one.says for one in found.findings))
-    asked = parse_yaml(found.spec, "the suggested spec")
-    asked |= {"method": "passive", "target": {}, "budget": {"labels": N}, "batch_size": N}
-    store = MemoryStore()
-    name = begin_evaluation(store, Spec.from_json(asked, "the suggested spec")).name
-    standing = advance(store, name)
-    assert standing.labels == N
-    [first] = [one for one in standing.estimates if one.measure == "f1"]
-    assert first.value is not None
-    return first.value
-
-
 def f1_of_replay(path: Path, trait: Trait) -> float:
     names = {role: trait.names.get(role, role) for role in ("prediction", "label", "probability")}
     pool = read_labelled_pool(path, called=names | {"item_id": "id"})
@@ -255,7 +232,7 @@ def test_a_trait_of_values_through_every_command(values, tmp_path):
     trait = VALUES[values]
     frame = trait.made(table())
     path = csv(frame, tmp_path / "t.csv")
-    is_the_truth_or_refused(lambda: f1_of_doctor_and_run(path, trait.told), trait)
+    is_the_truth_or_refused(lambda: value_by_suggestion(path, trait.told), trait)
     if "id" not in frame:
         return
     is_the_truth_or_refused(lambda: f1_of_replay(path, trait), trait)
@@ -267,7 +244,7 @@ def test_a_trait_of_values_through_every_command(values, tmp_path):
 def test_a_trait_of_files_through_every_command(written, tmp_path):
     trait = VALUES["as it is"]
     path = FILES[written](table(), tmp_path)
-    assert f1_of_doctor_and_run(path, trait.told) == pytest.approx(TRUTH, abs=1e-9)
+    assert value_by_suggestion(path, trait.told) == pytest.approx(TRUTH, abs=1e-9)
     assert f1_of_evaluate(str(path), trait) == pytest.approx(TRUTH, abs=1e-9)
     if path.is_file():
         assert f1_of_replay(path, trait) == pytest.approx(TRUTH, abs=1e-9)
@@ -284,7 +261,7 @@ PAIRS = list(product(
 def test_pairs_of_traits(values, written, tmp_path):
     trait = VALUES[values]
     path = FILES[written](trait.made(table()), tmp_path)
-    assert f1_of_doctor_and_run(path, trait.told) == pytest.approx(TRUTH, abs=1e-9)
+    assert value_by_suggestion(path, trait.told) == pytest.approx(TRUTH, abs=1e-9)
     if path.is_file():
         assert f1_of_replay(path, trait) == pytest.approx(TRUTH, abs=1e-9)
 
