@@ -145,7 +145,7 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
             "columns themselves: prediction=..., score=..."
         ) from None
     backend = frame.implementation.name.lower()
-    index = nw.maybe_get_index(frame)
+    index: Any = nw.maybe_get_index(frame)
     try:
         table = (frame if index is None else nw.maybe_reset_index(frame)).to_arrow()
         for name in [] if index is None else index.names:
@@ -177,7 +177,7 @@ def as_frame(data: Any) -> "nw.DataFrame[Any]":
     two columns have one name."""
     import narwhals as nw  # a tenth of what `import assay; assay.evaluate` took
 
-    names = getattr(data, "columns", None) if type(data).__module__.startswith("pandas") else None
+    names: Any = getattr(data, "columns", None) if type(data).__module__.startswith("pandas") else None
     if getattr(names, "ndim", 0) == 1:
         _refuse_twice(list(map(str, names)))
     return nw.from_native(data, eager_only=True)

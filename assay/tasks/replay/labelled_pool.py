@@ -29,6 +29,7 @@ from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.outcomes.class_names import ClassReader, classes_of_columns, what_differs
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.arrow import lengths_of, missing_of
 from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import column_names, is_local, open_source
 from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text
@@ -242,7 +243,7 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
 def words(path: str, name: str, values: pa.Array) -> Array:
     """A column of text without gaps."""
     text = as_text(values)
-    empty = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), "").fill_null(True))
+    empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
     if empty.any():
         raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
     return np.array(text.to_pylist(), dtype=np.str_)

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
 from assay.tasks.sources.quoting import MOST_BYTES, Misquoted, QuotedValues
@@ -363,16 +364,17 @@ def _refuse_header_again(path: str, asked: _Asked, first: int, batch: pa.RecordB
     """Raises BadInput where a row repeats the line of column names, as in files that were joined."""
     if batch.num_columns < _ENOUGH:
         return
-    same = pc.equal(batch.column(0), batch.schema.names[0])
-    for name, column in zip(batch.schema.names[1:], batch.columns[1:], strict=True):
+    names = texts_of(list(batch.schema.names))
+    same = pc.equal(batch.column(0), names[0])
+    for name, column in zip(names[1:], batch.columns[1:], strict=True):
         if not pc.any(same).as_py():
             return
         same = pc.and_(same, pc.equal(column, name))
-    row = pc.index(same, True).as_py()
-    if row >= 0:
+    rows = pc.indices_nonzero(same)
+    if len(rows):
         raise BadInput(
-            f"{path}: row {first + row + 1:,} repeats the line of column names, as where files were joined; "
-            "remove that line"
+            f"{path}: row {first + rows[0].as_py() + 1:,} repeats the line of column names, as where files "
+            "were joined; remove that line"
         )
 
 

@@ -74,8 +74,8 @@ def are_bytes(type: pa.DataType) -> bool:
     """Whether a column holds bytes rather than text."""
     if pa.types.is_dictionary(type):
         return are_bytes(type.value_type)
-    fixed = pa.types.is_fixed_size_binary(type)
-    return fixed or pa.types.is_binary(type) or pa.types.is_large_binary(type) or type == pa.binary_view()
+    fixed = pa.types.is_fixed_size_binary(type) or type == pa.binary_view()
+    return bool(fixed or pa.types.is_binary(type) or pa.types.is_large_binary(type))
 
 
 def _decoded(values: pa.Array) -> pa.StringArray:
