@@ -51,7 +51,7 @@ name_option = click.option(
 
 
 @click.command()
-@click.argument("given", type=SOURCE, metavar="SPEC_OR_FILE")
+@click.argument("spec", type=SOURCE, metavar="SPEC_OR_FILE")
 @columns_told
 @name_option
 @store_option
@@ -59,7 +59,7 @@ name_option = click.option(
               help="How long to wait for people; 0 looks once [default: no limit].")
 @json_option
 def run(
-    given: str, told: Told, name: str | None, where: str | None, wait: float | None, as_json: bool
+    spec: str, told: Told, name: str | None, where: str | None, wait: float | None, as_json: bool
 ) -> int:
     """Begin an evaluation and drive it until it stops.
 
@@ -80,8 +80,8 @@ def run(
     from assay.flows.evaluation.advance import Patience, drive
     from assay.flows.evaluation.begin import begin_evaluation
 
-    spec = spec_to_run(given, told, can_ask(as_json))
-    asked = load_spec(spec, name)
+    path = spec_to_run(spec, told, can_ask(as_json))
+    asked = load_spec(path, name)
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
@@ -99,7 +99,7 @@ def run(
                               "the spec another name")
         except KeyboardInterrupt:
             standing = current_standing(opened)
-            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {spec}"
+            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {path}"
                        + (f" --name {name}" if name else ""), err=True)
             _say(opened, standing, as_json, ahead)
             return INTERRUPTED
