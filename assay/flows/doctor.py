@@ -373,7 +373,8 @@ def examine_file(
         return _broken(given, str(error))
     refuse_unknown_positive(found, roles)
     examined, classes = _pool_of(found, roles)
-    if classes is not None and classes.question is not None:
+    of_classes = roles.outcome in ("two classes", "classes")
+    if classes is not None and classes.question is not None and of_classes:
         roles = replace(roles, questions=(*roles.questions, classes.question))
     findings = [*written, *sample_findings(portion, found.rows), *judge_columns(found, roles)]
     findings += examined.findings if examined else ()
@@ -392,7 +393,8 @@ def examine_file(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
-    if usable and text is not None:
+    people_see = roles.display or (roles.label is not None and not found.missing_labels)
+    if usable and text is not None and (people_see or roles.outcome != "two classes"):
         more = as_begin_would(text, portion, roles)
         findings += [one for one in more if one.level == "problem" or roles.outcome != "two classes"]
     return Examination(

@@ -177,6 +177,8 @@ def guessed_positive(names: Collection[str]) -> str | None:
     ('Yes', 'fraud', None)
     """
     said = {name: class_value(name).casefold() for name in sorted(names)}
+    if all(map(_NUMBER.fullmatch, said.values())) and not {*said.values()} & {*_NO}:
+        return None       # 1 and 2 are numbers of classes
     positive = [name for name, value in said.items() if value in POSITIVE_WORDS]
     other = [name for name, value in said.items() if value not in NEGATIVE_WORDS]
     if positive:

@@ -173,6 +173,17 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             "probability", "no column says how sure a prediction is",
             f"it works without; {more} saves labels",
         ))
+    if roles.per_class and roles.of_classes is None and roles.label is not None:
+        result.append(warning(
+            "probability", f"{', '.join(roles.per_class)} could be probabilities of classes, and neither "
+            "their names nor the predictions say which is whose: they may be left out",
+            "name them after the classes, as p_spam and p_ham",
+        ))
+    elif roles.of_classes is not None and not roles.of_classes.by_name:
+        said = ", ".join(f"{column} of {name!r}" for name, column in roles.of_classes.columns.items())
+        result.append(warning(
+            "probability", f"taken by where they are high: {said}", "name them after the classes, as p_spam"
+        ))
     for name, defect in found.bad_numbers.items():
         if defect.count:
             result.append(_defect(found, name, "missing, NaN, infinite or not a number", defect,

@@ -40,7 +40,8 @@ def repeated_items(columns: Sequence[LookedAtColumn], display: Sequence[str]) ->
     if len(named) == 1:
         return RepeatedItems(column=named[0][0].name, times=named[0][1])
     shown = [column for column in columns if column.name in display]
-    many = _times(_keys(shown)) if shown and not named else 0
+    texts = any(column.spaced for column in shown)      # else they are ids and codes
+    many = _times(_keys(shown)) if texts and not named else 0
     return RepeatedItems(column=None, times=many) if many else None
 
 

@@ -36,7 +36,12 @@ from assay.tasks.doctor.column_names import (
     words_of,
 )
 from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
-from assay.tasks.doctor.one_per_class import columns_by_class_name, columns_of_all_classes, endings
+from assay.tasks.doctor.one_per_class import (
+    ClassColumns,
+    columns_by_class_name,
+    columns_of_all_classes,
+    endings,
+)
 from assay.tasks.doctor.repeated_items import repeated_items
 from assay.tasks.doctor.unread import UnreadColumn, decides_by_name, out_of_range, why_unread
 from assay.tasks.sources.files.file import ROW_NUMBER
@@ -100,6 +105,7 @@ class Roles:
     display: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
     per_class: tuple[str, ...] = ()       # one probability a class, of a pool with several
+    of_classes: ClassColumns | None = None   # whose each of them is, where that is known
     positive: str | None = None           # the positive class, where it was told
     negative: str | None = None           # the other one, where it was told
     threshold: float | None = None        # of score or probability, where it was told
@@ -219,6 +225,8 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     pick.taken |= set(judges)
     unsure = () if label else _perhaps_labels(pick, prediction)
     pick.taken |= set(unsure)
+    decided = [pick.by_name[name] for name in (prediction, label) if name is not None]
+    of_classes = (columns_by_class_name(each_class, c.values, c) for c in decided if per_class)
     unread = _unread(pick, outcome, scaled=bool(score or probability or per_class))
     away = {one.column for one in unread}
     leftover = [c for c in pick.free if not is_label(c) and not is_prediction(c) and c.name not in away]
@@ -229,8 +237,9 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
         pick.questions += _one_row_an_item(pick, identity, display)
     return Roles(
         id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
-        display=display, per_class=per_class, positive=positive, negative=negative, threshold=told.threshold,
-        outcome=outcome,
+        display=display, per_class=per_class, positive=positive, negative=negative,
+        of_classes=next((one for one in of_classes if one is not None), None),
+        threshold=told.threshold, outcome=outcome,
         segments=tuple(c.name for c in leftover if c.is_segment),
         numbers=tuple(c.name for c in leftover if c.numbers and c.distinct > FEW),
         unread=unread, judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
@@ -423,7 +432,7 @@ def _is_quantity(column: LookedAtColumn) -> bool:
 def _outcome(prediction: LookedAtColumn | None, label: LookedAtColumn | None, per_class: bool) -> Outcome:
     """What a label is, from the values of predictions and labels."""
     decided = [column for column in (prediction, label) if column is not None]
-    if decided and all(column.listed for column in decided):
+    if any(column.listed for column in decided):
         return "tags"
     if any(_is_quantity(column) for column in decided):
         return "number"

@@ -119,7 +119,7 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
     found.prediction, found.label = (_joined(kept[role], np.int64) for role in ("prediction", "label"))
     found.prediction_names, found.label_names = list(codes["prediction"]), list(codes["label"])
     _without_words(found)
-    if roles.outcome in ("two classes", "classes"):
+    if roles.outcome in ("two classes", "classes", "grades"):
         _one_spelling(found)
     if roles.id is not None:
         found.duplicates = _duplicates(portion, roles.id, seen)
