@@ -124,7 +124,7 @@ _FLAGS = frozenset(("0", "1", "true", "false"))
 
 def longest_texts(columns: Sequence[LookedAtColumn]) -> tuple[str, ...]:
     """Names of the columns with the longest texts, in the order of the file; those of many values first."""
-    texts = [c for c in columns if not c.numbers and not c.boolean and not c.flags]
+    texts = [c for c in columns if not (c.numbers or c.boolean or c.flags or c.is_segment)]
     longest = sorted(texts, key=lambda c: (c.distinct <= FEW, -c.length))[:_SHOWN]
     return tuple(c.name for c in texts if c in longest)
 

@@ -65,6 +65,8 @@ def endings(columns: Sequence[LookedAtColumn | str]) -> list[str]:
     ['spam', 'ham']
     """
     names = [column if isinstance(column, str) else column.name for column in columns]
+    if not names:
+        return []
     start = len(common_prefix(names))
     return [name[start:] for name in names]
 
