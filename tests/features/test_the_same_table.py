@@ -126,7 +126,7 @@ VALUES: dict[str, Trait] = {
     "a row for each annotation": Trait(
         lambda f: pd.concat([f, f]).rename(columns={"id": "item_id"}).assign(
             annotation_id=range(2 * N)),
-        refusal="every row an item of its own.*'item_id' is the same in 2 rows"),
+        refusal="'item_id' is the same in 2 rows each.*is every row an item of its own"),
 }
 
 

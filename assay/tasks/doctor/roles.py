@@ -327,7 +327,7 @@ def _one_row_an_item(pick: _Pick, identity: str | None, display: Sequence[str]) 
     other = (repeated.column,) if repeated.column is not None else ()
     return [OpenChoice(
         option="--id", taken=rows, choices=(rows, *other), decides=True,
-        asks=f"is every row an item of its own? {repeated.in_words}, as where each row is one annotation",
+        asks=f"{repeated.in_words}, as where each row is one annotation; is every row an item of its own?",
         otherwise="keep one row an item; or, where items come together, name pool.cluster in a spec",
     )]
 
