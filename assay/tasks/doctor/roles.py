@@ -43,7 +43,7 @@ from assay.tasks.doctor.one_per_class import (
     endings,
 )
 from assay.tasks.doctor.repeated_items import repeated_items
-from assay.tasks.doctor.unread import UnreadColumn, decides_by_name, out_of_range, why_unread
+from assay.tasks.doctor.unread import UnreadColumn, decides_by_name, probability_out_of_range, why_unread
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
 
@@ -313,7 +313,7 @@ def _unread(pick: _Pick, outcome: Outcome, *, scaled: bool) -> tuple[UnreadColum
     """Columns that are called a score, a probability, a label or a prediction and hold no plain numbers."""
     said = [why_unread(c) for c in pick.free if decides_by_name(c.name)]
     if not scaled and outcome in ("two classes", "classes"):
-        said += [out_of_range(c) for c in pick.free]
+        said += [probability_out_of_range(c) for c in pick.free]
     return tuple(one for one in said if one is not None)
 
 

@@ -81,7 +81,7 @@ def why_unread(column: LookedAtColumn) -> UnreadColumn | None:
     return None
 
 
-def out_of_range(column: LookedAtColumn) -> UnreadColumn | None:
+def probability_out_of_range(column: LookedAtColumn) -> UnreadColumn | None:
     """Why a column that is called a probability is none: it holds numbers beyond 0 and 1, as logits are."""
     of_numbers = has_word(column, PROBABILITY) and column.numbers
     if not of_numbers or column.within_0_1 or column.like_a_percentage:
