@@ -16,6 +16,7 @@ from assay.face.frames import (
     default_backend,
     frame_of,
     ids_of_file,
+    is_missing,
     table_of,
     with_columns,
 )
@@ -44,6 +45,7 @@ from assay.tasks.ledger.stores.store import MemoryStore, Store
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.standing import Standing
 from assay.tasks.settings import Settings
+from assay.tasks.sources.values import NO_VALUE
 from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
 from assay.tasks.spec.labels.questions import QuestionList
 
@@ -128,10 +130,8 @@ class Evaluation:
         spec, text_of = self._asked, self._source.text_of if self._source else str
         questions = spec.labels.asked if isinstance(spec.labels, QuestionList) else {}
         said = answers if isinstance(answers, Mapping) else _answers(answers, list(questions))
-        by_question = {name: one.answer.spellings for name, one in questions.items()}
-        own = spec.labels.spellings
         spelled = {
-            text_of(item): _to_each(label, by_question) if questions else _spelled(label, own)
+            text_of(item): _spelled_each(label) if questions else _spelled(label)
             for item, label in said.items()
         }
         pair = spec.labelling.pair
@@ -426,11 +426,21 @@ def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
             raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
-def _to_each(label: Any, spellings: Mapping[str, Mapping[str, str]]) -> Any:
-    """Answers to several questions as the desk takes them; spellings: by question."""
+def stands_for_none(evaluation: Evaluation, label: Any) -> bool:
+    """Whether a value is no label of this evaluation: a missing one, an empty cell, n/a and the like."""
+    if is_missing(label):
+        return True
+    answers = evaluation._asked.labels.answers
+    if not isinstance(label, str) or label.strip() not in NO_VALUE:
+        return False
+    return answers.empty is None and answers.spelled(label) is None
+
+
+def _spelled_each(label: Any) -> Any:
+    """Answers to several questions as the desk takes them."""
     if not isinstance(label, Mapping):
-        return _spelled(label, {})
-    return {name: _spelled(one, spellings.get(name, {})) for name, one in label.items()}
+        return _spelled(label)
+    return {name: _spelled(one) for name, one in label.items()}
 
 
 def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
@@ -455,12 +465,11 @@ def _answers(answers: Any, questions: Sequence[str] = ()) -> dict[Any, Any]:
     return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 
 
-def _spelled(label: Any, spellings: Mapping[str, str]) -> Any:
-    """An answer as the desk takes it: names of classes in their own words, None for undecided."""
+def _spelled(label: Any) -> Any:
+    """An answer as the desk takes it: text, tags, None for undecided."""
     value = label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
-    if value is None or value != value or (isinstance(value, Iterable) and not isinstance(value, str)):
-        return None if value is None or value != value else value
-    if isinstance(value, str):
-        return spellings.get(value, value)
-    whole = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)   # 1.0 is 1
-    return next((spellings[text] for text in (str(value), whole) if text in spellings), whole)
+    if is_missing(value):
+        return None
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    return value if isinstance(value, Iterable) else str(value)

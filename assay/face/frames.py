@@ -11,18 +11,23 @@ and their arguments the names of these: evaluate(prediction=y_pred, oracle=y).
 
 import hashlib
 import io
+import shutil
 import tempfile
+import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput, did_you_mean
+from assay.tasks.sources.files.file import ROW_NUMBER
+from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.sources.values import as_text
 
 if TYPE_CHECKING:
@@ -43,12 +48,13 @@ class FrameSource:
     columns: tuple[str, ...] = ()           # of a frame; () for a file, which is read by the evaluation
     table: pa.Table | None = None           # what a frame held
     ids: Sequence[Any] = ()                 # of a frame's rows, in order, in their own type
-    index: Any = None                       # of a pandas frame
-    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)   # gone with this value
+    index: Any = None                       # of a pandas frame, or of one in Arrow
+    numbered: bool = False                  # items are named by the numbers of their rows
+    folder: "TemporaryFolder | None" = field(default=None, repr=False)   # gone with this value
 
     def row(self, item_id: str) -> dict[str, Any]:
         """The row of a frame with this id; an empty dictionary for a file."""
-        if self.table is None:
+        if self.table is None or item_id not in self.places:      # gold need not be of the pool
             return {}
         place = self.places[item_id]
         row = {name: self.table.column(name)[place].as_py() for name in self.columns}
@@ -56,7 +62,10 @@ class FrameSource:
 
     def own_id(self, item_id: str) -> Any:
         """The id as the frame or the file has it."""
-        return self.ids[self.places[item_id]] if self.table is not None else self._of_file(item_id)
+        if self.table is None:
+            return self._of_file(item_id)
+        place = self.places.get(item_id)
+        return item_id if place is None else self.ids[place]
 
     def text_of(self, given: Any) -> str:
         """The id as the record has it."""
@@ -91,18 +100,24 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     """Predictions as a file.
 
     data   a frame, or the path or address of Parquet, CSV or JSONL
-    id     its column of ids; `item_id` if there is one, else a frame's index, or the numbers of its rows
+    id     its column of ids; `item_id` if there is one, else a frame's index, or the numbers of its rows;
+           those of a file begin with 1
     keep   whether the file of a frame outlives this process (in ./assay-pools)
 
     Raises BadInput for what is neither frame nor path, for a column that is not there, and for an index that
     cannot name items.
     """
     if isinstance(data, str | Path):
-        return FrameSource(path=str(data), id=id or ROW, backend=default_backend())
+        named = id or _id_of_file(str(data))
+        return FrameSource(
+            path=str(data), id=named, backend=default_backend(), numbered=named == ROW_NUMBER
+        )
     table, backend = table_of(data)
     columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
         raise no_column("id: the frame", id, columns)
+    if id is None and ROW not in columns and index is None and PANDAS_INDEX in columns:
+        id = PANDAS_INDEX          # of a frame that went through Arrow on its way
     if id is not None or ROW in columns:
         ids = table.column(id or ROW).to_pylist()
     else:
@@ -111,7 +126,7 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> FrameSource:
     path, folder = _written(table, keep)
     return FrameSource(
         path=path, id=id or ROW, columns=columns, backend=backend, table=table, ids=ids, index=index,
-        folder=folder,
+        folder=folder, numbered=id is None and ROW not in columns and index is None,
     )
 
 
@@ -129,7 +144,8 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
             f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a path, or the "
             "columns themselves: prediction=..., score=..."
         ) from None
-    backend, index = frame.implementation.name.lower(), index_of(data)
+    backend = frame.implementation.name.lower()
+    index: Any = nw.maybe_get_index(frame)
     try:
         table = (frame if index is None else nw.maybe_reset_index(frame)).to_arrow()
         for name in [] if index is None else index.names:
@@ -139,7 +155,15 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
         raise BadInput(
             f"the frame cannot be read: {'; '.join(map(str, error.args))}; write each column with one type"
         ) from None
+    _refuse_twice(table.column_names)
     return table, backend if backend in _BACKENDS else default_backend()
+
+
+def _refuse_twice(columns: Sequence[str]) -> None:
+    """Raises BadInput where two columns have one name."""
+    twice = next((name for name, count in Counter(columns).items() if count > 1), None)
+    if twice is not None:
+        raise BadInput(f"the frame has two columns that are called {twice!r}; rename or drop one")
 
 
 def no_column(holder: str, column: str, there: Sequence[str]) -> BadInput:
@@ -149,9 +173,13 @@ def no_column(holder: str, column: str, there: Sequence[str]) -> BadInput:
 
 
 def as_frame(data: Any) -> "nw.DataFrame[Any]":
-    """A native frame as narwhals has it. Raises TypeError for anything else."""
+    """A native frame as narwhals has it. Raises TypeError for anything else, and BadInput for one in which
+    two columns have one name."""
     import narwhals as nw  # a tenth of what `import assay; assay.evaluate` took
 
+    names: Any = getattr(data, "columns", None) if type(data).__module__.startswith("pandas") else None
+    if getattr(names, "ndim", 0) == 1:
+        _refuse_twice(list(map(str, names)))
     return nw.from_native(data, eager_only=True)
 
 
@@ -170,6 +198,8 @@ def default_backend() -> str:
 
 def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
     """What gives the ids of a pool their own type: whole numbers of a local Parquet file, else text."""
+    if column == ROW_NUMBER:
+        return int
     try:
         if path.endswith(".parquet") and pa.types.is_integer(pq.read_schema(path).field(column).type):
             return int
@@ -178,11 +208,42 @@ def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
     return str
 
 
+PANDAS_INDEX = "__index_level_0__"      # what an index without a name is called outside of pandas
+
+
 def index_of(data: Any) -> Any:
-    """The index of a pandas frame; None for one of another library."""
+    """The index of a pandas frame, and of one that went into Arrow with its index; None for any other."""
     import narwhals as nw
 
-    return nw.maybe_get_index(as_frame(data))
+    if not isinstance(data, pa.Table):
+        return nw.maybe_get_index(as_frame(data))
+    told = (data.schema.pandas_metadata or {}).get("index_columns") or []
+    kept = [one for one in told if isinstance(one, str) and one in data.column_names]
+    numbered = [one for one in told if isinstance(one, dict) and one.get("kind") == "range"]
+    if not find_spec("pandas") or not (kept or (numbered and _still_holds(numbered[0], len(data)))):
+        return None
+    return data.select(kept).to_pandas().index if kept else data.select([]).to_pandas().index
+
+
+def _still_holds(index: Mapping[str, Any], rows: int) -> bool:
+    """Whether row numbers that pandas wrote beside a table are those of so many rows."""
+    return len(range(index["start"], index["stop"], index["step"])) == rows
+
+
+def _id_of_file(path: str) -> str:
+    """The column that names the rows of a file: `item_id`, an index that pandas wrote, else their numbers.
+
+    Raises BadInput for several files without such a column.
+    """
+    source = open_source(path)
+    columns = column_names(source)
+    found = next((name for name in (ROW, PANDAS_INDEX) if name in columns), None)
+    if found is None and len(source.files) > 1:
+        raise BadInput(
+            f"id: {path} means several files without a column {ROW!r}, and row numbers are those of one "
+            f"file; name the column that names each item, out of {', '.join(columns)}"
+        )
+    return found or ROW_NUMBER
 
 
 def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
@@ -204,13 +265,21 @@ def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
     return ids, pa.array(texts, pa.string())
 
 
-def _written(table: pa.Table, keep: bool) -> tuple[str, tempfile.TemporaryDirectory[str] | None]:
+class TemporaryFolder:
+    """A folder that goes when nobody holds it any more, without a warning: nobody has to close a result."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="assay-")
+        self._gone = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+def _written(table: pa.Table, keep: bool) -> tuple[str, TemporaryFolder | None]:
     """The frame's file, named by its content, and its folder if that goes with this process."""
     buffer = io.BytesIO()
     pq.write_table(table.replace_schema_metadata(None), buffer)
     blob = buffer.getvalue()
     name = f"{hashlib.sha256(blob).hexdigest()[:16]}.parquet"
-    folder = None if keep else tempfile.TemporaryDirectory(prefix="assay-")
+    folder = None if keep else TemporaryFolder()
     path = Path(KEPT if folder is None else folder.name) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
@@ -246,6 +315,7 @@ class _Columns:
     def __init__(self, data: Any) -> None:
         self._data = data
         self._taken = _columns_of(data)
+        self._index: Any = None
         self.values: dict[str, tuple[str, Any]] = {}     # column -> the argument, and what it holds
 
     def named(self, argument: str, value: Any) -> Any:
@@ -291,17 +361,34 @@ class _Columns:
             told = [f"{argument} has {len(value):,}" for argument, value in self.values.values()]
             told += [] if self._data is None else [f"the frame has {len(self._data):,} rows"]
             raise BadInput(f"{', '.join(told)}; give as many values each")
-        made = self._of_pandas()
-        return self._of_any() if made is None else made
+        aligned = self._aligned()
+        library = "" if self._data is None else type(self._data).__module__.partition(".")[0]
+        if self._index is None or library not in ("", "pandas"):
+            return self._of_any(aligned)
+        import pandas as pd
 
-    def _of_pandas(self) -> Any:
-        """A pandas frame, where there is an index to go by; None where there is none."""
+        columns = {
+            name: pd.Series(list(value) if isinstance(value, list | tuple) else value, index=self._index)
+            for name, value in aligned.items()
+        }
+        made = pd.DataFrame(columns, index=self._index)
+        return made if self._data is None else self._data.assign(**columns)
+
+    def _aligned(self) -> dict[str, Any]:
+        """The values in the order of the rows: those of a Series go by its index, where the rows have one.
+
+        Raises BadInput for a Series whose index is another one, or has an order of its own where rows have
+        none.
+        """
         index = None if self._data is None else index_of(self._data)
+        ordered = self._data is not None and index is None
         found: dict[str, Any] = {}
         for column, (argument, value) in self.values.items():
             own = index_of_series(value)
-            index = own if index is None else index
-            if own is not None and not own.equals(index):
+            if own is not None and ordered:
+                refuse_own_order(argument, own)
+            index = own if index is None and not ordered else index
+            if own is not None and index is not None and not own.equals(index):
                 if len(own.difference(index)) or not own.is_unique:
                     raise BadInput(
                         f"{argument}: the Series has another index than the other columns; give "
@@ -309,19 +396,16 @@ class _Columns:
                     )
                 value = value.reindex(index)
             found[column] = value.to_numpy() if own is not None else value
-        if index is None:
-            return None
-        import pandas as pd
+        self._index = index
+        return found
 
-        columns = {
-            name: pd.Series(list(value) if isinstance(value, list | tuple) else value, index=index)
-            for name, value in found.items()
-        }
-        made = pd.DataFrame(columns, index=index)
-        return made if self._data is None else self._data.assign(**columns)
-
-    def _of_any(self) -> Any:
-        plain = {column: values_of(value) for column, (_, value) in self.values.items()}
+    def _of_any(self, aligned: Mapping[str, Any]) -> Any:
+        plain = {column: values_of(value) for column, value in aligned.items()}
+        if isinstance(self._data, pa.Table):
+            table = self._data
+            for name, value in plain.items():
+                table = table.append_column(name, pa.array(value))
+            return table
         if self._data is not None:
             import narwhals as nw
 
@@ -331,6 +415,15 @@ class _Columns:
             return frame.with_columns(more).to_native()
         libraries = (type(value).__module__.partition(".")[0] for _, value in self.values.values())
         return frame_of(plain, "polars" if "polars" in libraries else default_backend())
+
+
+def refuse_own_order(argument: str, index: Any) -> None:
+    """Raises BadInput for a Series whose index is not 0, 1, 2 and so on, beside rows that have no index."""
+    if index.tolist() != list(range(len(index))):
+        raise BadInput(
+            f"{argument}: the Series has an index of its own, and the rows have none that it could be "
+            "matched with; give series.to_numpy() if its order is theirs, or name the rows with id=..."
+        )
 
 
 def _columns_of(data: Any) -> list[str]:
@@ -348,6 +441,13 @@ def index_of_series(value: Any) -> Any:
         return nw.maybe_get_index(nw.from_native(value, series_only=True))
     except TypeError:
         return None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, and what pandas writes for them."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, SupportsFloat) and bool(value != value)
 
 
 def values_of(value: Any) -> list[Any]:

@@ -1,15 +1,24 @@
 """An evaluation in one call, labelled by whoever knows: a function, a Series, a mapping, a column."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from importlib import import_module
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assay.evalcore.errors import BadInput
-from assay.face.frames import FrameSource, index_of_series, no_column, values_of
+from assay.evalcore.errors import BadInput, plural
+from assay.face.frames import (
+    FrameSource,
+    index_of_series,
+    no_column,
+    refuse_own_order,
+    values_of,
+)
 from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
 from assay.tasks.desks.caller import WaitingItem
@@ -92,8 +101,9 @@ def evaluate(
             spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
         oracle: whoever knows the labels. A function of an item's row, which is a dictionary of the frame's
             columns and `item_id`. A mapping from item id to label. A pandas Series, which goes by its index,
-            an array or a list with a label for each row. The name of a column. None is for an item that
-            cannot be decided.
+            an array or a list with a label for each row. The name of a column. A function may be a coroutine
+            function. None, of a function or a mapping, is for an item that cannot be decided; a column or
+            Series with gaps is refused, because labels that are not there yet are no answers.
         outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
             standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
             `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.
@@ -180,11 +190,30 @@ def evaluate(
     with counting(evaluation) as told:
         items = evaluation.waiting()
         while items:
-            result = evaluation.tell({evaluation.own_id(one.item.item_id): label(one) for one in items})
+            result = evaluation.tell(_awaited({evaluation.own_id(i.item.item_id): label(i) for i in items}))
             told(result)
             # to tell was to close and plan all that is due
             items = [] if result.state == "finished" else evaluation.posted() or evaluation.waiting()
     return evaluation.result
+
+
+def _awaited(labels: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The labels, those that a coroutine function gives among them: all of them are awaited at once."""
+    pending = {item: label for item, label in labels.items() if isawaitable(label)}
+    if not pending:
+        return labels
+
+    async def of_all() -> list[Any]:
+        return await asyncio.gather(*pending.values())
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        found = asyncio.run(of_all())
+    else:       # as in a notebook, whose own loop runs this
+        with ThreadPoolExecutor(1) as thread:
+            found = thread.submit(asyncio.run, of_all()).result()
+    return {**labels, **dict(zip(pending, found, strict=True))}
 
 
 def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
@@ -195,9 +224,12 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     if isinstance(oracle, str):
         return _of_column(oracle, evaluation)
     if isinstance(oracle, Mapping):
+        if source is not None and source.table is None and source.numbered and 0 in oracle:
+            raise BadInput("oracle: the rows of a file are numbered from 1, and this mapping has an item 0")
         return lambda one: _looked_up(oracle, evaluation, one)
     by_index = index_of_series(oracle)
     if by_index is not None:
+        _refuse_gaps(dict(enumerate(values_of(oracle), 1)), "row", evaluation)
         return _of_series(oracle, by_index, evaluation)
     if not hasattr(oracle, "__len__") or getattr(oracle, "ndim", 1) != 1:
         raise BadInput(
@@ -209,13 +241,36 @@ def _label_of(oracle: Oracle, evaluation: "Evaluation") -> _Label:
     labels = values_of(oracle)
     if len(labels) != len(source.ids):
         raise BadInput(f"oracle: has {len(labels):,} labels, and the frame has {len(source.ids):,} rows")
+    _refuse_gaps(dict(enumerate(labels, 1)), "row", evaluation)
     return lambda one: labels[source.places[one.item.item_id]]
+
+
+def _refuse_gaps(labels: Mapping[Any, Any], of: str, evaluation: "Evaluation") -> None:
+    """Raises BadInput where data have no label for some items: a label that is not there yet is no answer.
+
+    labels: by the number of the row, or by item id; of: which of the two
+    """
+    from assay.face.evaluation import stands_for_none  # which imports what is beside this
+
+    gaps = [key for key, label in labels.items() if stands_for_none(evaluation, label)]
+    if gaps:
+        listed = ", ".join(map(str, gaps[:_MOST_LISTED])) + (", ..." if len(gaps) > _MOST_LISTED else "")
+        raise BadInput(
+            f"oracle: {plural(len(gaps), 'item has', 'items have')} no label ({of} {listed}), of "
+            f"{len(labels):,}: they are not there yet. Wait for them, or leave these rows out of the frame, "
+            "knowing that the others may differ; a function may return None for what cannot be decided"
+        )
+
+
+_MOST_LISTED = 5
 
 
 def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", one: WaitingItem) -> Any:
     own = evaluation.own_id(one.item.item_id)
     for key in (own, one.item.item_id):
         if key in labels:
+            if labels[key] is not None:
+                _refuse_gaps({own: labels[key]}, "item", evaluation)
             return labels[key]
     raise BadInput(f"oracle: there is no label for item {own!r}; give one for every item")
 
@@ -223,12 +278,21 @@ def _looked_up(labels: Mapping[Any, Any], evaluation: "Evaluation", one: Waiting
 def _of_series(series: Any, index: Any, evaluation: "Evaluation") -> _Label:
     """By the frame's index, as pandas has it; by the names of the items where it is indexed by these.
 
-    Raises BadInput where both would do and say different things.
+    Raises BadInput where both would do and say different things, and where rows are numbered and the Series
+    has an order of its own.
     """
     source = evaluation.source
     if not index.is_unique:
         raise BadInput("oracle: the Series' index has a value twice; give a unique index, or an array")
-    labels = dict(zip(index.tolist(), values_of(series), strict=True))
+    values = values_of(series)
+    if source is not None and source.numbered:
+        refuse_own_order("oracle", index)
+        first = 0 if source.table is not None else 1
+        if source.table is not None and len(values) != len(source.ids):
+            raise BadInput(f"oracle: has {len(values):,} labels, and the frame has {len(source.ids):,} rows")
+        by_number = dict(enumerate(values, first))
+        return lambda one: _looked_up(by_number, evaluation, one)
+    labels = dict(zip(index.tolist(), values, strict=True))
     if source is None or source.index is None or list(source.index) == list(source.ids):
         return lambda one: _looked_up(labels, evaluation, one)
     of_rows = source.index.tolist()
@@ -247,7 +311,11 @@ def _of_column(column: str, evaluation: "Evaluation") -> _Label:
     source = evaluation.source
     if source is not None and source.table is None:
         labels = _labels_in_file(source, column)
+        _refuse_gaps(labels, "item", evaluation)
         return lambda one: labels[one.item.item_id]
+
+    if source is not None and source.table is not None and column in source.table.column_names:
+        _refuse_gaps(dict(enumerate(source.table.column(column).to_pylist(), 1)), "row", evaluation)
 
     def label(one: WaitingItem) -> Any:
         row = evaluation.row(one)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.population import BOTH_BELOW, IntervalsAbout
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.measures.registry import outcome_measure
@@ -270,7 +270,7 @@ def _weights(table: pa.Table, column: str, pool_size: int, *, by_name: bool) -> 
         what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
         if by_name and not by_chance:
             what += " (of chances the name ends in `probability`)"
-        first = f"; row {int(np.flatnonzero(~good)[0])} is not" if len(given) else "; there is no row"
+        first = f"; row {int(np.flatnonzero(~good)[0]) + 1} is not" if len(given) else "; there is no row"
         raise BadInput(f"column {column!r}: every value {what}{first}")
     weights: Floats = 1 / given if by_chance else given
     if len(given) > pool_size or not 1 / _FAR < float(weights.sum()) / pool_size < _FAR:
@@ -293,7 +293,7 @@ def _item_weights(table: pa.Table, column: str | None) -> Floats | None:
     bad = ~(np.isfinite(given) & (given >= 0))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise BadInput(f"column {column!r}: row {row}: {given[row]:g} is no weight; it is finite, and 0 "
+        raise BadInput(f"column {column!r}: row {row + 1}: {given[row]:g} is no weight; it is finite, and 0 "
                        "or more")
     if not given.any():
         raise BadInput(f"column {column!r}: all weights are 0: nothing counts")
@@ -311,5 +311,7 @@ def _column(table: pa.Table, column: str, *, gaps: bool = False) -> pa.Array:
     """gaps: whether a row may have no value, as an item may have no tag."""
     values = _there(table, column).combine_chunks()
     if values.null_count and not gaps:
-        raise BadInput(f"column {column!r}: {values.null_count} rows have no value; drop them first")
+        row = int(np.flatnonzero(np.asarray(values.is_null()))[0]) + 1
+        what = plural(values.null_count, "row has", "rows have")
+        raise BadInput(f"column {column!r}: {what} no value (the first: row {row}); drop them first")
     return values

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.types import JsonObject
 from assay.face.frames import FrameSource
 from assay.tasks.sources.values import as_text
@@ -236,12 +237,18 @@ class KnownOutcome:
         """A column in the words of the outcome. Raises BadInput for what is none of them."""
         if self.kind is None or self.reader in ("number", "tags"):
             return values
-        texts = [None if one is None else self.spellings.get(one, one) for one in as_text(values).to_pylist()]
-        strange = next((one for one in texts if one is not None and one not in self.kind.parts), None)
-        if strange is not None:
+        reader = ClassReader(self.kind.parts, self.spellings)
+        encoded = as_text(values).dictionary_encode()
+        written = encoded.dictionary.to_pylist()
+        meant = [reader.read(one) for one in written]
+        if None in meant:
+            strange = written[meant.index(None)]
+            row = encoded.indices.index(meant.index(None)).as_py() + 1
             names = self.kind.parts[::-1] if self.positive else self.kind.parts     # the positive one first
-            raise BadInput(f"column {name!r}: {strange!r} is none of the classes {', '.join(names)}")
-        return pa.array(texts, pa.string())
+            raise BadInput(
+                f"column {name!r}, row {row}: {strange!r} is none of the classes {', '.join(names)}"
+            )
+        return pa.array(meant, pa.string()).take(encoded.indices)
 
 
 def known_outcome(outcome: Any) -> KnownOutcome:

@@ -3,7 +3,7 @@
 Of the pool of a file or a spec: its usable numbers, what they look like, and what it would cost.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,6 +41,7 @@ from assay.tasks.doctor.numbers import (
     UsableRows,
     class_names,
     refuse_unknown_positive,
+    threshold_of,
     usable_rows,
 )
 from assay.tasks.doctor.portion import Portion, portion_of
@@ -48,6 +49,7 @@ from assay.tasks.doctor.roles import Roles, Told, guess_roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import OF_TWO_CLASSES, suggest_spec
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
+from assay.tasks.doctor.unread import decides_by_name, unreadable_columns
 from assay.tasks.ledger.life import read_spec
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import Ledger
@@ -58,6 +60,7 @@ from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.secrets import refuse_secrets
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import ROW_NUMBER
+from assay.tasks.sources.known_labels import labelled_rows
 from assay.tasks.sources.reader import column_names, open_source
 from assay.tasks.spec.census import hardly_met_by_all, never_met_by_all
 from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
@@ -188,11 +191,16 @@ def _any_outcome(
     )
 
 
-def as_begin_would(text: str, portion: Portion) -> list[Finding]:
-    """What `begin` would say of the pool of a suggested spec, in YAML."""
+def as_begin_would(text: str, portion: Portion, roles: Roles) -> list[Finding]:
+    """What `begin` would say of the pool of a suggested spec, in YAML, and a simulated desk of its labels."""
     try:
         spec = Spec.from_json(parse_yaml(text, _SUGGESTED), _SUGGESTED)
-        return _can_be_frozen(spec, portion)[1]
+        found = _can_be_frozen(spec, portion)[1]
+        if spec.desk.kind == "simulated" and roles.label is not None and portion.complete:
+            answers = spec.labels.answers
+            for _ in labelled_rows(spec.pool.source, spec.pool.id, roles.label, answers, key="labels"):
+                pass
+        return found
     except BadInput as error:
         return [problem("pool", str(error), "correct the source, or write a spec by hand")]
 
@@ -347,13 +355,19 @@ def examine_file(
     try:
         source = open_source(given)
         written = [ok("source", said) for said in source.dialects()]
-        columns = look_at_columns(sample(source, column_names(source)))
+        first = sample(source, column_names(source))
+        columns, unreadable = look_at_columns(first), unreadable_columns(first)
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
         return _broken(given, str(error))
     if not columns:
         return _broken(given, "it has no rows, or none with values")
+    for one in unreadable:
+        if told.names(one.column):
+            raise BadInput(f"{given}: column {one.column!r} {one.says}; {one.remedy}")
     roles = guess_roles(columns, told)
+    unread = tuple(one for one in unreadable if decides_by_name(one.column))
+    roles = replace(roles, unread=(*roles.unread, *unread))
     if roles.id is None and len(source.files) == 1:
         roles = replace(roles, id=ROW_NUMBER)
     try:
@@ -362,7 +376,8 @@ def examine_file(
         return _broken(given, str(error))
     refuse_unknown_positive(found, roles)
     examined, classes = _pool_of(found, roles)
-    if classes is not None and classes.question is not None:
+    of_classes = roles.outcome in ("two classes", "classes")
+    if classes is not None and classes.question is not None and of_classes:
         roles = replace(roles, questions=(*roles.questions, classes.question))
     findings = [*written, *sample_findings(portion, found.rows), *judge_columns(found, roles)]
     findings += examined.findings if examined else ()
@@ -381,19 +396,34 @@ def examine_file(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
-    if usable and text is not None and roles.outcome != "two classes":
-        findings += as_begin_would(text, portion)
+    people_see = roles.display or (roles.label is not None and not found.missing_labels)
+    if usable and text is not None and (people_see or roles.outcome != "two classes"):
+        more = as_begin_would(text, portion, roles)
+        findings += [one for one in more if one.level == "problem" or roles.outcome != "two classes"]
     return Examination(
         subject=given, findings=findings, rows=found.total, roles=roles,
         summary=examined.summary if examined else None, prognosis=ahead, spec=text,
         rows_read=found.rows, sample=sample_json(portion),
         labelled=roles.label is not None and found.rows > 0 and not found.missing_labels,
+        measured_lines=tuple(_measured(found, roles, classes)),
     )
 
 
 def _auto_for(pool: PoolColumns, measures: Sequence[Measure]) -> Choice:
     """What `auto` means for a pool of which no spec says a target or a budget."""
     return auto(aim=Aim(measures=measures, predicted=pool.predicted, budget=HORIZON)) if measures else auto()
+
+
+def _measured(found: Scan, roles: Roles, classes: ClassNames | None) -> Iterator[str]:
+    """Of which class the measures are, and above what an item is predicted positive."""
+    if classes is None or roles.outcome not in ("two classes", "classes"):
+        return
+    positive = (classes.predicted if found.prediction_names else classes.labelled)[0]
+    if roles.prediction or roles.outcome == "two classes":
+        yield f"{', '.join(f'{name} of {positive}' for name in OF_TWO_CLASSES)} (--positive)"
+    scale = roles.score or roles.probability
+    if roles.prediction is None and roles.outcome == "two classes" and scale is not None:
+        yield f"predicted positive above {threshold_of(found, roles):g} of {scale} (--threshold)"
 
 
 def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:

@@ -36,6 +36,7 @@ from assay.evalcore.annotators.agreement import (
 )
 from assay.evalcore.annotators.error_rates import dawid_skene
 from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.types import Bools, Ints
 
 RuleName = Literal["majority", "dawid-skene", "median", "mean"]
@@ -181,15 +182,12 @@ class ClassAnswers(AnswerKind):
         return " or ".join(f'"{name}"' for name in self.choices)
 
     def meaning(self, text: str) -> str | None:
-        """A class, in any case if that is unambiguous."""
-        if text in self.codes:
-            return text
-        folded = {name.casefold(): name for name in self.codes}
-        return folded.get(text.casefold()) if len(folded) == len(self.codes) else None
+        """A class, however its name is written."""
+        return ClassReader(self.codes).read(text)
 
     def spelled(self, text: str) -> str | None:
-        """A class as it is written, or another of its spellings."""
-        return text if text in self.codes else self.spellings.get(text)
+        """The same, or what a file may write for a class."""
+        return ClassReader(self.codes, self.spellings).read(text)
 
     def code(self, answer: str) -> int:
         """The number of the class."""
@@ -377,8 +375,9 @@ class TagAnswers(AnswerKind):
             return None
         if text.strip().casefold() == NONE:
             return NONE
-        found = {name.strip() for name in text.split(BAR)} - {""}
-        if found - set(self.names) or not found:
+        reader = ClassReader(self.names)
+        found = {reader.read(name.strip()) for name in text.split(BAR) if name.strip()}
+        if None in found or not found:
             return None
         return BAR.join(name for name in self.names if name in found)
 

@@ -1,7 +1,8 @@
 """Measures of the supplied probabilities: top-k accuracy, Brier score, log loss.
 
 top-k accuracy   share of items whose label is among the k most probable classes
-Brier score      mean of Σ_k (p_k - 1[label = k])² (Brier 1950): from 0 to 2
+Brier score      mean of Σ_k (p_k - 1[label = k])² (Brier 1950): from 0 to 2; of a positive and a negative
+                 class half of it, the mean of (p - 1[positive])²: from 0 to 1
 log loss         mean of -log p_label; probabilities are taken as at least EDGE
 """
 
@@ -86,16 +87,18 @@ class TopKLoss(ByClass):
 
 @dataclass(frozen=True, slots=True)
 class Brier(ByClass):
-    """Σ_k (p_k - 1[label = k])²."""
+    """scale · Σ_k (p_k - 1[label = k])²."""
+
+    scale: float = 1.0
 
     def table(self, items: Items) -> Floats:
         """(n, K)."""
         p = self._probability(items)
-        return np.asarray((p**2).sum(axis=1, keepdims=True) - 2 * p + 1)
+        return np.asarray(self.scale * ((p**2).sum(axis=1, keepdims=True) - 2 * p + 1))
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
-        """It lies between 0 and 2."""
-        return np.full(len(said), 2 * max(float(slope[0]), 0.0))
+        """It lies between 0 and twice the scale."""
+        return np.full(len(said), 2 * self.scale * max(float(slope[0]), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,9 @@ def _top_k(asked: AskedMeasure) -> OutcomeMeasure:
 
 
 def _brier(asked: AskedMeasure) -> OutcomeMeasure:
+    scale = 1.0 if asked.kind.counted is None else 0.5
     return _mean("brier", "Brier score", "mean squared error of the probabilities",
-                 Brier(asked.kind, asked.system), (0.0, 2.0), is_error=True)
+                 Brier(asked.kind, asked.system, scale), (0.0, 2 * scale), is_error=True)
 
 
 def _log_loss(asked: AskedMeasure) -> OutcomeMeasure:

@@ -28,6 +28,39 @@ _MEASURES: dict[str, Measure] = {one.name: one for one in MEASURES}
 _FAMILIES: dict[str, Family] = {one.name: one for one in FAMILIES}
 
 
+# What other programs and people call a measure; here averages are named first: macro_f1.
+_CALLED_ELSEWHERE = {
+    **{f"{name}_{how}": f"{how}_{name}" for name in ("f1", "precision", "recall")
+       for how in ("macro", "micro", "weighted")},
+    "f1_samples": "sample_f1", "samples_f1": "sample_f1",
+    "auc": "roc_auc", "auroc": "roc_auc", "pr_auc": "average_precision", "auprc": "average_precision",
+    "ap": "average_precision", "sensitivity": "recall", "tpr": "recall", "true_positive_rate": "recall",
+    "fpr": "false_positive_rate", "tnr": "specificity", "ppv": "precision", "kappa": "cohen_kappa",
+    "matthews_corrcoef": "mcc", "brier_score": "brier", "brier_score_loss": "brier", "logloss": "log_loss",
+    "cross_entropy": "log_loss", "mean_absolute_error": "mae", "mean_squared_error": "mse",
+    "root_mean_squared_error": "rmse", "prevalence": "rate", "exact_match": "accuracy",
+    "p@k": "precision_at_k",
+}
+
+
+def usual_name(name: str) -> str | None:
+    """What a measure is called here that is called so elsewhere; None for any other name.
+
+    >>> usual_name("F1-macro"), usual_name("auc"), usual_name("f1")
+    ('macro_f1', 'roc_auc', None)
+    """
+    return _CALLED_ELSEWHERE.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+
+
+def why_not_of_two_classes(name: str) -> str:
+    """What to write instead of a measure that a positive and a negative class do not have."""
+    if name == "micro_f1":
+        return "the micro-averaged F1 of one class an item is its accuracy: write accuracy"
+    if ("classes", name) in MEASURES_BY_KIND:
+        return f"{name} is of all classes alike: list both, labels: {{classes: [...]}}"
+    return nearest(name, [*names(), *TWO_CLASSES_WITH_A_SCORE], "measures of two classes")
+
+
 def names() -> list[str]:
     """The names `measure` knows, in alphabetical order."""
     return sorted([*_MEASURES, *_FAMILIES])
@@ -44,7 +77,7 @@ def measure(name: str, beta: float | None = None) -> Measure:
             raise BadInput(f"measure {name!r} needs a positive beta, got None")
         return _FAMILIES[name].member(beta)
     if name not in _MEASURES:
-        raise UnknownName(f"unknown measure {name!r}; {nearest(name, names(), 'measures of two classes')}")
+        raise UnknownName(f"unknown measure {name!r} of two classes; {why_not_of_two_classes(name)}")
     if beta is not None:
         families = " or ".join(_FAMILIES)
         raise BadInput(f"measure {name!r} takes no beta; write {{name: {families}, beta: {beta:g}}}")
@@ -97,6 +130,11 @@ def measure_names(kind: str) -> list[str]:
     return sorted(name for of, name in MEASURES_BY_KIND if of == kind)
 
 
+# Measures of a positive and a negative class that are made of scores or probabilities: their statistics are
+# those of any classes.
+TWO_CLASSES_WITH_A_SCORE = ("average_precision", "brier", "log_loss", "pr_curve", "roc_auc", "roc_curve")
+
+
 def needs_grid(kind: OutcomeKind, name: str) -> bool:
     """Whether a measure is made with the grid of the pool's scores."""
     family = MEASURES_BY_KIND.get((kind.name, name))
@@ -113,6 +151,11 @@ def of_scores(name: str) -> bool:
     """Whether a measure of classes is made of scores, as curves are."""
     family = MEASURES_BY_KIND.get(("classes", name))
     return family is not None and "score" in family.needs
+
+
+def made_of_scores(name: str) -> bool:
+    """Whether a measure of a positive and a negative class is made of scores or of probabilities."""
+    return of_scores(name) or name in TWO_CLASSES_WITH_A_SCORE
 
 
 def of_ranks(name: str) -> bool:
@@ -138,6 +181,8 @@ def outcome_measure(
 
     Raises UnknownName with the nearest known name, and BadInput for settings that it does not take.
     """
+    if kind.name == "classes" and name == "micro_f1":
+        raise UnknownName(f"no measure {name!r} of classes; {why_not_of_two_classes(name)}")
     if (kind.name, name) not in MEASURES_BY_KIND:
         hint = nearest(name, measure_names(kind.name), f"measures of {kind.name}")
         raise UnknownName(f"no measure {name!r} of {kind.name}; {hint}")

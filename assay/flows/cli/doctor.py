@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.evalcore.errors import BadInput, plural
-from assay.flows.cli.output import Tell, json_option, print_json, store_for, store_option, working, write_new
+from assay.flows.cli.output import (
+    SOURCE,
+    Tell,
+    json_option,
+    print_json,
+    store_for,
+    store_option,
+    working,
+    write_new,
+)
 from assay.tasks.doctor.roles import Told
 
 if TYPE_CHECKING:
@@ -60,7 +69,8 @@ def columns_told(command: Callable[..., int]) -> Callable[..., int]:
 
 def can_ask(as_json: bool) -> bool:
     """Whether somebody sits at a terminal."""
-    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    streams = sys.stdin, sys.stdout       # None where they were closed
+    return not as_json and all(stream is not None and stream.isatty() for stream in streams)
 
 
 def with_answers(
@@ -100,7 +110,7 @@ _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 
 
 @click.command()
-@click.argument("subject", metavar="FILE_OR_SPEC")
+@click.argument("subject", type=SOURCE, metavar="FILE_OR_SPEC")
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
               help="Write the suggested spec to this file, which must not exist yet.")
 @click.option("--all", "every_row", is_flag=True, help="Read every row of a large source, not a sample.")

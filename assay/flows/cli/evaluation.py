@@ -3,7 +3,7 @@
 `assay run FILE` needs no spec: it writes one for a file in which every row is labelled.
 """
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from assay.evalcore.forecast.labels_needed import Outlook
 from assay.flows.alerts import deliver
 from assay.flows.cli.doctor import can_ask, columns_told, with_answers
 from assay.flows.cli.output import (
+    SOURCE,
     json_option,
     print_json,
     store_flag,
@@ -29,11 +30,17 @@ from assay.flows.record.standing import current_standing
 from assay.tasks.alerts.outbox import deliveries_in_words, undelivered
 from assay.tasks.doctor.roles import Told
 from assay.tasks.ledger.layout import manifest
-from assay.tasks.operating_system import INTERRUPTED
+from assay.tasks.operating_system import INTERRUPTED, with_slashes
 from assay.tasks.pool.same_source import FrozenPool
 from assay.tasks.report import wording
 from assay.tasks.report.standing import Standing
-from assay.tasks.sources.files.file import format_of, no_predictions, trial_name
+from assay.tasks.sources.files.file import (
+    format_of,
+    is_glob,
+    no_predictions,
+    supported_formats,
+    trial_name,
+)
 from assay.tasks.spec.evaluation import load_spec
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
@@ -44,7 +51,7 @@ name_option = click.option(
 
 
 @click.command()
-@click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC_OR_FILE")
+@click.argument("spec", type=SOURCE, metavar="SPEC_OR_FILE")
 @columns_told
 @name_option
 @store_option
@@ -52,7 +59,7 @@ name_option = click.option(
               help="How long to wait for people; 0 looks once [default: no limit].")
 @json_option
 def run(
-    spec: Path, told: Told, name: str | None, where: str | None, wait: float | None, as_json: bool
+    spec: str, told: Told, name: str | None, where: str | None, wait: float | None, as_json: bool
 ) -> int:
     """Begin an evaluation and drive it until it stops.
 
@@ -73,8 +80,8 @@ def run(
     from assay.flows.evaluation.advance import Patience, drive
     from assay.flows.evaluation.begin import begin_evaluation
 
-    spec = spec_to_run(spec, told, can_ask(as_json))
-    asked = load_spec(spec, name)
+    path = spec_to_run(spec, told, can_ask(as_json))
+    asked = load_spec(path, name)
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
@@ -92,7 +99,7 @@ def run(
                               "the spec another name")
         except KeyboardInterrupt:
             standing = current_standing(opened)
-            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {spec}"
+            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {path}"
                        + (f" --name {name}" if name else ""), err=True)
             _say(opened, standing, as_json, ahead)
             return INTERRUPTED
@@ -252,23 +259,23 @@ if TYPE_CHECKING:
     from assay.tasks.doctor.examination import Examination
 
 
-def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
+def spec_to_run(given: str, told: Told, can_ask: bool) -> Path:
     """The spec to run: `given`, or one that is written for the file `given`.
 
     Raises BadInput where the file has a problem, where two columns could be the same thing, or where its
     labels are not known.
     """
-    if (unread := no_predictions(str(given))) is not None:
+    if (unread := no_predictions(given)) is not None:
         raise BadInput(unread)
-    if format_of(str(given)) is None and not given.is_dir():
-        told.refuse_beside_a_spec(str(given))
-        return given
+    if not _is_source(given):
+        told.refuse_beside_a_spec(given)
+        return Path(given)
     from assay.flows.cli.doctor import watched
     from assay.flows.doctor import examine_file
 
     def examined(said: Told) -> "Examination":
         with working(f"reading {given}") as tell:
-            return examine_file(str(given), said, watched(tell), forecast=False)   # `run` makes its own
+            return examine_file(given, said, watched(tell), forecast=False)   # `run` makes its own
 
     found = with_answers(told, examined, can_ask)
     if found.roles is not None:
@@ -285,6 +292,8 @@ def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
     path, is_new = _written(given, found.spec)
     if found.roles.numbered:
         click.echo("assay: no column names each item, so the number of its row does, from 1 (--id)", err=True)
+    for line in found.measured_lines:
+        click.echo(f"assay: {line}", err=True)
     for question in found.roles.questions:
         click.echo(f"assay: {question.asks} Taken: {question.taken!r} ({question.option})", err=True)
     wrote = "wrote" if is_new else "goes on with"
@@ -292,7 +301,22 @@ def spec_to_run(given: Path, told: Told, can_ask: bool) -> Path:
     return path
 
 
-def _unlabelled(given: Path, found: "Examination") -> str:
+def _is_source(given: str) -> bool:
+    """Whether it is predictions rather than a spec. Raises BadInput for a name that is neither's."""
+    suffix = Path(given).suffix.lower()
+    if format_of(given) is not None or is_glob(given) or Path(given).is_dir() or given.endswith("/"):
+        return True
+    if suffix in ("", ".yaml", ".yml") and "://" not in given:
+        return False
+    if "://" in given and not suffix:
+        return True        # a folder in a bucket
+    raise BadInput(
+        f"{given}: its name is neither that of a spec (.yaml, .yml, on this disk) nor of predictions; "
+        f"{supported_formats()}. A table of text may be called .csv or .tsv, whatever separates its values"
+    )
+
+
+def _unlabelled(given: str, found: "Examination") -> str:
     label = None if found.roles is None else found.roles.label
     people = f"let people answer: assay doctor {given} --write assay.yaml, then edit it"
     if label is None:
@@ -303,16 +327,17 @@ def _unlabelled(given: Path, found: "Examination") -> str:
             f"Put the labelled rows into a file of their own, name another column with --label, or {people}")
 
 
-def _written(given: Path, text: str) -> tuple[Path, bool]:
+def _written(given: str, text: str) -> tuple[Path, bool]:
     """The file of the spec, and whether it is new: a try of the same spec goes on where it was.
 
     A file of another spec stays as it is. This one gets the next number then, in its name and in that of the
     evaluation, so that both can be compared.
     """
-    name = trial_name(str(given))
+    name = trial_name(given)
+    stem = PurePosixPath(with_slashes(given).rstrip("/")).name.split(".")[0].strip("*?[]") or "evaluation"
     for number in range(1, _MOST_TRIES + 1):
         ending = "" if number == 1 else f"-{number}"
-        path = Path(f"{given.name.split('.')[0]}-trial{ending}.yaml")
+        path = Path(f"{stem}-trial{ending}.yaml")
         one = text.replace(f"name: {name}\n", f"name: {name}{ending}\n", 1)
         try:
             with path.open("x", encoding="utf-8") as opened:

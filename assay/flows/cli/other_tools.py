@@ -10,6 +10,7 @@ import click
 
 from assay.flows.cli.json_types import ImportedJson, PublishedJson
 from assay.flows.cli.output import (
+    SOURCE,
     json_option,
     print_json,
     refuse_to_replace,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command("import")
-@click.argument("given", metavar="FILE...", nargs=-1, required=True)
+@click.argument("given", type=SOURCE, metavar="FILE...", nargs=-1, required=True)
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="POOL",
               help="The pool to write, a name that ends in .parquet; it must not exist yet.")
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",

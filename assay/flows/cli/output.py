@@ -33,6 +33,9 @@ store_option = click.option(
 _OF_FILES = frozenset((".html", ".htm", ".json", ".parquet", ".csv", ".pdf", ".tex", ".zip"))
 
 
+SOURCE = click.Path()      # of predictions: text as it was given, since a path would lose a slash of s3://
+
+
 class FolderToWrite(click.Path):
     """A folder for several files; a new one that is called like a file is refused."""
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from assay.evalcore.errors import BadArgument, BadInput
-from assay.flows.cli.output import json_option, print_json
+from assay.flows.cli.output import SOURCE, json_option, print_json
 
 # flags that are not called as the argument is
 _FLAGS = {
@@ -19,7 +19,7 @@ _FLAGS = {
 
 
 @click.command("replay")
-@click.argument("pool", metavar="POOL")
+@click.argument("pool", type=SOURCE, metavar="POOL")
 @click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
               help="Measures; the first drives the sampling (dirichlet-* and static-is: all). F-beta is "
                    "fbeta(2), a curve pr_curve(0.2;0.5).")

@@ -76,7 +76,7 @@ def print_standing(
         click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
     spent = sentences.labels(standing.labels, standing.budget, standing.known_before, named=True)
     could_not = wording.plural(standing.undecided, "item", "items")
-    undecided = f"; people could not decide {could_not}" if standing.undecided else ""
+    undecided = f"; {could_not} without a label" if standing.undecided else ""
     cost = wording.cost_in_words(standing.labels - standing.known_before, standing.ownership)
     cost = f", {cost}" if cost else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{cost}{undecided}")

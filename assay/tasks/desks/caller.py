@@ -159,7 +159,9 @@ class CallerDesk:
         elif isinstance(answer, str | float | int):
             text = str(answer)
         else:
-            text = "|".join(answer) or self._answers.empty
+            text = "|".join(answer)
+        if text is not None and not text.strip():
+            text = self._answers.empty
         meaning = None if text is None else self._answers.spelled(text)
         if meaning is None:
             choices = " or ".join(repr(name) for name in self._answers.choices)

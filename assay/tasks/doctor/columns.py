@@ -1,13 +1,16 @@
 """What the columns of a file look like, from its first rows."""
 
+import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.class_names import class_value, classes_among
+from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.sources.reader import Source
 from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, kind
@@ -17,7 +20,7 @@ FEW = 20              # values a segment may have
 _KEPT = 1_000         # distinct values that are remembered
 _EVEN = 0.5
 _NEARLY = 0.9         # share of values that are numbers, in a column of numbers
-_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_ROUNDED = 1e-6       # by which a probability may be beyond 0 or 1, as sums of floats are
 _BETWEEN_WORDS = re.compile(r"[\s-]+|(?<=[a-z0-9])(?=[A-Z])")
 _SHOWN = 4            # columns proposed for people to look at
 
@@ -27,7 +30,6 @@ class LookedAtColumn:
     """What the first rows of a column look like."""
 
     name: str
-    commas: bool                # its numbers are written with decimal commas, so they are none here
     boolean: bool               # stored as true and false
     numbers: bool               # nearly all values are numbers
     whole: bool                 # and none has a fraction
@@ -39,7 +41,10 @@ class LookedAtColumn:
     spread: float               # standard deviation of the numbers; 0 where there are none
     length: float               # mean length as text
     spaced: bool                # some text has a space in it
-    values: tuple[str, ...]     # distinct values as text, the commonest first, at most a thousand
+    values: tuple[str, ...]     # distinct values, or classes where they are few; the commonest first
+    listed: bool = False        # every value is a list
+    texts: pa.StringArray = field(compare=False, repr=False)       # (rows,)
+    sampled: Floats = field(compare=False, repr=False)             # (rows,) NaN where there is no number
 
     def kinds(self, classes: Collection[str] = ()) -> int:
         """Distinct values, without words for no value that are none of these classes."""
@@ -51,6 +56,18 @@ class LookedAtColumn:
         name = self.name.strip()
         plain = _BETWEEN_WORDS.sub("_", name).lower()
         return re.match(pattern, name.lower()) is not None or re.match(pattern, plain) is not None
+
+    @property
+    def class_values(self) -> frozenset[str]:
+        """What its classes are whatever their spelling; 1 and true are one, and 0 and false, where there is
+        nothing else."""
+        values = frozenset(class_value(value).casefold() for value in self.values)
+        return frozenset(_AS_NUMBERS.get(one, one) for one in values) if values <= _FLAGS else values
+
+    @property
+    def flags(self) -> bool:
+        """Two values that are 1 and 0, or true and false."""
+        return len(self.class_values) == 2 and self.class_values <= _FLAGS
 
     @property
     def unique(self) -> bool:
@@ -76,12 +93,12 @@ class LookedAtColumn:
     @property
     def within_0_1(self) -> bool:
         """Numbers, none below 0 or above 1."""
-        return self.numbers and self.low >= 0 and self.high <= 1
+        return self.numbers and self.low >= -_ROUNDED and self.high <= 1 + _ROUNDED
 
     @property
     def like_a_probability(self) -> bool:
-        """Within 0 and 1, and not only the two ends."""
-        return self.within_0_1 and not self.whole
+        """Within 0 and 1, and not only two values."""
+        return self.within_0_1 and not self.whole and self.distinct > 2
 
     @property
     def like_a_percentage(self) -> bool:
@@ -101,24 +118,14 @@ class LookedAtColumn:
         return few and whole and self.name not in OWN_COLUMNS
 
 
-def spelt_alike(values: Iterable[str]) -> str | None:
-    """`'Spam' and 'spam '`, which differ in case or spaces alone from one another; None where no two do."""
-    groups: dict[str, list[str]] = {}
-    for value in values:
-        groups.setdefault(plainly(value), []).append(value)
-    alike = next(([*map(repr, sorted(group))] for group in groups.values() if len(group) > 1), [])
-    return f"{', '.join(alike[:-1])} and {alike[-1]}" if alike else None
-
-
-def plainly(value: str) -> str:
-    """A value whatever its case, without spaces around it."""
-    return value.strip().casefold()
+_AS_NUMBERS = {"true": "1", "false": "0"}
+_FLAGS = frozenset(("0", "1", "true", "false"))
 
 
 def longest_texts(columns: Sequence[LookedAtColumn]) -> tuple[str, ...]:
-    """Names of the columns with the longest texts, in the order of the file."""
-    texts = [c for c in columns if not c.numbers and not c.boolean and c.distinct > FEW]
-    longest = sorted(texts, key=lambda c: -c.length)[:_SHOWN]
+    """Names of the columns with the longest texts, in the order of the file; those of many values first."""
+    texts = [c for c in columns if not (c.numbers or c.boolean or c.flags or c.is_segment)]
+    longest = sorted(texts, key=lambda c: (c.distinct <= FEW, -c.length))[:_SHOWN]
     return tuple(c.name for c in texts if c in longest)
 
 
@@ -141,39 +148,70 @@ def look_at_columns(first: Mapping[str, list[pa.Array]]) -> list[LookedAtColumn]
 
 def _look(name: str, chunks: list[pa.Array]) -> LookedAtColumn | None:
     """None for a column that is empty throughout, or cannot be read as text."""
-    texts: list[str] = []
-    found: list[float] = []
-    rows = 0
-    for chunk in chunks:
-        try:
-            texts += [v for v in as_text(chunk).to_pylist() if v is not None and v.strip()]
-        except BadInput:
-            return None
-        if kind(chunk.type) in ("text", "number", "nothing"):
-            numbers, good = as_numbers(chunk)
-            found += numbers[good & np.isfinite(numbers)].tolist()
-        rows += len(chunk)
+    try:
+        read = [as_text(chunk) for chunk in chunks]
+    except BadInput:
+        return None
+    column = pa.concat_arrays(read) if read else pa.array([], pa.string())
+    texts = [text for text in column.to_pylist() if text is not None and text.strip()]
     if not texts:
         return None
+    plain = all(kind(chunk.type) in ("text", "number", "nothing") for chunk in chunks)
+    sampled = np.concatenate([_numbers(chunk) for chunk in chunks]) if plain else np.full(len(column), np.nan)
+    numeric = sampled[np.isfinite(sampled)]
     values_given = [text for text in texts if text.strip() not in NO_VALUE]
-    if values_given and len(found) >= _NEARLY * len(values_given):
+    if values_given and len(numeric) >= _NEARLY * len(values_given):
         texts = values_given      # beside numbers, words for no value are no values
-    values, counts = np.unique(np.array(texts, object), return_counts=True)
+    values, counts = _classes(*np.unique(np.array(texts, object), return_counts=True))
     commonest = np.argsort(-counts, kind="stable")[:_KEPT]
-    numeric = np.array(found)
     return LookedAtColumn(
         name=name,
         boolean=all(kind(chunk.type) in ("boolean", "nothing") for chunk in chunks),
-        numbers=len(found) >= _NEARLY * len(texts),
-        commas=sum(map(bool, map(_COMMA.fullmatch, texts))) >= _NEARLY * len(texts),
-        whole=bool(len(found)) and bool(np.all(numeric == np.floor(numeric))),
+        numbers=len(numeric) >= _NEARLY * len(texts),
+        whole=bool(len(numeric)) and bool(np.all(numeric == np.floor(numeric))),
         distinct=len(values),
         filled=len(texts),
-        rows=rows,
-        low=float(numeric.min()) if found else 0.0,
-        high=float(numeric.max()) if found else 0.0,
-        spread=float(numeric.std()) if found else 0.0,
+        rows=len(column),
+        low=float(numeric.min()) if len(numeric) else 0.0,
+        high=float(numeric.max()) if len(numeric) else 0.0,
+        spread=float(numeric.std()) if len(numeric) else 0.0,
         length=sum(map(len, texts)) / len(texts),
         spaced=any(" " in text for text in texts),
         values=tuple(map(str, values[commonest])),
+        listed=all(listed_texts(text) is not None for text in texts[:_ASKED]),
+        texts=column,
+        sampled=sampled,
     )
+
+
+_ASKED = 200      # values that are asked whether they are lists
+
+
+def _numbers(chunk: pa.Array) -> Floats:
+    numbers, good = as_numbers(chunk)
+    return np.where(good, numbers, np.nan)
+
+
+def _classes(values: Array, counts: Ints) -> tuple[Array, Ints]:
+    """Values and how often they are there; of few values, those of one class together."""
+    if len(values) > _KEPT:
+        return values, counts
+    meant = classes_among(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    of_each = np.array([meant[value] for value in values.tolist()], object)
+    names, place = np.unique(of_each, return_inverse=True)
+    return names, np.bincount(place, counts).astype(np.int64)
+
+
+def listed_texts(text: str) -> list[str] | None:
+    """The names of a list in JSON, as columns of lists are read; None for anything else.
+
+    >>> listed_texts('["war","arts"]'), listed_texts("[1]"), listed_texts("war")
+    (['war', 'arts'], None, None)
+    """
+    if not text.startswith("["):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None

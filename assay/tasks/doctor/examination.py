@@ -140,6 +140,7 @@ class Examination:
     prognosis: Prognosis | None = None
     spec: str | None = None              # suggested, as YAML
     labelled: bool = False               # a file: every row that was read has a label
+    measured_lines: tuple[str, ...] = ()   # a file: of which class measures are, and what decides
 
     @property
     def usable(self) -> bool:

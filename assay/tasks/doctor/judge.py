@@ -8,11 +8,12 @@ from math import isfinite
 import pyarrow as pa
 
 from assay.evalcore.errors import AssayError, BadInput, plural
+from assay.evalcore.outcomes.class_names import what_differs
 from assay.tasks.desks.kind import Resources
-from assay.tasks.doctor.columns import spelt_alike
+from assay.tasks.doctor.column_names import gives_away
 from assay.tasks.doctor.examination import Finding, ok, problem, warning
 from assay.tasks.doctor.numbers import UsableRows, class_names, threshold_of
-from assay.tasks.doctor.roles import OpenChoice, Roles, gives_away
+from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
 from assay.tasks.ledger.stores.local import LocalStore
@@ -31,17 +32,14 @@ def judge_columns(found: Scan, roles: Roles) -> list[Finding]:
     """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
     result = [_rows(found), ok("columns", f"taken: {roles.in_one_line}"), *_ids(found, roles)]
     result += [*_scored(found, roles), *_decided(found, roles)]
-    result += [
-        problem(name, "its numbers have decimal commas, as 0,5", "write them with a point, as 0.5")
-        for name in roles.commas
-    ]
+    result += [problem(one.column, one.says, one.remedy) for one in roles.unread]
     if roles.label is not None:
         result.append(_labels(found, roles, roles.label))
     result += [
-        warning(name, f"{alike} differ in case or spaces alone, and are different classes",
-                "write them in one way, if they mean the same")
+        problem(name, f"{alike}", "write them in one way, or list both as classes in a spec")
         for name, values in ((roles.prediction, found.predictions), (roles.label, found.labels))
-        if name is not None and (alike := spelt_alike(values)) is not None
+        if name is not None and roles.outcome in ("two classes", "classes")
+        and (alike := what_differs(values)) is not None
     ]
     result += [
         warning(name, "by its values it could be the true label", f"if it is: --label {shlex.quote(name)}")
@@ -129,7 +127,8 @@ def _asked(question: OpenChoice) -> Finding:
     if question.decides:
         or_else = " or ".join(f"{question.option} {shlex.quote(name)}" for name in question.choices)
         listed = ", ".join(map(repr, question.choices))
-        return problem(question.option, f"{question.asks} It could be {listed}", f"say it: {or_else}")
+        other = f"; or {question.otherwise}" if question.otherwise else ""
+        return problem(question.option, f"{question.asks} It could be {listed}", f"say it: {or_else}{other}")
     return warning(question.option, f"{question.asks} Taken: {question.taken!r}",
                    f"say it with {question.option}, if it is another one")
 
@@ -174,6 +173,17 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             "probability", "no column says how sure a prediction is",
             f"it works without; {more} saves labels",
         ))
+    if roles.per_class and roles.of_classes is None and roles.label is not None:
+        result.append(warning(
+            "probability", f"{', '.join(roles.per_class)} could be probabilities of classes, and neither "
+            "their names nor the predictions say which is whose: they may be left out",
+            "name them after the classes, as p_spam and p_ham",
+        ))
+    elif roles.of_classes is not None and not roles.of_classes.by_name:
+        said = ", ".join(f"{column} of {name!r}" for name, column in roles.of_classes.columns.items())
+        result.append(warning(
+            "probability", f"taken by where they are high: {said}", "name them after the classes, as p_spam"
+        ))
     for name, defect in found.bad_numbers.items():
         if defect.count:
             result.append(_defect(found, name, "missing, NaN, infinite or not a number", defect,
@@ -198,6 +208,8 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
                               "give these rows one, or drop them from the pool"))
     if roles.outcome == "number":
         return result
+    if roles.outcome == "tags":
+        return [*result, ok(name, "holds lists, which are taken for tags")]
     kinds = len(found.predictions)
     listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
     if kinds > 2 and 2 * kinds > found.rows:
@@ -240,6 +252,9 @@ def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
 
 
 def _labels(found: Scan, roles: Roles, name: str) -> Finding:
+    if roles.outcome == "tags":
+        every = found.which("row")
+        return ok(name, f"every {every} has a list of tags: `assay replay` can try methods on it")
     if roles.outcome == "number" and found.bad_labels.count:
         return _defect(found, name, "no number", found.bad_labels, "write a number, or leave it empty")
     if roles.outcome == "number" and not found.missing_labels:

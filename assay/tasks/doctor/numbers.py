@@ -1,6 +1,5 @@
 """The usable rows of a source, as arrays for the statistics; and which of two classes is the positive one."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,16 +8,16 @@ import scipy
 
 from assay.evalcore.errors import BadInput, did_you_mean
 from assay.evalcore.forecast.prognosis import PoolColumns
+from assay.evalcore.outcomes.class_names import NEGATIVE_WORDS, ClassReader, class_value, guessed_positive
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats, Ints
+from assay.tasks.doctor.column_names import words_of
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 
 # The positive class: as told, else by names, else by what goes with it.
 
-_POSITIVE = ("1", "1.0", "true", "yes", "y", "positive", "pos")
-_NEGATIVE = ("0", "0.0", "false", "no", "n", "negative", "neg")
-_SPELLED = {*_POSITIVE[:3], *_NEGATIVE[:3]}      # what a spec takes for any two classes
+_SPELLED = {"1", "true", "0", "false"}      # what a spec takes for any two classes
 _UNNAMED = ("positive", "negative")
 
 
@@ -34,7 +33,7 @@ class ClassNames:
     def words(self) -> tuple[str, str]:
         """(positive, negative) for a spec: names rather than 1 and 0, of labels rather than predictions."""
         for pair in (self.labelled, self.predicted):
-            if not {name.lower() for name in pair} <= _SPELLED:
+            if not set(map(class_value, pair)) <= _SPELLED:
                 return pair
         return _UNNAMED
 
@@ -45,20 +44,24 @@ def class_names(found: Scan, roles: Roles) -> ClassNames:
         if len(counts) > 2:
             raise BadInput(f"{what} hold {len(counts)} classes")
     scale = found.score if len(found.score) else found.probability
-    told = (roles.positive or _named_by(roles.probability or roles.score, found), roles.negative)
+    told, name = (roles.positive, roles.negative), roles.probability or roles.score
     if len(found.prediction_names) == 1 and {*found.prediction_names} < {*found.label_names}:
         names, codes = found.label_names, found.label      # which class is never predicted, the labels say
     else:
         names, codes = found.prediction_names, found.prediction
-    predicted, question = _ordered(names, told, _means(scale, codes, names), "scores")
+    rarer = (found.label_names, found.label) if {*names} <= {*found.label_names} else (names, codes)
+    signs = _Signs(means=_means(scale, codes, names), counts=_counts(*rarer), what="scores")
+    predicted, question = _ordered(names, told, signs, name)
     labelled = predicted
     if found.label_names and not set(found.label_names) <= set(predicted):
         if len(found.prediction_names):
             scale = (found.prediction == _place(found.prediction_names, predicted[0])).astype(np.float64)
-        what = "share of positive predictions" if len(found.prediction_names) else "scores"
-        labelled, question = _ordered(
-            found.label_names, told, _means(scale, found.label, found.label_names), what
+        signs = _Signs(
+            means=_means(scale, found.label, found.label_names),
+            counts=_counts(found.label_names, found.label),
+            what="share of positive predictions" if len(found.prediction_names) else "scores",
         )
+        labelled, question = _ordered(found.label_names, told, signs, name)
     return ClassNames(predicted=predicted, labelled=labelled, question=question)
 
 
@@ -66,7 +69,7 @@ def refuse_unknown_positive(found: Scan, roles: Roles) -> None:
     """Raises BadInput for a positive class that no row has, where every column shows both of its classes."""
     columns = [names for names in (found.prediction_names, found.label_names) if len(names)]
     known = sorted({name for names in columns for name in names})
-    if roles.positive is None or roles.positive in known or not columns:
+    if roles.positive is None or not columns or ClassReader(known).read(roles.positive) is not None:
         return
     if all(len(names) > 1 for names in columns):
         raise BadInput(f"--positive: no row has the class {roles.positive!r}; "
@@ -74,43 +77,64 @@ def refuse_unknown_positive(found: Scan, roles: Roles) -> None:
                        f"{', '.join(map(repr, known))}")
 
 
-def _named_by(scale: str | None, found: Scan) -> str | None:
+def _named_by(scale: str | None, names: Sequence[str]) -> str | None:
     """The class that the column's name holds, as in p_spam; None where it holds none or both."""
-    words = re.split(r"[^a-z0-9]+", (scale or "").lower())
-    names = {*found.prediction_names, *found.label_names}
-    named = [name for name in names if name.lower() in words]
+    words = words_of(scale or "")
+    named = [name for name in names if class_value(name).casefold() in words]
     return named[0] if len(named) == 1 else None
 
 
 def _ordered(
-    names: Sequence[str], told: tuple[str | None, str | None], means: Mapping[str, float], by: str
+    names: Sequence[str], told: tuple[str | None, str | None], signs: "_Signs", scale: str | None
 ) -> tuple[tuple[str, str], OpenChoice | None]:
-    """(positive, negative), and a question where nothing but `means` says which is which."""
-    positive = told[0] if told[0] in names or told[1] in names or len(names) == 1 else None
-    positive = positive or next((name for name in sorted(names) if name.lower() in _POSITIVE), None)
-    if positive is None:
-        other = [name for name in names if name.lower() not in _NEGATIVE]
-        if not names:
-            return _UNNAMED, None
-        if not other:
-            return (_opposite(names[0]), names[0]), None
-        if len(other) == 1 < len(names):
-            positive = other[0]
+    """(positive, negative): as told, by its own name, by the name of the scale, by the scale, the rarer one;
+    and a question where names do not say which."""
+    if not names:
+        return _UNNAMED, None
+    reader = ClassReader(names)
+    positive = reader.read(told[0] or "")
+    if positive is None and (len(names) == 1 or reader.read(told[1] or "")):
+        positive = told[0]
+    positive = positive or guessed_positive(names) or _named_by(scale, names)
+    if positive is None and len(names) == 1 and class_value(names[0]).casefold() in NEGATIVE_WORDS:
+        return (_OPPOSITES[class_value(names[0]).casefold()], names[0]), None
     if positive is not None:
         rest = [name for name in names if name != positive]
         return (positive, rest[0] if rest else told[1] or f"not {positive}"), None
-    first, *rest = sorted(names, key=lambda name: (-means.get(name, 0.0), name))
+    first, *rest = sorted(names, key=signs.key)
     pair = (first, rest[0] if rest else f"not {first}")
-    choices = tuple(sorted(names))
-    why = f" ({first!r} has the higher {by})" if means else ""
-    asks = f"which class is the positive one?{why}"
-    question = OpenChoice(option="--positive", asks=asks, taken=first, choices=choices)
-    return pair, question if len(choices) > 1 else None
+    question = OpenChoice(
+        option="--positive", taken=first, choices=tuple(sorted(names)),
+        asks=f"which class is the positive one? ({first!r} {signs.why})",
+    )
+    return pair, question if len(names) > 1 else None
 
 
-def _opposite(negative: str) -> str:
-    place = _NEGATIVE.index(negative.lower())
-    return _POSITIVE[place]
+_OPPOSITES = {"0": "1", "false": "true", "no": "yes", "n": "y", "negative": "positive", "neg": "pos"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signs:
+    """What tells the positive class where names do not."""
+
+    means: Mapping[str, float]      # of the scale, by class; none where there is no scale
+    counts: Mapping[str, int]
+    what: str
+
+    def key(self, name: str) -> tuple[float, int, str]:
+        """The least is the positive class: the one that scores higher, else the rarer one."""
+        return -self.means.get(name, 0.0), self.counts.get(name, 0), name
+
+    @property
+    def why(self) -> str:
+        """A verb and its object."""
+        return f"has the higher {self.what}" if len({*self.means.values()}) > 1 else "is the rarer one"
+
+
+def _counts(names: Sequence[str], codes: Ints) -> dict[str, int]:
+    """How often each class is there."""
+    counted = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+    return dict(zip(names, counted, strict=True))
 
 
 def _means(scale: Floats, codes: Ints, names: Sequence[str]) -> dict[str, float]:

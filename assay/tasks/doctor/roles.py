@@ -1,18 +1,49 @@
 """Which column is what: as told, else guessed from names and from the first rows.
 
-Names are read by their whole words: `y_pred` is a prediction, `y_true` a label, `problem` no probability.
 Values overrule names: a column called `prediction` that holds thirty different numbers is a regression, not a
 decision, and one called `p_match` is a probability only if it stays within 0 and 1. Where two columns would
 do, the choice becomes a question, and it has to be answered where the numbers depend on it.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from assay.evalcore.errors import BadInput, did_you_mean
-from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts, plainly, spelt_alike
+from assay.evalcore.outcomes.class_names import ClassReader, guessed_positive, what_differs
+from assay.tasks.doctor.column_names import (
+    CLERICAL,
+    ID,
+    INDEX,
+    JUDGE,
+    MACHINE,
+    NOBODY,
+    PERCENT,
+    PREDICTION,
+    SAYS_WHETHER,
+    SCORE,
+    TRUTH,
+    has_word,
+    is_label,
+    is_prediction,
+    is_probability,
+    is_text_to_judge,
+    is_time,
+    label_rank,
+    prediction_rank,
+    words_of,
+)
+from assay.tasks.doctor.columns import FEW, LookedAtColumn, longest_texts
+from assay.tasks.doctor.one_per_class import (
+    ClassColumns,
+    columns_by_class_name,
+    columns_of_all_classes,
+    endings,
+)
+from assay.tasks.doctor.repeated_items import repeated_items
+from assay.tasks.doctor.unread import UnreadColumn, decides_by_name, probability_out_of_range, why_unread
 from assay.tasks.sources.files.file import ROW_NUMBER
 from assay.tasks.sources.values import NO_VALUE
 
@@ -31,117 +62,23 @@ class Told:
     threshold: float | None = None       # what lies above it is predicted positive
     display: tuple[str, ...] = ()
 
+    def names(self, column: str) -> bool:
+        """Whether a column was named."""
+        single = (self.id, self.score, self.probability, self.prediction, self.label)
+        return column in (*single, *self.display)
+
     def refuse_beside_a_spec(self, path: str) -> None:
         """Raises BadInput if anything was said, because a spec says it."""
         if self != Told():
             raise BadInput(f"{path} is a spec, which names its columns itself; change them there")
 
 
-Outcome = Literal["two classes", "classes", "grades", "number"]
+Outcome = Literal["two classes", "classes", "grades", "number", "tags"]
 
 _MOST_GRADES = 11     # as 0 to 10 has
 _WHICH_ID = "which column names each item?"
 _WHICH_LABEL = "which column holds the true labels?"
 _WHICH_PREDICTION = "which column holds the predictions?"
-
-# what data frames call their index when they write it, and what a CSV column without a name is called here
-_INDEX = r"(column 1|unnamed: ?\d+|__index_level_0__|index|row|row_?(number|nr|id))$"
-_ID = r"(.*_)?(id|uid|uuid|guid|key|index)$|id_.*"
-_SAYS_WHETHER = r"(is|has|was)_.*"
-_PERCENT = r".*(%|percent|pct).*"
-_TIME = r"(.*(time|date|timestamp).*|.*_at|ts|year|month|day)$"
-
-# Words of names. `y_pred` has the word pred, `problem` does not have the word prob.
-_WORDS = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_TRUTH = frozenset(("true", "truth", "groundtruth", "gold", "golden", "actual", "actuals"))
-_LABEL = _TRUTH | {"label", "labels", "target", "targets"}
-_PREDICTION = frozenset((
-    "prediction", "predictions", "pred", "preds", "predict", "predicted", "hat", "yhat", "decision",
-    "forecast", "forecasted", "estimate", "estimated", "inferred",
-))
-_MACHINE = frozenset(("model", "llm", "gpt", "classifier", "system", "machine", "auto", "ai"))
-_WHAT_IS_SAID = frozenset(("class", "label", "labels", "value", "output", "answer", "category", "decision"))
-_PROBABILITY = frozenset((      # and p, in front
-    "prob", "probs", "proba", "probas", "probability", "probabilities", "confidence", "conf",
-))
-_SCORE = frozenset(("score", "scores", "logit", "logits", "margin", "similarity"))
-_JUDGE = frozenset(("judge", "rater", "grader", "critic"))
-_ABOUT = frozenset((        # what is said about a prediction or label, and is none
-    "id", "uid", "uuid", "key", "index", "time", "date", "at", "on", "timestamp", "version", "count",
-    "source", "error", "lower", "upper", "low", "high", "std",
-))
-# names that mean one thing; `true` and `y_true` are as good as `label`
-_LABEL_NAMES = frozenset((
-    "label", "labels", "y", "y true", "y test", "truth", "true", "target", "targets", "gold", "actual",
-    "actuals", "ground truth", "groundtruth", "true label", "gold label", "is match",
-))
-_VAGUE = 3       # the rank of names that may as well be a text that people judge
-_NOBODY = 9      # worse than every rank
-
-
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(_WORDS.findall(_HUMP.sub("_", name).lower()))
-
-
-def _label_rank(name: str) -> int:
-    """How well a name says that the column holds the truth, from 1; _NOBODY for not at all."""
-    words = _words(name)
-    if " ".join(words) in _LABEL_NAMES:
-        return 1
-    said = set(words)
-    if not words or said & (_PREDICTION | _MACHINE | _JUDGE | _PROBABILITY) or words[-1] in _ABOUT:
-        return _NOBODY
-    if said & _SCORE and not said & _TRUTH:
-        return _NOBODY
-    if words[-1] in _LABEL or words[0] in _TRUTH or words[:2] == ("ground", "truth"):
-        return 2
-    return _VAGUE if words[0] in _LABEL or words == ("answer",) else _NOBODY
-
-
-def _prediction_rank(name: str) -> int:
-    """The same of predictions."""
-    words = _words(name)
-    said = set(words)
-    if not words or said & (_PROBABILITY | _JUDGE) or words[-1] in _ABOUT:
-        return _NOBODY
-    if said & _PREDICTION:
-        if said & _SCORE:
-            return _VAGUE
-        return 1 if said <= _PREDICTION | _WHAT_IS_SAID | {"y", "target"} else 2
-    if words in (("class",), ("output",)) or (said & _MACHINE and words[-1] in _WHAT_IS_SAID):
-        return _VAGUE
-    return _NOBODY
-
-
-def _is_label(column: LookedAtColumn) -> bool:
-    return _label_rank(column.name) < _NOBODY and not _is_text_to_judge(column)
-
-
-def _is_prediction(column: LookedAtColumn) -> bool:
-    return _prediction_rank(column.name) < _NOBODY and not _is_text_to_judge(column)
-
-
-def _is_text_to_judge(column: LookedAtColumn) -> bool:
-    """Texts that hardly occur twice, called `answer`, `model_output` and the like: no class."""
-    return _may_be_a_text(column.name) and column.kinds() > 2 and not (
-        column.numbers or column.names_of_classes
-    )
-
-
-def _may_be_a_text(name: str) -> bool:
-    vague, words = min(_label_rank(name), _prediction_rank(name)) == _VAGUE, _words(name)
-    return vague and words[-1] in ("answer", "output") and words[0] not in _LABEL
-
-
-def _is_probability(name: str) -> bool:
-    words = _words(name)
-    return words[:1] == ("p",) or not _PROBABILITY.isdisjoint(words)
-
-
-def _has(column: LookedAtColumn, words: frozenset[str]) -> bool:
-    return not words.isdisjoint(_words(column.name))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenChoice:
@@ -152,6 +89,7 @@ class OpenChoice:
     taken: str                           # what is used unless something else is said
     choices: tuple[str, ...]             # `taken` among them
     decides: bool = False                # the numbers depend on it, and names do not say: nothing is taken
+    otherwise: str = ""                  # what else settles it: "--threshold NUMBER, if ..."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +105,7 @@ class Roles:
     display: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
     per_class: tuple[str, ...] = ()       # one probability a class, of a pool with several
+    of_classes: ClassColumns | None = None   # whose each of them is, where that is known
     positive: str | None = None           # the positive class, where it was told
     negative: str | None = None           # the other one, where it was told
     threshold: float | None = None        # of score or probability, where it was told
@@ -174,7 +113,7 @@ class Roles:
     judges: tuple[str, ...] = ()          # guesses of a number, a grade or a class
     perhaps_labels: tuple[str, ...] = ()  # hold what labels may be, and no column is called a label
     numbers: tuple[str, ...] = ()         # columns of numbers that were taken for nothing
-    commas: tuple[str, ...] = ()          # called a score and the like, with decimal commas
+    unread: tuple[UnreadColumn, ...] = ()  # called a score and the like, and written as no number is
     questions: tuple[OpenChoice, ...] = ()
 
     @property
@@ -247,9 +186,9 @@ class _Pick:
     ) -> str | None:
         """The free column that fits and has the best name; a question where several names are as good."""
         ranks = {column.name: rank(column.name) for column in self.free if fits(column)}
-        best = min(ranks.values(), default=_NOBODY)
+        best = min(ranks.values(), default=NOBODY)
         return self.one(
-            lambda c: best < _NOBODY and ranks.get(c.name) == best, option, asks, decides=True
+            lambda c: best < NOBODY and ranks.get(c.name) == best, option, asks, decides=True
         )
 
 
@@ -258,29 +197,25 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     told = told or Told()
     pick = _Pick(columns, told)
     identity = told.id or _identity(pick)
-    times = tuple(c.name for c in pick.free if c.called(_TIME) and not _is_prediction(c))
+    times = tuple(c.name for c in pick.free if is_time(c) and not is_prediction(c))
     pick.taken |= set(times)
-    chances = [c.name for c in pick.free if _is_probability(c.name) and c.within_0_1]
-    per_class = tuple(chances) if len(chances) > 2 and told.probability is None else ()
-    pick.taken |= set(per_class)
+    each_class = _of_each_class(pick, told)
+    pick.taken |= {column.name for column in each_class}
     label = told.label or _label(pick)
     prediction = told.prediction or (_prediction(pick, label) if told.threshold is None else None)
     label = label or _what_is_predicted(pick, prediction)
     outcome = _outcome(
-        pick.by_name.get(prediction or ""), pick.by_name.get(label or ""), bool(per_class)
+        pick.by_name.get(prediction or ""), pick.by_name.get(label or ""), len(each_class) > 2
     )
-    if told.threshold is not None and (told.prediction or outcome != "two classes"):
-        raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
-                       "it out beside --prediction, and for numbers, grades and more than two classes")
-    if told.positive is not None and outcome != "two classes":
-        of = pick.by_name[label or prediction or ""]
-        alike = spelt_alike(of.values) if outcome == "classes" else None
-        what = f"{outcome}; leave it out"
-        if alike is not None:
-            what = f"{', '.join(map(repr, of.values[:5]))}: {alike} are spelt alike; write them in one way"
-        raise BadInput(f"--positive names one of two classes, and column {of.name!r} holds {what}")
-    alone = prediction is None and told.threshold is None      # what is predicted follows from the scale
-    score, probability = _scale(pick, told, outcome, per_class, alone)
+    _refuse_idle(told, outcome, pick.by_name.get(label or prediction or ""))
+    score, probability, positive, negative = told.score, told.probability, told.positive, None
+    per_class = tuple(column.name for column in each_class) if len(each_class) > 2 else ()
+    if len(each_class) == 2 and outcome == "two classes":
+        probability, positive, negative = _of_the_positive(pick, told, each_class, (prediction, label))
+    else:
+        pick.taken -= {column.name for column in each_class} - {*per_class}
+        alone = prediction is None and told.threshold is None      # what is predicted follows from the scale
+        score, probability = _scale(pick, told, outcome, per_class, alone)
     if outcome == "two classes" and prediction and score is None:
         confident = probability is not None and pick.by_name[probability].is_confidence
         outcome = "classes" if confident or probability is None else outcome
@@ -290,38 +225,118 @@ def guess_roles(columns: Sequence[LookedAtColumn], told: Told | None = None) -> 
     pick.taken |= set(judges)
     unsure = () if label else _perhaps_labels(pick, prediction)
     pick.taken |= set(unsure)
-    leftover = [c for c in pick.free if not _is_label(c) and not _is_prediction(c)]
-    commas = tuple(
-        c.name for c in pick.free
-        if c.commas and (_is_label(c) or _is_prediction(c) or _has(c, _SCORE) or _is_probability(c.name))
+    decided = [pick.by_name[name] for name in (prediction, label) if name is not None]
+    of_classes = (columns_by_class_name(each_class, c.values, c) for c in decided if per_class)
+    unread = _unread(pick, outcome, scaled=bool(score or probability or per_class))
+    away = {one.column for one in unread}
+    leftover = [c for c in pick.free if not is_label(c) and not is_prediction(c) and c.name not in away]
+    display = told.display or longest_texts(
+        [c for c in leftover if c.distinct > FEW or not has_word(c, MACHINE)]
     )
-    leftover = [c for c in leftover if c.name not in commas]
-    display = told.display or longest_texts(leftover)
+    if told.id is None:
+        pick.questions += _one_row_an_item(pick, identity, display)
     return Roles(
         id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
-        display=display, per_class=per_class, positive=told.positive, threshold=told.threshold,
-        outcome=outcome,
-        segments=tuple(c.name for c in leftover if c.is_segment and c.name not in display),
+        display=display, per_class=per_class, positive=positive, negative=negative,
+        of_classes=next((one for one in of_classes if one is not None), None),
+        threshold=told.threshold, outcome=outcome,
+        segments=tuple(c.name for c in leftover if c.is_segment),
         numbers=tuple(c.name for c in leftover if c.numbers and c.distinct > FEW),
-        commas=commas, judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
+        unread=unread, judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
     )
 
 
-def gives_away(name: str) -> str | None:
-    """What a column of this name would tell people who have to judge for themselves; None for nothing."""
-    if _may_be_a_text(name):
-        return None
-    words = frozenset(_words(name))
-    told = (("the truth", _label_rank(name) < _NOBODY), ("a prediction", _prediction_rank(name) < _NOBODY),
-            ("a probability", _is_probability(name)), ("a score", bool(words & _SCORE)))
-    return next((what for what, is_so in told if is_so), None)
+def _refuse_idle(told: Told, outcome: Outcome, of: LookedAtColumn | None) -> None:
+    """Raises BadInput for a threshold or a positive class where there are not two classes."""
+    if told.threshold is not None and (told.prediction or outcome != "two classes"):
+        raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
+                       "it out beside --prediction, and for numbers, grades and more than two classes")
+    if told.positive is not None and outcome != "two classes" and of is not None:
+        listed = ", ".join(map(repr, of.values[:5])) + (", ..." if of.distinct > 5 else "")
+        alike = what_differs(of.values) if outcome == "classes" else None
+        raise BadInput(
+            f"--positive names one of two classes, and column {of.name!r} holds "
+            + (f"{listed}: {alike}; write them in one way" if alike else
+               f"{outcome} ({listed}); leave it out")
+        )
+
+
+def _of_each_class(pick: _Pick, told: Told) -> tuple[LookedAtColumn, ...]:
+    """The columns of probabilities that sum to 1; else three and more that are called so, which `begin`
+    refuses with what is wrong."""
+    if told.probability is not None or told.score is not None:
+        return ()
+    chances = tuple(c for c in pick.free if is_probability(c.name) and c.within_0_1)
+    return columns_of_all_classes(pick.free) or (chances if len(chances) > 2 else ())
+
+
+def _of_the_positive(
+    pick: _Pick, told: Told, pair: tuple[LookedAtColumn, ...], decided: tuple[str | None, str | None]
+) -> tuple[str, str | None, str | None]:
+    """(column of the positive class's probability, that class, the other one), of two that sum to 1.
+
+    The classes are those of predictions or labels; where there are neither, the names of the columns.
+    """
+    known = [pick.by_name[name] for name in decided if name is not None]
+    found = None
+    for column in (*known, *reversed(known)):
+        found = columns_by_class_name(pair, column.values, column)
+        if found is not None and found.by_name:
+            break
+    classes = min((c.values for c in known if c.distinct == 2), key=len, default=tuple(endings(pair)))
+    if found is None and not known:
+        found = columns_by_class_name(pair, classes, None)
+    names = tuple(found.columns) if found else classes
+    rarer = next((c.values[-1] for c in reversed(known) if set(c.values) == set(names)), None)
+    if rarer is None and found is not None:
+        rarer = min(names, key=lambda name: float(np.nanmean(pick.by_name[found.columns[name]].sampled)))
+    asked = ClassReader(names).read(told.positive) if told.positive is not None else None
+    positive = asked or guessed_positive(names)
+    if positive is None:
+        positive = rarer or names[-1]
+        pick.questions.append(OpenChoice(
+            option="--positive", taken=positive, choices=tuple(sorted(names)),
+            asks="which class is the positive one? (names do not say, so it is the rarer one)",
+        ))
+    other = next((name for name in names if name != positive), None)
+    if found is None or not found.by_name:
+        taken = found.columns[positive] if found else pair[-1].name
+        pick.questions.append(OpenChoice(
+            option="--probability", taken=taken, choices=tuple(column.name for column in pair),
+            asks=f"which column holds the probability of {positive!r}?", decides=found is None,
+        ))
+        return taken, positive, other
+    return found.columns[positive], positive, other
+
+
+def _unread(pick: _Pick, outcome: Outcome, *, scaled: bool) -> tuple[UnreadColumn, ...]:
+    """Columns that are called a score, a probability, a label or a prediction and hold no plain numbers."""
+    said = [why_unread(c) for c in pick.free if decides_by_name(c.name)]
+    if not scaled and outcome in ("two classes", "classes"):
+        said += [probability_out_of_range(c) for c in pick.free]
+    return tuple(one for one in said if one is not None)
+
+
+def _one_row_an_item(pick: _Pick, identity: str | None, display: Sequence[str]) -> list[OpenChoice]:
+    """A question where several rows are about one item, as where each is one annotation."""
+    columns = list(pick.by_name.values())
+    repeated = repeated_items([c for c in columns if c.name != identity], display)
+    if repeated is None:
+        return []
+    rows = identity or ROW_NUMBER
+    other = (repeated.column,) if repeated.column is not None else ()
+    return [OpenChoice(
+        option="--id", taken=rows, choices=(rows, *other), decides=True,
+        asks=f"{repeated.in_words}, as where each row is one annotation; is every row an item of its own?",
+        otherwise="keep one row an item; or, where items come together, name pool.cluster in a spec",
+    )]
 
 
 def _identity(pick: _Pick) -> str | None:
     return (
-        pick.one(lambda c: c.called(_ID) and c.names_items, "--id", _WHICH_ID)
-        or pick.one(lambda c: c.called(_ID) and c.distinct > 0.5 * c.rows and (c.whole or not c.numbers))
-        or pick.one(lambda c: c.called(_INDEX) and c.names_items)
+        pick.one(lambda c: c.called(ID) and c.names_items, "--id", _WHICH_ID)
+        or pick.one(lambda c: c.called(ID) and c.distinct > 0.5 * c.rows and (c.whole or not c.numbers))
+        or pick.one(lambda c: c.called(INDEX) and c.names_items)
     )
 
 
@@ -329,15 +344,15 @@ def _label(pick: _Pick) -> str | None:
     def could_be(column: LookedAtColumn) -> bool:
         return column.numbers or column.kinds() <= 2 or column.names_of_classes
 
-    return pick.best(could_be, _label_rank, "--label", _WHICH_LABEL)
+    return pick.best(could_be, label_rank, "--label", _WHICH_LABEL)
 
 
 def _what_is_predicted(pick: _Pick, prediction: str | None) -> str | None:
     """The column `price` beside the predictions `predicted_price`, if both hold numbers."""
     if prediction is None or not pick.by_name[prediction].numbers:
         return None
-    of = [word for word in _words(prediction) if word not in _PREDICTION]
-    return pick.one(lambda c: bool(of) and list(_words(c.name)) == of and c.numbers)
+    of = [word for word in words_of(prediction) if word not in PREDICTION]
+    return pick.one(lambda c: bool(of) and list(words_of(c.name)) == of and c.numbers)
 
 
 def _prediction(pick: _Pick, label: str | None) -> str | None:
@@ -345,62 +360,69 @@ def _prediction(pick: _Pick, label: str | None) -> str | None:
     of_numbers = label is not None and _is_quantity(pick.by_name[label])
 
     def could_be(column: LookedAtColumn) -> bool:
-        if (column.like_a_probability and not of_numbers) or _is_text_to_judge(column):
+        if (column.like_a_probability and not of_numbers) or is_text_to_judge(column):
             return False
         # `predicted_score` is a score, unless there is a `true_score`
-        words = set(_words(column.name)) - _PREDICTION
-        return not words & _SCORE or any(
-            set(_words(c.name)) - _TRUTH == words and c is not column for c in columns
+        words = set(words_of(column.name)) - PREDICTION
+        return not words & SCORE or any(
+            set(words_of(c.name)) - TRUTH == words and c is not column for c in columns
         )
 
-    found = pick.best(could_be, _prediction_rank, "--prediction", _WHICH_PREDICTION)
+    found = pick.best(could_be, prediction_rank, "--prediction", _WHICH_PREDICTION)
     return found or _of_the_same_words(pick, label)
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
-    """A column of words that are all labels too; a question, since its name says nothing."""
-    known = set(pick.by_name[label].values) if label else set()
+    """A column whose values are all labels too; a question, since its name says nothing.
+
+    Words are taken if one column alone has them. 1 and 0, true and false may be anything, and decide.
+    """
+    if label is None:
+        return None
+    known = pick.by_name[label].class_values
     fitting = [
-        c.name for c in pick.free
-        if not c.numbers and not c.boolean and not _has(c, _JUDGE) and c.distinct > 1
-        and set(c.values) <= known
+        c for c in pick.free
+        if not has_word(c, JUDGE) and not is_label(c) and c.distinct > 1 and c.class_values <= known
+        and (c.flags if c.numbers or c.boolean or c.flags else True)
     ]
     if not fitting:
         return None
-    pick.taken.add(fitting[0])
-    has = f"{fitting[0]!r} has" if len(fitting) == 1 else f"{' and '.join(map(repr, fitting))} have"
+    names = tuple(c.name for c in fitting)
+    pick.taken.add(names[0])
+    has = f"{names[0]!r} has" if len(names) == 1 else f"{' and '.join(map(repr, names))} have"
     pick.questions.append(OpenChoice(
-        option="--prediction", taken=fitting[0], choices=tuple(fitting), decides=len(fitting) > 1,
+        option="--prediction", taken=names[0], choices=names,
+        decides=len(names) > 1 or fitting[0].flags,
         asks=f"{_WHICH_PREDICTION} ({has} the same values as {label!r})",
+        otherwise="--threshold NUMBER, if a score or a probability decides",
     ))
-    return fitting[0]
+    return names[0]
 
 
 def _perhaps_labels(pick: _Pick, prediction: str | None) -> tuple[str, ...]:
-    """Columns that say whether something is so (true and false, or is_..., has_...), or hold the words that
-    are predicted, whatever they are called."""
-    predicted = set(pick.by_name[prediction].values) if prediction else set()
-    plain = {*map(plainly, predicted)}
+    """Columns that say whether something is so (true and false, or is_..., has_...), what a clerk decided, or
+    that hold the words that are predicted, whatever they are called."""
+    predicted = pick.by_name[prediction].class_values if prediction else frozenset()
+    missing = {word.casefold() for word in NO_VALUE} - predicted
 
     def of_the_same_words(column: LookedAtColumn) -> bool:
-        words = set(column.values) - (NO_VALUE - predicted)
-        return not column.numbers and len(words) > 1 and {*map(plainly, words)} <= plain
+        words = column.class_values - missing
+        return not column.numbers and len(words) > 1 and words <= predicted
 
     return tuple(
         c.name for c in pick.free
-        if (c.distinct == 2 and (c.boolean or c.called(_SAYS_WHETHER))) or of_the_same_words(c)
+        if (c.distinct == 2 and (c.boolean or c.called(SAYS_WHETHER) or has_word(c, CLERICAL | SCORE)))
+        or of_the_same_words(c)
     )
 
 
 def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]:
     """Columns called judge... that hold what a label may be."""
-    if outcome == "two classes":
+    if outcome in ("two classes", "tags"):
         return ()
-    known = set(pick.by_name[label].values) if label else set()
-    return tuple(
-        c.name for c in pick.free
-        if _has(c, _JUDGE) and (c.numbers if outcome == "number" else bool(known) and set(c.values) <= known)
-    )
+    known = pick.by_name[label].class_values if label else frozenset()
+    judges = [c for c in pick.free if has_word(c, JUDGE)]
+    return tuple(c.name for c in judges if (c.numbers if outcome == "number" else c.class_values <= known))
 
 
 def _is_quantity(column: LookedAtColumn) -> bool:
@@ -410,6 +432,8 @@ def _is_quantity(column: LookedAtColumn) -> bool:
 def _outcome(prediction: LookedAtColumn | None, label: LookedAtColumn | None, per_class: bool) -> Outcome:
     """What a label is, from the values of predictions and labels."""
     decided = [column for column in (prediction, label) if column is not None]
+    if any(column.listed for column in decided):
+        return "tags"
     if any(_is_quantity(column) for column in decided):
         return "number"
     predicted = () if prediction is None else prediction.values
@@ -428,27 +452,29 @@ def _scale(
     alone: there are no predictions but those that follow from it
     """
     score, probability = told.score, told.probability
-    if score is not None or probability is not None or per_class or outcome in ("number", "grades"):
+    if score is not None or probability is not None or per_class or outcome in ("number", "grades", "tags"):
         return score, probability
     if outcome == "classes":
         asks = "which column holds the confidence in the prediction?"
-        chance = pick.one(lambda c: _is_probability(c.name) and c.like_a_probability, "--probability", asks)
+        chance = pick.one(lambda c: is_probability(c.name) and c.like_a_probability, "--probability", asks)
         return None, chance
     asks = "which column says how positive an item looks?"
     probability = pick.one(
-        lambda c: _is_probability(c.name) and c.within_0_1 and c.distinct > 2, "--probability", asks,
+        lambda c: is_probability(c.name) and c.within_0_1 and c.distinct > 2, "--probability", asks,
         decides=alone,
     )
-    score = pick.one(lambda c: _has(c, _SCORE) and c.numbers and not c.like_a_probability, "--score", asks,
-                     decides=alone)
+    score = pick.one(
+        lambda c: has_word(c, SCORE) and c.numbers and c.distinct > 2 and not c.like_a_probability,
+        "--score", asks, decides=alone,
+    )
     if probability is None:
-        named = pick.one(lambda c: _has(c, _SCORE) and c.like_a_probability, "--probability", asks,
+        named = pick.one(lambda c: has_word(c, SCORE) and c.like_a_probability, "--probability", asks,
                          decides=alone)
         probability = named or (None if score else pick.one(
             lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks, decides=alone
         ))
     if probability is None and score is None:
         score = pick.one(
-            lambda c: c.like_a_percentage and (_is_probability(c.name) or c.called(_PERCENT)), "--score", asks
+            lambda c: c.like_a_percentage and (is_probability(c.name) or c.called(PERCENT)), "--score", asks
         )
     return score, probability

@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.class_names import classes_of_columns
 from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.arrow import lengths_of, mask_of, missing_of, numbers_of, texts_of, yes_of
 from assay.tasks.doctor.portion import Portion
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
+from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, without_value
 
@@ -101,14 +103,14 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
         path = paths[batch.file]
         found.rows += batch.columns.num_rows
         if roles.id is not None:
-            text = as_text(given[roles.id])
+            text = named_text(path, roles.id, given[roles.id])
             missing = missing_of(text) | (lengths_of(text) == 0)
             found.missing_ids.add(missing, batch, path, given[roles.id])
             seen.add(text.filter(mask_of(~missing)) if missing.any() else text)
         for role, name in numbers:
             kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
         for role, name in classes:
-            kept[role].append(_classes(found, role, codes[role], given[name], batch, path))
+            kept[role].append(_classes(found, (role, name), codes[role], given[name], batch, path))
         if roles.outcome == "number" and roles.label is not None:
             _number_labels(found, given[roles.label], batch, path)
         if progress:
@@ -117,6 +119,8 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
     found.prediction, found.label = (_joined(kept[role], np.int64) for role in ("prediction", "label"))
     found.prediction_names, found.label_names = list(codes["prediction"]), list(codes["label"])
     _without_words(found)
+    if roles.outcome in ("two classes", "classes", "grades"):
+        _one_spelling(found)
     if roles.id is not None:
         found.duplicates = _duplicates(portion, roles.id, seen)
     found.total = portion.total(found.rows)
@@ -143,16 +147,27 @@ def _numbers(
     bad = ~good | ~np.isfinite(numbers)
     found.bad_numbers.setdefault(name, Defect()).add(bad, batch, path, values)
     if chance:
-        outside = ~bad & ((numbers < 0) | (numbers > 1))
+        numbers, beyond = within_0_and_1(numbers)
+        outside = ~bad & beyond
         found.outside.add(outside, batch, path, values)
         bad |= outside
     return np.where(bad, np.nan, numbers)
 
 
+def named_text(path: str, column: str, values: pa.Array) -> pa.StringArray:
+    """A column as text. Raises BadInput that names file and column where it cannot be read so."""
+    try:
+        return as_text(values)
+    except BadInput as error:
+        raise BadInput(f"{path}: column {column!r} {error}") from None
+
+
 def _classes(
-    found: Scan, role: str, codes: dict[str, int], values: pa.Array, batch: SourceBatch, path: str
+    found: Scan, called: tuple[str, str], codes: dict[str, int], values: pa.Array, batch: SourceBatch,
+    path: str,
 ) -> Ints:
-    text = as_text(values)
+    role, name = called
+    text = named_text(path, name, values)
     blank = lengths_of(pc.utf8_trim_whitespace(text)) == 0     # or missing
     named = (text.filter(mask_of(~blank)) if blank.any() else text).dictionary_encode()
     names: list[str] = named.dictionary.to_pylist()
@@ -197,6 +212,24 @@ def _without_words(found: Scan) -> None:
         found.no_label[word] = found.labels.pop(word)
         found.missing_labels += found.no_label[word]
         _drop(found.label, found.label_names, word)
+
+
+def _one_spelling(found: Scan) -> None:
+    """Count every class once, however it is written."""
+    of_predictions, of_labels = classes_of_columns([found.predictions, found.labels])
+    for counts, names, codes, meant in (
+        (found.predictions, found.prediction_names, found.prediction, of_predictions),
+        (found.labels, found.label_names, found.label, of_labels),
+    ):
+        merged: Counter[str] = Counter()
+        for name in names:
+            merged[meant.get(name, name)] += counts[name]
+        place = {name: i for i, name in enumerate(merged)}
+        table = np.array([*(place[meant.get(name, name)] for name in names), -1], np.int64)
+        codes[:] = table[codes]
+        counts.clear()
+        counts.update(merged)
+        names[:] = list(merged)
 
 
 def _drop(codes: Ints, names: list[str], word: str) -> None:

@@ -7,8 +7,11 @@ from contextlib import suppress
 
 import yaml
 
+from assay.evalcore.annotators.answers import BAR
 from assay.evalcore.types import Json, JsonObject
+from assay.tasks.doctor.columns import listed_texts
 from assay.tasks.doctor.numbers import ClassNames
+from assay.tasks.doctor.one_per_class import common_prefix, endings
 from assay.tasks.doctor.roles import OpenChoice, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.file import trial_name
@@ -60,7 +63,7 @@ def _pool(source: str, roles: Roles, threshold: float | None, labels: JsonObject
         pool["score"] = roles.score
     if roles.probability is not None:
         pool["probability"] = roles.probability
-    elif roles.per_class and (chances := _per_class(roles.per_class, labels)):
+    elif roles.per_class and (chances := _per_class(roles, labels)):
         pool["probability"] = chances
     if roles.prediction is not None:
         pool["prediction"] = roles.prediction
@@ -80,10 +83,16 @@ def _labels_and_measures(
 ) -> tuple[JsonObject, list[Json]]:
     if roles.outcome == "number":
         return {"number": {}}, ["mae", "bias"] if roles.prediction else ["mean"]
+    if roles.outcome == "tags":
+        texts = [listed_texts(text) or text.split(BAR) for text in (*found.predictions, *found.labels)]
+        tags = {tag.strip() for several in texts for tag in several if tag.strip() and tag != "[]"}
+        return {"tags": sorted(tags)}, ["micro_f1", "subset_accuracy"] if roles.prediction else ["rate"]
     if roles.outcome == "two classes":
         positive, negative = classes.words if classes else ("", "")
         return {"positive": positive, "negative": negative}, [*OF_TWO_CLASSES]
-    names = sorted({*found.predictions, *found.labels} or set(_endings(roles.per_class)))
+    names = sorted({*found.predictions, *found.labels} or set(endings(roles.per_class)))
+    if set(names) < set(endings(roles.per_class)):
+        names = sorted(endings(roles.per_class))       # a class may have a probability and never occur
     if roles.outcome == "grades":
         return {"grades": _grades(names)}, _of_grades(roles)
     if len(names) == 2 and roles.prediction is not None:
@@ -105,28 +114,19 @@ def _of_grades(roles: Roles) -> list[Json]:
     return ["accuracy", "mae", "bias"] if roles.prediction else ["mean"]
 
 
-def _per_class(columns: tuple[str, ...], labels: JsonObject) -> JsonObject | None:
-    """`prefix`, or each class with its column; None where the names do not say which is whose."""
-    names = labels.get("classes")
+def _per_class(roles: Roles, labels: JsonObject) -> JsonObject | None:
+    """`prefix`, or each class with its column; None where nothing says which is whose."""
+    names, columns = labels.get("classes") or labels.get("grades"), roles.per_class
     if not isinstance(names, list):
         return None
-    prefix = _prefix(columns)
-    if {prefix + str(name) for name in names} <= set(columns):
+    prefix = common_prefix(columns)
+    if prefix and {prefix + str(name) for name in names} == set(columns):
         return {"prefix": prefix}
-    plain = {_plain(ending): column for ending, column in zip(_endings(columns), columns, strict=True)}
-    found: JsonObject = {str(name): plain[_plain(str(name))] for name in names if _plain(str(name)) in plain}
-    return found if len(found) == len(names) else None
-
-
-def _prefix(columns: tuple[str, ...]) -> str:
-    """What all names begin with, up to its last underscore."""
-    first, last = min(columns), max(columns)
-    same = next((i for i, sign in enumerate(first) if last[i:i + 1] != sign), len(first))
-    return first[: first.rfind("_", 0, same) + 1]
-
-
-def _endings(columns: tuple[str, ...]) -> list[str]:
-    return [name[len(_prefix(columns)):] for name in columns] if columns else []
+    known = {} if roles.of_classes is None else dict(roles.of_classes.columns)
+    if set(known) != set(map(str, names)):
+        plain = {_plain(ending): column for ending, column in zip(endings(columns), columns, strict=True)}
+        known = {str(name): plain[_plain(str(name))] for name in names if _plain(str(name)) in plain}
+    return dict(known) if len(known) == len(names) else None
 
 
 def _plain(name: str) -> str:

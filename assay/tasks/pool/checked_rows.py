@@ -262,9 +262,9 @@ class RowChecker:
         encodable = not (pa.types.is_nested(values.type) or pa.types.is_null(values.type))
         encoded = (values if encodable else self._text(batch, name, given)).dictionary_encode()
         texts = self._text(batch, name, {name: encoded.dictionary}).to_pylist()
-        of_missing, known = predictions.missing_code, predictions.codes
+        of_missing = predictions.missing_code
         codes = np.array([
-            of_missing if t is None else known[t] if t in known else predictions.other_code(t) for t in texts
+            of_missing if text is None else predictions.code_of(text) for text in texts
         ] or [-1], np.int64)
         missing = missing_of(encoded.indices)
         indices = encoded.indices.fill_null(0) if missing.any() else encoded.indices

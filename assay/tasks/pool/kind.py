@@ -283,16 +283,13 @@ class Predictions(ABC):
         """The values of the features that the pool is cut by."""
         return [rows.numbers(name) for name in self._spec.pool.features or ()]
 
-    @property
-    def codes(self) -> Mapping[str, int]:
-        """What a prediction may say -> the code of its class; by default none is known: see `other_code`."""
-        return {}
-
     missing_code: ClassVar[int] = -1   # the code of a missing prediction; -1 where there must be one
 
-    def other_code(self, value: str) -> int:
-        """The code of what is no key of `codes`; -1 where it is no class."""
-        return -1
+    def code_of(self, value: str) -> int:
+        """The code of what a prediction may say, however it is written; -1 where it is no answer."""
+        answers = self._spec.labels.answers
+        meant = answers.spelled(value)
+        return -1 if meant is None else int(answers.code(meant))
 
     @property
     def no_class(self) -> tuple[str, str]:

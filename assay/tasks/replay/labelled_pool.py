@@ -26,10 +26,13 @@ import pyarrow.compute as pc
 import scipy
 
 from assay.evalcore.errors import BadInput, did_you_mean
+from assay.evalcore.outcomes.class_names import ClassReader, classes_of_columns, what_differs
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.arrow import lengths_of, missing_of
+from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.sources.reader import column_names, is_local, open_source
-from assay.tasks.sources.values import as_numbers, as_text
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text
 
 _NEEDED = ("item_id", "prediction")
 _TRUTHS = ("label", "label_probability")     # the first that is there
@@ -125,9 +128,6 @@ def _scores(path: str, columns: Mapping[str, pa.Array]) -> tuple[Floats, Floats]
 
 # Predictions and labels of a labelled pool as 0 and 1, whatever words they are written in.
 
-_SPELLINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-
-
 def as_classes(
     path: str, columns: Mapping[str, pa.Array], score: Floats | None, positive: str | None
 ) -> dict[str, Ints]:
@@ -137,21 +137,52 @@ def as_classes(
     names it; None where there are none.  Raises BadInput for gaps, for more than two classes, and where the
     scores do not tell.
     """
-    text = {name: words(path, name, column) for name, column in columns.items()}
+    text = class_words(path, columns)
     known = sorted({word for column in text.values() for word in np.unique(column).tolist()})
-    if positive is None and all(word.lower() in _SPELLINGS for word in known):
-        codes = np.array([_SPELLINGS[word.lower()] for word in known], np.int64)
+    chosen = positive and ClassReader(known).read(positive)
+    if positive is not None and chosen is None:
+        raise BadInput(f"{path}: no prediction or label is {positive!r}; they hold {_listed(known)}")
+    if chosen is None and set(known) <= {"0", "1", "false", "true"}:
+        codes = np.array([int(word in ("1", "true")) for word in known], np.int64)
     else:
         if len(known) > 2:
+            alike = what_differs(known)
             raise BadInput(
                 f"{path}: {' and '.join(map(repr, text))} hold {len(known)} classes ({_listed(known)}); "
-                "replay compares two: write 1 for the class in question and 0 for the rest"
+                + (f"{alike}: write them in one way" if alike else
+                   "replay compares two: write 1 for the class in question and 0 for the rest")
             )
-        chosen = positive if positive is not None else _higher_scored(path, text["prediction"], score)
-        if chosen not in known:
-            raise BadInput(f"{path}: no prediction or label is {chosen!r}; they hold {_listed(known)}")
+        chosen = chosen or _higher_scored(path, text["prediction"], score)
         codes = np.array([int(word == chosen) for word in known], np.int64)
     return {name: codes[np.searchsorted(known, column)] for name, column in text.items()}
+
+
+def class_words(path: str, columns: Mapping[str, pa.Array]) -> dict[str, Array]:
+    """Columns of text without gaps, in which every class is spelled in one way (`classes_of_columns`)."""
+    text = {name: words(path, name, column) for name, column in columns.items()}
+    written = {
+        name: np.unique(column, return_inverse=True, return_counts=True) for name, column in text.items()
+    }
+    _refuse_words_for_none(path, text)
+    counts = [dict(zip(one.tolist(), times.tolist(), strict=True)) for one, _, times in written.values()]
+    meant = classes_of_columns(counts)
+    return {
+        name: np.array([of[word] for word in one.tolist()], np.str_)[place]
+        for (name, (one, place, _)), of in zip(written.items(), meant, strict=True)
+    }
+
+
+def _refuse_words_for_none(path: str, text: Mapping[str, Array]) -> None:
+    """Raises BadInput for labels such as n/a, where no other column has them as a class."""
+    others = {word for name, column in text.items() if name != "label" for word in np.unique(column).tolist()}
+    if "label" not in text or not others:
+        return
+    none = np.isin(text["label"], sorted(NO_VALUE - others))
+    if none.any():
+        word = text["label"][int(np.argmax(none))]
+        raise BadInput(
+            f"{path}, column 'label': row {_rows(none)} has no label, but {word!r}; every item needs one"
+        )
 
 
 def _higher_scored(path: str, predicted: Array, score: Floats | None) -> str:
@@ -199,8 +230,7 @@ def numbers(path: str, name: str, values: pa.Array) -> Floats:
 
 def probability_column(path: str, name: str, values: pa.Array) -> Floats:
     """A column of numbers between 0 and 1."""
-    chance = numbers(path, name, values)
-    outside = ~((chance >= 0) & (chance <= 1))
+    chance, outside = within_0_and_1(numbers(path, name, values))
     if outside.any():
         first = chance[np.argmax(outside)]
         remedy = "; if these are scores, call the column 'score'" if name == "probability" else ""
@@ -213,8 +243,8 @@ def probability_column(path: str, name: str, values: pa.Array) -> Floats:
 def words(path: str, name: str, values: pa.Array) -> Array:
     """A column of text without gaps."""
     text = as_text(values)
-    if text.null_count:
-        empty = np.asarray(text.is_null())
+    empty = missing_of(text) | (lengths_of(pc.utf8_trim_whitespace(text)) == 0)
+    if empty.any():
         raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
     return np.array(text.to_pylist(), dtype=np.str_)
 

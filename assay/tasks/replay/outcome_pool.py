@@ -26,6 +26,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadArgument, BadInput, did_you_mean
 from assay.evalcore.measures.contenders import code_of
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.evalcore.outcomes.items import SILENT, Items
 from assay.evalcore.outcomes.numbers import Numbers
@@ -36,7 +37,7 @@ from assay.tasks.ledger.manifest import CLUSTER, PREDICTED_NUMBERS
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.predictions.questions import QuestionPredictions
 from assay.tasks.pool.predictions.systems import SystemsSoFar
-from assay.tasks.replay.labelled_pool import numbers, one_array, probability_column, words
+from assay.tasks.replay.labelled_pool import class_words, numbers, one_array, probability_column, words
 from assay.tasks.sources.known_labels import rows_of_questions
 from assay.tasks.sources.reader import column_names, is_local, open_source
 from assay.tasks.sources.values import as_text, without_value
@@ -289,8 +290,9 @@ class Reader:
 
 
 def _classes(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    seen = {w for name, column in spoken.items() for w in np.unique(words(path, name, column)).tolist()}
-    return Classes((*named, *sorted(seen - set(named))))
+    seen = {w for column in class_words(path, spoken).values() for w in np.unique(column).tolist()}
+    known = ClassReader(named)
+    return Classes((*named, *sorted(word for word in seen if known.read(word) is None)))
 
 
 def _grades(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
@@ -363,7 +365,9 @@ def _encoded(text: Texts, kind: OutcomeKind) -> Floats:
 
 
 def _named(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
-    return _encoded(words(path, name, column), kind)
+    written, where = np.unique(words(path, name, column), return_inverse=True)
+    reader = ClassReader(kind.parts)
+    return kind.encode([reader.read(word) or word for word in written.tolist()])[where]
 
 
 def _graded(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:

@@ -14,7 +14,12 @@ from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.best_of import Race, pairs_of
 from assay.evalcore.measures.contenders import of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting, difference, leading, side_by_side
-from assay.evalcore.measures.registry import measure, needs_grid, of_scores, outcome_measure
+from assay.evalcore.measures.registry import (
+    made_of_scores,
+    measure,
+    needs_grid,
+    outcome_measure,
+)
 from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
@@ -505,5 +510,5 @@ def _no_value(what: str, undefined_when: str) -> BadInput:
 
 
 def asks_for_curves(measures: Sequence[str]) -> bool:
-    """Whether a measure, as it is written, is a curve or the area under one."""
-    return any(of_scores(written.partition("(")[0]) for written in measures)
+    """Whether a measure, as it is written, is made of scores or probabilities, as curves are."""
+    return any(made_of_scores(written.partition("(")[0]) for written in measures)

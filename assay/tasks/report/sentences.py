@@ -198,7 +198,8 @@ def headline(data: "ReportData") -> str:
     also = wording.also_in_words(row)
     also = f" {also[0].upper()}{also[1:]}." if also else ""
     if row.interval == "exact":
-        return f"{said} {wording.value_or_reason(row)} exactly, {based}.{also}"
+        how = "exactly" if row.undecided is None else wording.exact_in_words(row)
+        return f"{said} {wording.value_or_reason(row)} {how}, {based}.{also}"
     if row.lower is None or row.upper is None:
         return f"{said} estimated at {wording.value_or_reason(row)}, with no interval, {based}."
     about = " for the population" if row.about == "population" else ""
@@ -212,7 +213,7 @@ def in_a_line(row: MeasureEstimate) -> str:
     """`f1: 0.891, 95% interval 0.842 to 0.932; wide interval 0.6 to 0.94`."""
     name = row.title
     if row.lower is None or row.upper is None or row.interval == "exact":
-        exact = ", exact" if row.interval == "exact" else ""
+        exact = f", {wording.exact_in_words(row)}" if row.interval == "exact" else ""
         return f"{name}: {wording.value_or_reason(row)}{exact}{_and_also(row)}"
     beside = price.wide(row)
     about = "for the population " if row.about == "population" else ""
@@ -291,10 +292,11 @@ def people_in_words(
     whole = [row for row in rows if row.segment is None]
     bounds = [(row, row.undecided) for row in whole if row.undecided]
     if bounds:
-        cannot = wording.plural(bounds[0][1].items, "item", "items")
+        cannot = wording.plural(bounds[0][1].items, "item has", "items have")
         alike = "negative, or all positive" if bounds[0][1].all_negative else "decided alike"
         lines.append(
-            f"People could not decide {cannot}, which the estimates leave out. If all of them were {alike}: "
+            f"{cannot} no label: whoever was asked gave none, and the estimates leave such items out. If all "
+            f"of them were {alike}: "
             f"{'; '.join(_if_decided(row, given) for row, given in bounds)}."
         )
     by_question = {row.question: row.nonresponse for row in whole if row.question and row.nonresponse}

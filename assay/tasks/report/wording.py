@@ -132,8 +132,9 @@ def in_short(value: float | None, lower: float | None, upper: float | None) -> s
 
 def row_in_short(row: MeasureEstimate) -> str:
     """`0.891 [0.842, 0.932]`; `0.6667 exactly`, of which no end is rounded outwards."""
-    if row.value is not None and interval(row) == "exact":
-        return f"{estimate_text(row.value, row.lower, row.upper)} exactly"
+    if row.value is not None and row.lower is not None and row.upper is not None and row.interval == "exact":
+        how = "exactly" if row.undecided is None else _LABELLED
+        return f"{estimate_text(row.value, row.lower, row.upper)} {how}"
     return in_short(row.value, row.lower, row.upper)
 
 
@@ -144,10 +145,18 @@ def value_and_interval(value: float | None, lower: float | None, upper: float | 
     return estimate_text(value, lower, upper) + ends
 
 
+_LABELLED = "of the items that have a label"
+
+
+def exact_in_words(row: MeasureEstimate) -> str:
+    """`exact`; where some items have no label, of which items the value is."""
+    return "exact" if row.undecided is None else _LABELLED
+
+
 def interval(row: MeasureEstimate) -> str:
-    """`0.842 to 0.932`, `exact` or `none`."""
+    """`0.842 to 0.932`, `exact` or `none`; nothing is exact while items have no label."""
     if row.lower is not None and row.upper is not None and row.interval == "exact":
-        return "exact"
+        return exact_in_words(row)
     return ends_in_words(row.value, row.lower, row.upper)
 
 
@@ -157,7 +166,7 @@ def also_in_words(row: MeasureEstimate) -> str:
     if also is None or also.lower is None or also.upper is None:
         return ""
     if also.interval == "exact":
-        return f"for the {also.about} exact"
+        return f"for the {also.about} {exact_in_words(row)}"
     return f"for the {also.about} {ends_in_words(row.value, also.lower, also.upper)}"
 
 

@@ -22,9 +22,11 @@ from threading import Lock
 from typing import Any, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.arrow import texts_of
 from assay.tasks.sources.files.file import SourceFile, check_columns, is_compressed, line_too_long, unreadable
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
 from assay.tasks.sources.quoting import MOST_BYTES, Misquoted, QuotedValues
@@ -257,6 +259,7 @@ _BUFFER = 8 << 20        # bytes a request on S3
 _STREAM = 1 << 20
 _MOST_HEADER = 1 << 20
 _LONGEST_NAME = 1_000
+_ENOUGH = 2              # columns that tell a repeated line of names from a value
 _FOR_EXCEL = re.compile(r"sep=.[\r\n]", re.IGNORECASE)
 
 
@@ -325,7 +328,7 @@ def csv_batches(
 def _batches(
     file: SourceFile, stream: io.BufferedReader, asked: _Asked
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    first = asked.first
+    first, path = asked.first, file.path
     there = [asked.names[_named(asked.names).index(column)] for column in asked.columns]
     try:
         rows = pacsv.open_csv(
@@ -338,6 +341,7 @@ def _batches(
         )
         with rows:
             for batch in rows:
+                _refuse_header_again(path, asked, first, batch)
                 if asked.wanted is not None and (not asked.wanted or first > asked.wanted[-1]):
                     return
                 yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(asked.columns))
@@ -354,6 +358,24 @@ def _batches(
                 "save the file as UTF-8"
             ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
+
+
+def _refuse_header_again(path: str, asked: _Asked, first: int, batch: pa.RecordBatch) -> None:
+    """Raises BadInput where a row repeats the line of column names, as in files that were joined."""
+    if batch.num_columns < _ENOUGH:
+        return
+    names = texts_of(list(batch.schema.names))
+    same = pc.equal(batch.column(0), names[0])
+    for name, column in zip(names[1:], batch.columns[1:], strict=True):
+        if not pc.any(same).as_py():
+            return
+        same = pc.and_(same, pc.equal(column, name))
+    rows = pc.indices_nonzero(same)
+    if len(rows):
+        raise BadInput(
+            f"{path}: row {first + rows[0].as_py() + 1:,} repeats the line of column names, as where files "
+            "were joined; remove that line"
+        )
 
 
 def count_csv_rows(file: SourceFile, column: str) -> CountedRows:

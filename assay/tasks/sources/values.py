@@ -35,6 +35,8 @@ def kind(type: pa.DataType) -> Kind:
         return "nothing"
     if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return "text"
+    if are_bytes(type):
+        return "text"        # if it is UTF-8; else reading it as text is an error
     if pa.types.is_boolean(type):
         return "boolean"
     if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
@@ -49,10 +51,11 @@ def without_value(values: pa.StringArray) -> pa.BooleanArray:
 
 
 def as_text(values: pa.Array) -> pa.StringArray:
-    """Every value as text, missing ones missing. Raises BadInput for bytes and for text that is not UTF-8."""
+    """Every value as text, missing ones missing; bytes that are UTF-8 are text, as older writers of Parquet
+    store it. Raises BadInput for other bytes."""
     type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
-        raise BadInput("holds bytes, which cannot be shown or compared; store text or a URL instead")
+    if are_bytes(type):
+        return _decoded(values)
     if pa.types.is_floating(type):
         return _float_texts(values.cast(type))
     if pa.types.is_nested(type):
@@ -67,10 +70,33 @@ def as_text(values: pa.Array) -> pa.StringArray:
     return text
 
 
+def are_bytes(type: pa.DataType) -> bool:
+    """Whether a column holds bytes rather than text."""
+    if pa.types.is_dictionary(type):
+        return are_bytes(type.value_type)
+    fixed = pa.types.is_fixed_size_binary(type) or type == pa.binary_view()
+    return bool(fixed or pa.types.is_binary(type) or pa.types.is_large_binary(type))
+
+
+def _decoded(values: pa.Array) -> pa.StringArray:
+    refused = BadInput("holds bytes, which cannot be shown or compared; store text or a URL instead")
+    try:
+        plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+        text = plain.cast(pa.binary()).cast(pa.string())
+        text.validate(full=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise refused from None
+    if pc.any(pc.match_substring_regex(text, "[\\x00-\\x08]")).as_py():
+        raise refused
+    return text
+
+
 def as_numbers(values: pa.Array) -> tuple[Floats, Bools]:
     """(n,) numbers, and (n,) whether each is a number; missing and unreadable values are NaN and False."""
     if kind(values.type) == "nothing":
         return np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
+    if are_bytes(values.type):
+        values = _decoded(values)
     if kind(values.type) == "text":
         values = _parsed(values)
     numbers = values.cast(pa.float64(), safe=False)

@@ -14,7 +14,15 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_valid
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
-from assay.evalcore.measures.registry import MEASURES_BY_KIND, measure, names, of_scores, outcome_measure
+from assay.evalcore.measures.registry import (
+    MEASURES_BY_KIND,
+    made_of_scores,
+    measure,
+    names,
+    of_scores,
+    outcome_measure,
+    usual_name,
+)
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import AUTO, METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -82,6 +90,9 @@ class MeasureChoice(Part):
     def check_name(name: str) -> None:
         """Raise UnknownName where there is no such measure of any kind of outcome."""
         known = sorted({*names(), *(one for _, one in MEASURES_BY_KIND)})
+        usual = usual_name(name)
+        if name not in known and usual is not None:
+            raise UnknownName(f"unknown measure {name!r}; did you mean {usual!r}?")
         if name not in known:
             raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
 
@@ -185,8 +196,8 @@ Drive = Annotated[
 def asks_for_scores(measure: Any) -> bool:
     """Whether one of the measures, as they are written, is made of scores."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
-    names = [one.get("name") if isinstance(one, dict) else one for one in listed]
-    return any(isinstance(name, str) and of_scores(name) for name in names)
+    called = [one.get("name") if isinstance(one, dict) else one for one in listed]
+    return any(isinstance(name, str) and made_of_scores(name) for name in called)
 
 
 # Measures as they are written on a command line.

@@ -96,8 +96,8 @@ def contradictions_of_judges(spec: SpecWithJudges) -> Iterator[tuple[str, str]]:
         yield "judges", ("are looked at where one question is asked; with several leave it out, or ask that "
                          "question alone")
     elif not has_judges(pool):
-        yield "judges", ("looks at judges, and the pool has none: name one under `pool.judge`, or "
-                         "`pool.probability`, or leave it out")
+        yield "judges", ("looks at judges, and the pool has none: name one under `pool.judge` (the column of "
+                         "`pool.prediction` may be it), or `pool.probability`, or leave it out")
     if asked.audit is not None and asked.audit.evaluation == spec.name:
         yield "judges.audit.evaluation", ("is this evaluation itself; labels cannot audit what they have "
                                           "made: name an earlier one")

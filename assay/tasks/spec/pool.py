@@ -344,8 +344,9 @@ def _compared(pool: Pool) -> None:
 def _two_classes(pool: Pool) -> None:
     _beside_its_own(pool)
     if pool.judge is not None:
-        raise wrong("`judge` guesses other labels than a positive and a negative class; with these name what "
-                    "a judge says under `score` or `probability`")
+        raise wrong("`judge` guesses other labels than a positive and a negative class; with these write the "
+                    "column of a judge's verdicts as `prediction`, that of its numbers as `score` or "
+                    "`probability`")
     if pool.earlier is not None:
         raise wrong("`earlier` holds results as judges, which guess other labels than a positive and a "
                     "negative class; name both classes under labels: {classes: [...]}, or give the share "

@@ -71,14 +71,14 @@ def test_classes_that_occur_and_numbers(pool):
     ({"pool_size": 10}, "pool_size is 10, but"),
     ({"pool_size": 10**6}, "give that of the pool they were drawn from"),
     ({"outcome": "words"}, "outcome: 'words' is neither a list of classes nor one of classes, "),
-    ({"outcome": ["spam", "eggs"]}, "column 'label': 'ham' is none of the classes spam, eggs"),
+    ({"outcome": ["spam", "eggs"]}, "column 'label', row 1: 'ham' is none of the classes spam, eggs"),
     ({"measures": "f2"}, "f2"),
 ])
 def test_a_wrong_argument_is_named(change, message, pool):
     asked = {"measures": "f1", "outcome": ["spam", "ham"], "pool_size": len(pool)} | change
     with pytest.raises(BadInput, match=message):
         assay.estimate(sampled(pool, 1), **asked)
-    with pytest.raises(BadInput, match="every value is a chance above 0 and at most 1; row 0 is not"):
+    with pytest.raises(BadInput, match="every value is a chance above 0 and at most 1; row 1 is not"):
         assay.estimate(
             pool.assign(inclusion_probability=0.0), measures="f1", outcome=["spam", "ham"], pool_size=4000
         )

@@ -8,6 +8,7 @@ import json
 from math import isfinite
 from typing import Any
 from urllib.parse import quote
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -70,6 +71,12 @@ class Replies:
     def refusal(self, status: int, body: Any) -> DeskRefused:
         """The error for a status of 400 or more."""
         said = self._said(body)
+        if status == 407 or (status in (401, 403) and not isinstance(body, dict)):
+            return DeskRefused(
+                f"{self._url}: something between here and Label Studio answered {status}, for it is no "
+                f"answer of Label Studio's{self._proxy()}; let it pass requests to this address on, or name "
+                "the host in NO_PROXY"
+            )
         if status in (401, 403):
             return DeskRefused(
                 f"Label Studio at {self._url} refused the token ({status}{said}); put a valid access token "
@@ -90,7 +97,7 @@ class Replies:
         """The error for a request that got no reply."""
         return DeskUnreachable(
             f"Label Studio at {self._url} could not be reached "
-            f"({self._masked(str(error)) or type(error).__name__}); "
+            f"({self._masked(str(error)) or type(error).__name__}){self._proxy()}; "
             "check desk.url and that the server is up, then run the same command again"
         )
 
@@ -100,6 +107,14 @@ class Replies:
             f"Label Studio at {self._url}: {what}, so what was sent may or may not have happened; "
             "it is looked at again before anything is sent twice"
         )
+
+    def _proxy(self) -> str:
+        """`; requests to it go through the proxy HOST`, where the environment names one for this address."""
+        url = httpx.URL(self._url)
+        proxy = getproxies().get(url.scheme) or getproxies().get("all")
+        if not proxy or proxy_bypass(url.host):
+            return ""
+        return f"; requests to it go through the proxy {httpx.URL(proxy).host or 'that is set'}"
 
     def _said(self, body: Any) -> str:
         """The server's own words, short; never its headers."""

@@ -34,6 +34,7 @@ from assay.tasks.pool.predictions.gathered import (
     outcome_kind_of,
     packed,
 )
+from assay.tasks.sources.chances import within_0_and_1
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -141,11 +142,13 @@ class OutcomePredictions(Predictions):
         return OutcomeCut.from_json(data)
 
 
-def probability_in(rows: PredictionReader, name: str) -> Array:
-    """A column (n,) of numbers within [0, 1]."""
-    numbers = rows.numbers(name)
-    rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
-                "a probability is; correct the column, or leave pool.probability out")
+def probability_in(
+    rows: PredictionReader, name: str,
+    remedy: str = "a probability is; correct the column, or leave pool.probability out",
+) -> Array:
+    """A column (n,) of numbers within [0, 1]; remedy: for one that is not."""
+    numbers, outside = within_0_and_1(rows.numbers(name))
+    rows.refuse(name, outside, "are not within [0, 1]", remedy)
     return numbers
 
 

@@ -1,11 +1,12 @@
 """One question, by its kind of labels: classes of equal standing, grades and preferences; numbers; tags; and
 one class of several against the rest.
 
-**Classes.**  The probabilities of an item are numbers within [0, 1] with a sum of 1, to a hundredth. One
-column alone holds the confidence in the prediction: the rest is shared by the other classes.
+**Classes.**  The probabilities of an item are numbers within [0, 1] with a sum of 1, as far as they are
+rounded (`assay.tasks.sources.chances`). One column alone holds the confidence in the prediction: the rest is
+shared by the other classes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import scipy
 
 from assay.evalcore.methods.one_of_several import against_the_rest
 from assay.evalcore.outcomes.base import LARGEST
+from assay.evalcore.outcomes.class_names import ClassReader
 from assay.evalcore.outcomes.classes import CONFIDENCE
 from assay.evalcore.outcomes.tags import CONFIDENCE as CONFIDENCE_IN_TAGS
 from assay.evalcore.types import Array, Floats
@@ -22,26 +24,14 @@ from assay.tasks.pool.predictions.any_outcome import OutcomePredictions, probabi
 from assay.tasks.pool.predictions.gathered import outcome_kind_of
 from assay.tasks.pool.predictions.systems import PredictionsOfSystems
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
-from assay.tasks.spec.evaluation import Spec
+from assay.tasks.sources.chances import RowSums
 from assay.tasks.spec.pool import System, columns_by_class
-
-_SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: rounded ones are taken
 
 
 class SeveralClassPredictions(OutcomePredictions):
     """The class that is predicted, and the probability of each."""
 
     type = pa.int16()
-
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        labels = spec.labels
-        self._codes = {spelling: labels.codes[name] for spelling, name in labels.spellings.items()}
-
-    @property
-    def codes(self) -> Mapping[str, int]:
-        """The class names, and other spellings of grades."""
-        return self._codes
 
     @property
     def no_class(self) -> tuple[str, str]:
@@ -81,15 +71,15 @@ def no_class_among(names: Sequence[str]) -> tuple[str, str]:
 
 def table_of_classes(rows: PredictionReader, columns: Sequence[str]) -> Array:
     """(n, K) the supplied probabilities, made to sum to 1."""
-    first = probability_in(rows, columns[0])
-    table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
     for k, name in enumerate(columns):
         supplied = probability_in(rows, name)
+        if not k:
+            table, sums = np.empty((len(supplied), len(columns)), np.float32), RowSums(len(supplied))
         table[:, k] = supplied
-        total += supplied
-    rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
+        sums.add(supplied)
+    rows.refuse(columns[0], ~sums.are_one(), "begin rows whose probabilities do not sum to 1",
                 "correct the columns of pool.probability, or leave it out")
-    table /= total[:, None].astype(np.float32)
+    table /= sums.total[:, None].astype(np.float32)
     return table
 
 
@@ -110,10 +100,6 @@ class ClassesOfSystems(PredictionsOfSystems, SeveralClassPredictions):
 
     type = pa.int16()
     column = PREDICTIONS
-
-    def other_code(self, value: str) -> int:
-        """TRUE means true, with a positive and a negative class."""
-        return self._codes.get(value.casefold(), -1) if self._counted else -1
 
     @property
     def told(self) -> bool:
@@ -189,11 +175,9 @@ class TagPredictions(OutcomePredictions):
 
     missing_code = 0
 
-    def other_code(self, value: str) -> int:
+    def code_of(self, value: str) -> int:
         """The mask of the tags; no tag where the text is empty."""
-        answers = self._spec.labels.answers
-        tags = answers.spelled(value) if value.strip() else answers.empty
-        return -1 if tags is None else int(answers.code(tags))
+        return super().code_of(value) if value.strip() else self.missing_code
 
     @property
     def no_class(self) -> tuple[str, str]:
@@ -242,15 +226,11 @@ class OneClassPredictions(TwoClassPredictions):
         roles = [pool.prediction, self._column, *(pool.features or ()), *self._systems]
         return [name for name in roles if name is not None]
 
-    @property
-    def codes(self) -> Mapping[str, int]:
+    def code_of(self, value: str) -> int:
         """1 of the class, 0 of all others."""
         labels = self._spec.labels
-        return {name: labels.codes[name] for name in labels.answers.choices}
-
-    def other_code(self, value: str) -> int:
-        """-1: classes have no other spellings."""
-        return -1
+        name = ClassReader(labels.answers.choices).read(value)
+        return -1 if name is None else labels.codes[name]
 
     @property
     def no_class(self) -> tuple[str, str]:

@@ -48,6 +48,7 @@ from assay.tasks.pool.kind import (
     cut_columns,
     rows_by_part,
 )
+from assay.tasks.pool.predictions.any_outcome import probability_in
 from assay.tasks.pool.predictions.gathered import (
     GatheredNumbers,
     OutcomeCut,
@@ -57,8 +58,7 @@ from assay.tasks.pool.predictions.gathered import (
 )
 from assay.tasks.spec.evaluation import Spec
 
-_SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
-_ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_SURE = 1e-12      # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 
 
 class TwoClassPredictions(Predictions):
@@ -81,25 +81,6 @@ class TwoClassPredictions(Predictions):
         """Features and further systems."""
         systems = system_columns(self._spec.pool.systems)
         return [*super().cut_fields, *((name, pa.int8()) for name in systems)]
-
-    @property
-    def codes(self) -> Mapping[str, int]:
-        """Class names mean themselves. 0/1 and false/true mean negative and positive, unless a class is named
-        so: then the other spellings of that name mean that class (a class "1" is also 1.0 and true)."""
-        positive, negative = self._spec.labels.offered
-        codes: dict[str, int] = {}
-        for name, code in ((positive, 1), (negative, 0)):
-            for family in (_ONE, _ZERO):
-                if name.casefold() in family:
-                    codes |= {spelling: code for spelling in family if spelling not in codes}
-        if not codes:
-            codes = dict.fromkeys(_ONE, 1) | dict.fromkeys(_ZERO, 0)
-        return codes | {positive: 1, negative: 0}
-
-    def other_code(self, value: str) -> int:
-        """The code of a value such as TRUE, which means what true means; -1 of any other."""
-        folded = value.casefold()
-        return self.codes.get(folded, -1) if folded in (*_ONE, *_ZERO) else -1
 
     @property
     def no_class(self) -> tuple[str, str]:
@@ -186,11 +167,8 @@ class TwoClassPredictions(Predictions):
         return score, self._probability(rows)
 
     def _probability(self, rows: PredictionReader) -> Floats:
-        name = str(self._spec.pool.probability)
-        numbers = rows.numbers(name)
-        rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
-                    "a probability is; if this is a score, name it under `score` instead")
-        return numbers
+        return probability_in(rows, str(self._spec.pool.probability),
+                              "a probability is; if this is a score, name it under `score` instead")
 
 
 # The predictions of a window with a positive and a negative class, read for its profile: in one place, or by

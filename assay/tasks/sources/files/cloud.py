@@ -96,7 +96,7 @@ def list_cloud(source: str) -> list[CloudFile]:
     with _explained(source):
         files = _filesystem(scheme)
         try:
-            found = _glob(files, name) if is_glob(name) else _below(files, name)
+            found = _glob(files, name) if is_glob(name) and not files.isfile(name) else _below(files, name)
         except FileNotFoundError:
             return []
         return sorted((_file(files, scheme, info) for info in found), key=lambda file: file.path)

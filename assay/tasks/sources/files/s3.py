@@ -130,10 +130,10 @@ class S3File:
 def list_s3(source: str) -> list[S3File]:
     """The objects a source means, sorted by key. Raises BadInput for a bucket that is not there."""
     bucket, path = _split(source)
+    exact = [file for file in _listed(bucket, path) if file.path == source]
+    if exact:       # a key may have brackets and asterisks of its own
+        return exact
     if not is_glob(path):
-        exact = [file for file in _listed(bucket, path) if file.path == source]
-        if exact:
-            return exact
         folder = path if not path or path.endswith("/") else path + "/"
         below = {file.path.removeprefix(f"s3://{bucket}/{folder}"): file for file in _listed(bucket, folder)}
         return [below[name] for name in sorted(in_folder(below))]

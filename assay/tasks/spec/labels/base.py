@@ -55,8 +55,8 @@ class LabelsForm(Part):
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """What a column of predictions or of known labels may hold -> the class it means."""
-        return {name: name for name in self.names}
+        """What a column of predictions or of known labels may hold besides names -> the class it means."""
+        return {}
 
     @property
     def positive_name(self) -> str | None:

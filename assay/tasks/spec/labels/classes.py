@@ -4,7 +4,7 @@ answers is better.
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
-from unicodedata import category, normalize
+from unicodedata import category
 
 from pydantic import AfterValidator, Field, Strict, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -13,6 +13,7 @@ from assay.evalcore.annotators.agreement import Level
 from assay.evalcore.annotators.answers import ClassAnswers, ClassOrRest
 from assay.evalcore.methods.registry import of_two_classes_alone
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.class_names import as_seen, two_class_values
 from assay.evalcore.outcomes.classes import Classes, preferences
 from assay.tasks.schema import Finite, wrong
 from assay.tasks.spec.goals import asks_for_scores
@@ -39,12 +40,6 @@ def _one_line_of_text(name: str) -> str:
         if what is not None:
             raise wrong(f"{name!r} holds {what} (U+{ord(character):04X}), which no desk can show; remove it")
     return name
-
-
-def as_seen(name: str) -> str:
-    """The name without what cannot be seen, with plain spaces, and composed."""
-    seen = "".join(character for character in name if category(character) != "Cf")
-    return " ".join(normalize("NFC", seen).split())
 
 
 ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
@@ -75,19 +70,6 @@ def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
             raise wrong(f"calls classes {other!a} and {name!a}, which look the same; give them different "
                         "names")
     return names
-
-
-_TRUE = ("1", "1.0", "true", "True")
-_FALSE = ("0", "0.0", "false", "False")
-
-
-def two_class_spellings(positive: str, negative: str) -> dict[str, str]:
-    """What a file of known labels may write for each of two classes -> the class it means."""
-    known = {positive: positive, negative: negative}
-    for spellings, name in ((_TRUE, positive), (_FALSE, negative)):
-        for spelling in spellings:
-            known.setdefault(spelling, name)   # a class that is called "1" keeps its name
-    return known
 
 
 # Labels that are one class: a positive and a negative one, a list, or grades.
@@ -144,8 +126,8 @@ class TwoClasses(ClassLabels):
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """The names, and 1/0 and true/false."""
-        return two_class_spellings(self.positive, self.negative)
+        """1/0 and true/false."""
+        return two_class_values(self.positive, self.negative)
 
     @property
     def positive_name(self) -> str | None:
@@ -231,10 +213,8 @@ class Grades(ClassLabels):
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """The numbers in the forms that files have them in: 3, 3.0."""
-        return {repr(float(grade)): name for grade, name in zip(self.grades, self.names, strict=True)} | {
-            name: name for name in self.names
-        }
+        """The numbers with all their digits."""
+        return {repr(float(grade)): name for grade, name in zip(self.grades, self.names, strict=True)}
 
     @property
     def outcome(self) -> OutcomeKind | None:
@@ -332,11 +312,6 @@ class OneOfSeveral(ClassList):
     def codes(self) -> dict[str, int]:
         """Every class, and the rest by its name."""
         return {name: int(name == self.counted) for name in (*self.classes, self.rest)}
-
-    @property
-    def spellings(self) -> Mapping[str, str]:
-        """Every class."""
-        return {name: name for name in self.codes}
 
     @property
     def in_words(self) -> str:

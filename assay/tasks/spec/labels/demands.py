@@ -89,13 +89,20 @@ def _of_measures(
         if pool.compares:
             continue
         needs = MEASURES_BY_KIND[kind.name, choice.name].needs
-        if "probability" in needs and not isinstance(pool.probability, dict):
+        of_positive = kind.counted is not None and pool.probability is not None
+        if "probability" in needs and not isinstance(pool.probability, dict) and not of_positive:
+            give = "pool.probability: {prefix: p_} or {class: column}"
             yield f"measure[{i}]", (
-                f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
-                "or {class: column}"
+                f"{choice.name!r} needs a probability of each class; give {give}" if kind.counted is None else
+                f"{choice.name!r} needs pool.probability, the column of the positive class's probability"
             )
         if "prediction" in needs and pool.prediction is None and pool.threshold is None:
-            yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
+            judged = ""
+            if pool.judges:
+                judged = f"; a judge's own verdicts may be it too: prediction: {pool.judges[0]}"
+            yield f"measure[{i}]", (
+                f"{choice.name!r} needs pool.prediction: name the column of predictions{judged}"
+            )
         if "rank" in needs and (pool.rank is None or pool.cluster is None):
             yield f"measure[{i}]", (
                 f"{choice.name!r} is of documents in queries: name pool.rank, the column of their ranks, and "

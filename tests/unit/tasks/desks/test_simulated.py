@@ -12,13 +12,13 @@ from scipy.stats import binom
 
 from assay.evalcore.annotators.answers import ClassAnswers, class_answers
 from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.class_names import two_class_values
 from assay.tasks.desks.desk import Batch, Item
 from assay.tasks.desks.kind import Resources
 from assay.tasks.ledger.stores.store import MemoryStore
-from assay.tasks.spec.labels.classes import two_class_spellings
 
 CLASSES = ("match", "no match")
-TWO = ClassAnswers(codes={"match": 1, "no match": 0}, spellings=two_class_spellings(*CLASSES))
+TWO = ClassAnswers(codes={"match": 1, "no match": 0}, spellings=two_class_values(*CLASSES))
 
 
 def batch_of(*ids, round=1):

@@ -4,8 +4,9 @@ import pyarrow as pa
 import pytest
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.doctor.column_names import gives_away
 from assay.tasks.doctor.columns import look_at_columns
-from assay.tasks.doctor.roles import Told, gives_away, guess_roles
+from assay.tasks.doctor.roles import Told, guess_roles
 
 N = 200
 
@@ -120,7 +121,8 @@ def test_what_is_missing_is_no_class():
 
 def test_decimal_commas_are_told():
     found = roles(id=IDS, score=[f"{n},5" for n in range(N)], label=half(1, 0))
-    assert (found.commas, found.score, found.display) == (("score",), None, ())
+    assert ([one.column for one in found.unread], found.score, found.display) == (["score"], None, ())
+    assert found.unread[0].says == "'0,5' is no number: it has a decimal comma, as 0,5"
 
 
 def test_what_could_be_two_columns_is_a_question_and_what_is_told_is_none():

@@ -93,7 +93,7 @@ def test_probabilities_outside_0_to_1(tmp_path, value):
     assert "name it under `score` instead" in text
 
 
-@pytest.mark.parametrize("value", ["2", "", "maybe", "Match", "0.7"])
+@pytest.mark.parametrize("value", ["2", "", "maybe", "matched", "0.7"])
 def test_predictions_outside_the_label_set(tmp_path, value):
     text = bad_csv(tmp_path, GOOD + f"d,1,0.5,{value},x\n")
     assert f"column 'prediction': values are neither 'match' nor 'no match': row 4: {value!r}" in text

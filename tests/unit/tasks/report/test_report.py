@@ -168,7 +168,7 @@ def test_the_page_says_everything_a_decision_rests_on():
         "Inconclusive The interval for F1 reaches across the limit (at least 0.8). About 300 more labels "
         "would decide.",
         "of which 120 are predicted “match”",
-        "People could not decide 2 items",
+        "2 items have no label",
         "One copy was merged.",
         "undefined: " + REASON,
         "adaptive importance sampling",

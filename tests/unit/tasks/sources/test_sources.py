@@ -216,10 +216,15 @@ def test_numbers_are_written_as_python_writes_them():
         assert as_text(pa.array(short)).to_pylist() == written
 
 
-@pytest.mark.parametrize("values", [pa.array([b"x"]), pa.array([b"x"]).dictionary_encode()])
+@pytest.mark.parametrize("values", [pa.array([b"\xff"]), pa.array([b"\x00x"]).dictionary_encode()])
 def test_bytes_are_no_text(values):
     with pytest.raises(BadInput, match="holds bytes"):
         as_text(values)
+
+
+@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.binary(1), pa.binary_view()])
+def test_bytes_that_are_utf_8_are_text(type):
+    assert as_text(pa.array([b"x", None], type)).to_pylist() == ["x", None]
 
 
 def test_numbers_are_parsed_exactly_and_nothing_else_is_one():

@@ -47,7 +47,7 @@ def test_two_classes_are_coded_as_ever_and_recorded_as_ever():
 def test_grades_are_classes_with_numbers_and_several_spellings():
     labels = Spec.from_json(data(labels={"grades": [1, 2.5, 3]}, measure="accuracy")).labels
     assert labels.names == ("1", "2.5", "3")
-    assert (labels.spellings["1.0"], labels.spellings["3"]) == ("1", "3")
+    assert [labels.answers.spelled(text) for text in ("1.0", "3", "2.50", "4")] == ["1", "3", "2.5", None]
     assert (labels.level, labels.outcome.grades) == ("ordinal", (1.0, 2.5, 3.0))
 
 

@@ -18,6 +18,7 @@ from assay.evalcore.errors import AssayError
 from assay.tasks.desks.desk import Batch, DeskRefused, Item
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
+from assay.tasks.desks.label_studio.replies import Replies
 from assay.tasks.ledger import record
 
 CLASSES = class_answers("yes", "no")
@@ -213,3 +214,21 @@ def test_a_sign_in_that_is_answered_with_something_else_is_an_error_of_ours(doub
         double.instead = {"POST /api/token/refresh/": said}
         with pytest.raises(AssayError):
             LabelStudioApi(double.url, token, read_attempts=1).read("api/projects/")
+
+
+def test_a_proxy_that_refuses_or_is_gone_is_told_as_a_proxy(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://user:pass@proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "elsewhere.example")
+    said = Replies("http://label-studio.example", "token")
+    refused = str(said.refusal(403, None))
+    assert "something between here and Label Studio answered 403" in refused
+    assert "go through the proxy proxy.example; let it pass" in refused
+    assert "NO_PROXY" in refused
+    assert "token" not in refused
+    gone = str(said.unreachable(httpx.ConnectError("connection refused")))
+    assert "requests to it go through the proxy proxy.example; check desk.url" in gone
+    assert "pass" not in gone.replace("passes", "")
+    assert "refused the token (403: no)" in str(said.refusal(403, {"detail": "no"}))
+    assert "refused the token" not in str(said.refusal(407, {"detail": "no"}))
+    monkeypatch.setenv("NO_PROXY", "label-studio.example")
+    assert "proxy" not in str(said.unreachable(httpx.ConnectError("connection refused")))

@@ -1,0 +1,160 @@
+"""Columns of probabilities that sum to 1: one for each class, and whose each of them is.
+
+    p_ham, p_spam       named after the classes, with words around them
+    No, Yes             named as the classes
+    p0, p1, proba_2     numbered: the column that is higher where a class is predicted is that class's;
+                        without predictions, classes in alphabetical order, as scikit-learn numbers them
+
+Of two classes the column of the positive one is the probability, whichever comes first in the file.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from assay.evalcore.outcomes.class_names import NEGATIVE_WORDS, POSITIVE_WORDS, class_value
+from assay.tasks.doctor.column_names import is_probability, words_of
+from assay.tasks.doctor.columns import LookedAtColumn
+from assay.tasks.sources.chances import sum_to_one
+
+_MOST_PAIRED = 30          # columns of which every two are tried
+_NUMBERED = re.compile(r"(.*?)(\d+)$")
+
+
+def columns_of_all_classes(columns: Sequence[LookedAtColumn]) -> tuple[LookedAtColumn, ...]:
+    """The first columns of probabilities that sum to 1 in every row; () where there are none."""
+    for several in _candidates([column for column in columns if column.within_0_1]):
+        if any(column.distinct > 2 for column in several) and _sum_to_one(several):
+            return tuple(several)
+    return ()
+
+
+def _candidates(columns: Sequence[LookedAtColumn]) -> Iterator[Sequence[LookedAtColumn]]:
+    """Sets of columns that may be it: by their names as probabilities, by what names begin with, any."""
+    named = [column for column in columns if is_probability(column.name)]
+    yield from (several for several in (named, *_by_prefix(named), *_by_prefix(columns)) if len(several) > 1)
+    if len(columns) > 2:
+        yield columns
+    yield from combinations(columns[:_MOST_PAIRED], 2)
+
+
+def _by_prefix(columns: Sequence[LookedAtColumn]) -> list[list[LookedAtColumn]]:
+    groups: dict[str, list[LookedAtColumn]] = {}
+    for column in columns:
+        numbered = _NUMBERED.match(column.name)
+        start = numbered[1] if numbered else re.sub(r"[^\W_]+\W*$", "", column.name)
+        if start:
+            groups.setdefault(start, []).append(column)
+    return list(groups.values())
+
+
+def _sum_to_one(columns: Sequence[LookedAtColumn]) -> bool:
+    rows = min(len(column.sampled) for column in columns)
+    table = np.stack([column.sampled[:rows] for column in columns], axis=1)
+    table = table[np.isfinite(table).all(axis=1)]
+    return len(table) > 1 and bool(sum_to_one(table).all())
+
+
+def endings(columns: Sequence[LookedAtColumn | str]) -> list[str]:
+    """What the names of columns have after what all begin with: the classes, where they are called so.
+
+    >>> endings(["p_spam", "p_ham"])
+    ['spam', 'ham']
+    """
+    names = [column if isinstance(column, str) else column.name for column in columns]
+    if not names:
+        return []
+    start = len(common_prefix(names))
+    return [name[start:] for name in names]
+
+
+def common_prefix(names: Sequence[str]) -> str:
+    """What all names begin with, up to its last underscore."""
+    first, last = min(names), max(names)
+    same = next((i for i, sign in enumerate(first) if last[i:i + 1] != sign), len(first))
+    return first[: first.rfind("_", 0, same) + 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassColumns:
+    """Class -> its column of probabilities, and whether the names say so."""
+
+    columns: Mapping[str, str]
+    by_name: bool
+
+
+def columns_by_class_name(
+    columns: Sequence[LookedAtColumn], classes: Sequence[str], predicted: LookedAtColumn | None
+) -> ClassColumns | None:
+    """Which class each column is of; None where neither names nor predictions say.
+
+    classes     as predictions and labels have them
+    predicted   the column of predictions, or of labels where nothing is predicted
+    """
+    if len(classes) != len(columns):
+        return None
+    named = {name: found for name in classes if (found := _called(columns, name, classes)) is not None}
+    if len(set(named.values())) == len(classes):
+        return ClassColumns(columns=named, by_name=True)
+    numbered = _numbered(columns, classes) if predicted is None else _by_values(columns, classes, predicted)
+    return None if numbered is None else ClassColumns(columns=numbered, by_name=False)
+
+
+def _called(columns: Sequence[LookedAtColumn], name: str, classes: Sequence[str]) -> str | None:
+    """The one column whose name holds the words of this class, and of no class with more words."""
+    own = _spelled(name)
+    longer = [words for other in classes if len(words := _spelled(other)) > len(own) and _within(own, words)]
+    fitting = [
+        column.name for column in columns if _holds(column.name, own, name)
+        and not any(_within(words, _spelled(column.name)) for words in longer)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _holds(column: str, words: Sequence[str], name: str) -> bool:
+    if _within(words, _spelled(column)):
+        return True
+    said = class_value(name).casefold()
+    meanings = next((one for one in (POSITIVE_WORDS, NEGATIVE_WORDS) if said in one), frozenset())
+    return bool(meanings & set(_spelled(column)))
+
+
+def _spelled(name: str) -> tuple[str, ...]:
+    """Its words, and numbers at their ends by themselves: p1 is p and 1."""
+    value = class_value(name)
+    parts = [part for word in words_of(value) for part in re.findall(r"\d+|\D+", word)]
+    return tuple(parts) or (value.casefold(),)
+
+
+def _within(words: Sequence[str], of: Sequence[str]) -> bool:
+    return any(tuple(of[at:at + len(words)]) == tuple(words) for at in range(len(of) - len(words) + 1))
+
+
+def _numbered(columns: Sequence[LookedAtColumn], classes: Sequence[str]) -> dict[str, str] | None:
+    numbers = [_NUMBERED.match(column.name) for column in columns]
+    if None in numbers:
+        return None
+    order = sorted(columns, key=lambda column: int(_NUMBERED.match(column.name)[2]))  # type: ignore[index]
+    return {name: column.name for name, column in zip(sorted(classes), order, strict=True)}
+
+
+def _by_values(
+    columns: Sequence[LookedAtColumn], classes: Sequence[str], predicted: LookedAtColumn
+) -> dict[str, str] | None:
+    """The column that is higher where a class is predicted than elsewhere, and most so of all."""
+    texts = np.array([class_value(text or "").casefold() for text in predicted.texts.to_pylist()])
+    known = [class_value(name).casefold() for name in classes]
+    lift = np.full((len(classes), len(columns)), -1.0)
+    for at, value in enumerate(known):
+        here = texts == value
+        for place, column in enumerate(columns):
+            inside, outside = column.sampled[here], column.sampled[~here]
+            if np.isfinite(inside).any() and np.isfinite(outside).any():
+                lift[at, place] = np.nanmean(inside) - np.nanmean(outside)
+    best = lift.argmax(axis=1)
+    if len(set(best.tolist())) < len(classes) or (lift.max(axis=1) <= 0).any():
+        return None
+    return {name: columns[place].name for name, place in zip(classes, best.tolist(), strict=True)}

@@ -1,0 +1,61 @@
+"""Tables with a row for each annotation: several rows are about one item, and each would count as an item."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.types import Ints, Texts
+from assay.tasks.doctor.column_names import ID, words_of
+from assay.tasks.doctor.columns import LookedAtColumn
+
+_MOST_TIMES = 10      # that people answer one item
+_EVENLY = 0.9         # share of items that come equally often
+_PEOPLE = frozenset((
+    "annotator", "rater", "labeler", "labeller", "coder", "worker", "person", "reviewer", "assignee",
+))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedItems:
+    """What is the same in several rows."""
+
+    column: str | None      # an id that repeats; None for what people see
+    times: int
+
+    @property
+    def in_words(self) -> str:
+        """`'item_id' is the same in 2 rows each`."""
+        what = "what people see" if self.column is None else repr(self.column)
+        return f"{what} is the same in {self.times} rows each"
+
+
+def repeated_items(columns: Sequence[LookedAtColumn], display: Sequence[str]) -> RepeatedItems | None:
+    """Whether rows come in equal numbers for an id besides the rows' own, or for what people see of them.
+
+    Two such ids are those of the two records of a pair, and name none. columns: without the rows' own id.
+    """
+    ids = [c for c in columns if c.called(ID) and not _PEOPLE & set(words_of(c.name))]
+    named = [(column, times) for column in ids if (times := _times(_keys([column])))]
+    if len(named) == 1:
+        return RepeatedItems(column=named[0][0].name, times=named[0][1])
+    shown = [column for column in columns if column.name in display]
+    texts = any(column.spaced for column in shown)      # else they are ids and codes
+    many = _times(_keys(shown)) if texts and not named else 0
+    return RepeatedItems(column=None, times=many) if many else None
+
+
+def _keys(columns: Sequence[LookedAtColumn]) -> Texts:
+    """(rows,) the texts of a row, as one."""
+    rows = zip(*(column.texts.to_pylist() for column in columns), strict=False)
+    return np.array(["\0".join(text or "" for text in row) for row in rows], np.str_)
+
+
+def _times(keys: Texts) -> int:
+    """How often nearly every value comes, if it is the same number from 2 on; else 0."""
+    counts: Ints = np.unique(keys, return_counts=True)[1]
+    if len(counts) < 2:
+        return 0
+    usual = int(np.median(counts))
+    even = float(np.mean(counts == usual))
+    return usual if 2 <= usual <= _MOST_TIMES and even >= _EVENLY else 0

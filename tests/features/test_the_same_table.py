@@ -1,0 +1,313 @@
+"""The same table, in many ways: one number from every command and from Python, or a refusal that says why.
+
+A table of 40 items whose F1 is known is written with each trait that ordinary files have, and with pairs of a
+trait of values and one of files. Whatever reads it has to find 0.4211, or refuse it and name the trait.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from doubles.suggested import value_by_suggestion
+
+import assay
+from assay.evalcore.errors import AssayError, BadInput
+from assay.tasks.doctor.roles import Told
+from assay.tasks.replay.labelled_pool import read_labelled_pool
+
+N = 40
+# of 40 items 11 are spam and 8 are called so, 4 of them rightly: F1 is 2 * 4 / (11 + 8)
+TRUTH = 8 / 19
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(49)
+    score = np.round(np.linspace(0.02, 0.97, N), 4)
+    label = np.array(["ham"] * N, object)
+    label[[2, 7, 11, 19, 23, 28, 30, 33, 35, 37, 39]] = "spam"
+    frame = pd.DataFrame({
+        "id": [f"m{i}" for i in range(N)], "text": [f"mail number {i}" for i in range(N)],
+        "prediction": np.where(score > score[31], "spam", "ham"), "probability": score, "label": label,
+    })
+    return frame.iloc[rng.permutation(N)].reset_index(drop=True)
+
+
+def renamed(frame: pd.DataFrame, words: tuple[object, object], which: tuple[str, ...]) -> pd.DataFrame:
+    ham, spam = words
+    said = {name: [spam if one == "spam" else ham for one in frame[name]] for name in which}
+    return frame.assign(**{name: pd.Series(values, dtype=object) for name, values in said.items()})
+
+
+BOTH = ("prediction", "label")
+
+
+def mixed(frame: pd.DataFrame, spellings: dict[str, list[object]]) -> pd.DataFrame:
+    """Every class in several spellings, in turn."""
+    return frame.assign(**{
+        name: pd.Series(
+            [spellings[one][i % len(spellings[one])] for i, one in enumerate(frame[name])], dtype=object
+        )
+        for name in BOTH
+    })
+
+
+def per_class(frame: pd.DataFrame, ham: str, spam: str, *, first: str = "ham") -> pd.DataFrame:
+    both = {ham: (1 - frame.probability).round(4), spam: frame.probability}
+    order = [ham, spam] if first == "ham" else [spam, ham]
+    return frame.drop(columns="probability").assign(**{name: both[name] for name in order})
+
+
+@dataclass(frozen=True)
+class Trait:
+    """What a table is made into, what has to be said of it, and what a refusal may name."""
+
+    made: Callable[[pd.DataFrame], pd.DataFrame]
+    told: Told = field(default_factory=Told)
+    outcome: tuple[object, object] = ("spam", "ham")
+    refusal: str | None = None        # a pattern
+    names: dict[str, str] = field(default_factory=dict)     # role -> column, for Python
+
+
+VALUES: dict[str, Trait] = {
+    "as it is": Trait(lambda f: f),
+    "1 and 0": Trait(lambda f: renamed(f, (0, 1), BOTH), outcome=(1, 0)),
+    "1.0 and 0.0 in labels": Trait(
+        lambda f: renamed(renamed(f, (0, 1), BOTH[:1]), (0.0, 1.0), BOTH[1:]), outcome=(1, 0)),
+    "1 and 1.0 in turn": Trait(
+        lambda f: mixed(f, {"ham": ["0", "0.0"], "spam": ["1", "1.0"]}), outcome=(1, 0)),
+    "True and TRUE in turn": Trait(
+        lambda f: mixed(f, {"ham": ["False", "FALSE"], "spam": ["True", "TRUE", "true"]}),
+        outcome=("true", "false")),
+    "booleans and numbers": Trait(lambda f: renamed(renamed(f, (False, True), BOTH[:1]), (0, 1), BOTH[1:]),
+                                  outcome=(1, 0)),
+    "yes and no": Trait(lambda f: renamed(f, ("No", "Yes"), BOTH), outcome=("Yes", "No")),
+    "spaces": Trait(lambda f: mixed(f, {"ham": ["ham", "ham ", " ham"], "spam": ["spam", "spam\xa0"]})),
+    "composed and decomposed": Trait(
+        lambda f: mixed(f, {"ham": ["ham"], "spam": ["K\u00f6der", "Ko\u0308der"]}),
+        outcome=("K\u00f6der", "ham")),
+    "capitals of labels": Trait(lambda f: renamed(f, ("Ham", "SPAM"), ("label",))),
+    "capitals in one column": Trait(lambda f: mixed(f, {"ham": ["ham", "Ham"], "spam": ["spam"]}),
+                                    refusal="differ only by capitals|hold 3 classes"),
+    "numbered probabilities": Trait(lambda f: per_class(f, "p0", "p1"), names={"probability": "p1"}),
+    "probabilities by class": Trait(lambda f: per_class(f, "prob_ham", "prob_spam"),
+                                    names={"probability": "prob_spam"}),
+    "the positive one first": Trait(lambda f: per_class(f, "prob_ham", "prob_spam", first="spam"),
+                                    names={"probability": "prob_spam"}),
+    "classes as columns": Trait(lambda f: per_class(f, "ham", "spam"), names={"probability": "spam"}),
+    "float errors": Trait(lambda f: f.assign(probability=np.where(
+        f.probability > 0.96, 1.0000001, np.where(f.probability < 0.03, -1e-9, f.probability)))),
+    "percent signs": Trait(lambda f: f.assign(probability=[f"{100 * p:.1f}%" for p in f.probability]),
+                           refusal="percentage|not a finite number|not finite numbers"),
+    "decimal commas": Trait(lambda f: f.assign(probability=[str(p).replace(".", ",") for p in f.probability]),
+                            refusal="decimal comma|not a finite number|not finite numbers"),
+    "logits": Trait(lambda f: f.assign(probability=np.log(f.probability / (1 - f.probability)).round(4)),
+                    refusal=r"not within (0 and 1|\[0, 1\])|not between 0 and 1"),
+    "vectors": Trait(lambda f: f.assign(probability=[f"[{1 - p:.4f}, {p:.4f}]" for p in f.probability]),
+                     refusal="but several|not a finite number|not finite numbers"),
+    "half the labels": Trait(
+        lambda f: f.assign(label=[one if i % 2 else None for i, one in enumerate(f.label)]),
+        refusal="no label|empty in row|have no value"),
+    "other names": Trait(
+        lambda f: f.rename(columns={"prediction": "y_pred", "label": "y_true", "probability": "y_score"}),
+        names={"prediction": "y_pred", "label": "y_true", "probability": "y_score"}),
+    "columns the other way round": Trait(lambda f: f[f.columns[::-1]]),
+    "rows in another order": Trait(lambda f: f.sort_values("probability")),
+    "a decision of ones beside it": Trait(
+        lambda f: renamed(f, (0, 1), BOTH).rename(columns={"prediction": "flagged"}), outcome=(1, 0),
+        refusal="which column holds the predictions.*flagged", names={"prediction": "flagged"}),
+    "a row for each annotation": Trait(
+        lambda f: pd.concat([f, f]).rename(columns={"id": "item_id"}).assign(
+            annotation_id=range(2 * N)),
+        refusal="'item_id' is the same in 2 rows each.*is every row an item of its own"),
+}
+
+
+def csv(frame: pd.DataFrame, path: Path, **options: object) -> Path:
+    frame.to_csv(path, index=False, **options)      # type: ignore[call-overload]
+    return path
+
+
+def parquet(frame: pd.DataFrame, path: Path, *, change: Callable[[pa.Table], pa.Table] = lambda t: t) -> Path:
+    def plain(column: pd.Series) -> pa.Array:
+        kinds = {type(one) for one in column if one is not None}
+        return pa.array(list(column) if len(kinds) < 2 else [None if v is None else str(v) for v in column])
+
+    pq.write_table(change(pa.table({name: plain(frame[name]) for name in frame.columns})), path)
+    return path
+
+
+def as_bytes(made: pa.Table) -> pa.Table:
+    texts = [name for name in made.column_names if pa.types.is_string(made.schema.field(name).type)]
+    for name in texts:
+        place = made.column_names.index(name)
+        made = made.set_column(place, name, made.column(name).cast(pa.binary()))
+    return made
+
+
+def in_categories(made: pa.Table) -> pa.Table:
+    for name in ("prediction", "label"):
+        if name in made.column_names and pa.types.is_string(made.schema.field(name).type):
+            place = made.column_names.index(name)
+            made = made.set_column(place, name, made.column(name).dictionary_encode())
+    return made
+
+
+def in_parts(frame: pd.DataFrame, folder: Path) -> Path:
+    folder.mkdir()
+    csv(frame[: N // 2], folder / "a.csv")
+    csv(frame[N // 2 :], folder / "b.csv", sep=";")
+    return folder
+
+
+def jsonl(frame: pd.DataFrame, path: Path) -> Path:
+    frame.to_json(path, orient="records", lines=True, force_ascii=False)
+    return path
+
+
+FILES: dict[str, Callable[[pd.DataFrame, Path], Path]] = {
+    "CSV": lambda f, d: csv(f, d / "t.csv"),
+    "semicolons": lambda f, d: csv(f, d / "t.csv", sep=";"),
+    "tabs": lambda f, d: csv(f, d / "t.tsv", sep="\t"),
+    "a mark of UTF-8": lambda f, d: csv(f, d / "t.csv", encoding="utf-8-sig"),
+    "UTF-16": lambda f, d: csv(f, d / "t.csv", encoding="utf-16"),
+    "gzip": lambda f, d: csv(f, d / "t.csv.gz"),
+    "quotes": lambda f, d: csv(f, d / "t.csv", quoting=1),
+    "an index": lambda f, d: (f.to_csv(d / "t.csv"), d / "t.csv")[1],
+    "parts": lambda f, d: in_parts(f, d / "t"),
+    "JSON Lines": lambda f, d: jsonl(f, d / "t.jsonl"),
+    "Parquet": lambda f, d: parquet(f, d / "t.parquet"),
+    "Parquet of bytes": lambda f, d: parquet(f, d / "t.parquet", change=as_bytes),
+    "Parquet of categories": lambda f, d: parquet(f, d / "t.parquet", change=in_categories),
+}
+
+
+def f1_of_replay(path: Path, trait: Trait) -> float:
+    names = {role: trait.names.get(role, role) for role in ("prediction", "label", "probability")}
+    pool = read_labelled_pool(path, called=names | {"item_id": "id"})
+    return float(2 * (pool.prediction & pool.label).sum() / (pool.prediction.sum() + pool.label.sum()))
+
+
+def f1_of_evaluate(data: object, trait: Trait, oracle: object = None) -> float | None:
+    names = {role: trait.names.get(role, role) for role in ("prediction", "label", "probability")}
+    return assay.evaluate(
+        data, outcome=trait.outcome, measures="f1", id="id", method="passive", target={}, budget=N,
+        batch_size=N, prediction=names["prediction"], probability=names["probability"],
+        oracle=names["label"] if oracle is None else oracle,
+    ).value
+
+
+def f1_of_estimate(frame: object, trait: Trait) -> float | None:
+    names = {role: trait.names.get(role, role) for role in ("prediction", "label")}
+    return assay.estimate(
+        frame, measures="f1", outcome=trait.outcome, pool_size=N, weight=np.ones(N), **names,
+    ).value
+
+
+def is_the_truth_or_refused(found: Callable[[], float | None], trait: Trait) -> None:
+    try:
+        value = found()
+    except AssayError as error:
+        if trait.refusal is None or re.search(trait.refusal, str(error), re.DOTALL) is None:
+            raise
+        return
+    assert value == pytest.approx(TRUTH, abs=1e-9)
+
+
+def test_the_truth_of_the_table():
+    frame = table()
+    assert ((frame.prediction == "spam").sum(), (frame.label == "spam").sum()) == (8, 11)
+    assert ((frame.prediction == "spam") & (frame.label == "spam")).sum() == 4
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_a_trait_of_values_through_every_command(values, tmp_path):
+    trait = VALUES[values]
+    frame = trait.made(table())
+    path = csv(frame, tmp_path / "t.csv")
+    is_the_truth_or_refused(lambda: value_by_suggestion(path, trait.told), trait)
+    if "id" not in frame:
+        return
+    is_the_truth_or_refused(lambda: f1_of_replay(path, trait), trait)
+    is_the_truth_or_refused(lambda: f1_of_evaluate(str(path), trait), trait)
+    is_the_truth_or_refused(lambda: f1_of_estimate(pd.read_csv(path, skipinitialspace=False), trait), trait)
+
+
+@pytest.mark.parametrize("written", FILES)
+def test_a_trait_of_files_through_every_command(written, tmp_path):
+    trait = VALUES["as it is"]
+    path = FILES[written](table(), tmp_path)
+    assert value_by_suggestion(path, trait.told) == pytest.approx(TRUTH, abs=1e-9)
+    assert f1_of_evaluate(str(path), trait) == pytest.approx(TRUTH, abs=1e-9)
+    if path.is_file():
+        assert f1_of_replay(path, trait) == pytest.approx(TRUTH, abs=1e-9)
+
+
+PAIRS = list(product(
+    ["1 and 1.0 in turn", "True and TRUE in turn", "booleans and numbers", "composed and decomposed",
+     "spaces", "numbered probabilities"],
+    ["UTF-16", "parts", "JSON Lines", "Parquet", "Parquet of bytes"],
+))
+
+
+@pytest.mark.parametrize(("values", "written"), PAIRS)
+def test_pairs_of_traits(values, written, tmp_path):
+    trait = VALUES[values]
+    path = FILES[written](trait.made(table()), tmp_path)
+    assert value_by_suggestion(path, trait.told) == pytest.approx(TRUTH, abs=1e-9)
+    if path.is_file():
+        assert f1_of_replay(path, trait) == pytest.approx(TRUTH, abs=1e-9)
+
+
+# Frames, and labels that are a Series, an array or a mapping.
+
+def sorted_frame() -> pd.DataFrame:
+    """Rows in another order, named by their index alone."""
+    return table().drop(columns="id").sort_values("probability")
+
+
+FRAMES: dict[str, Callable[[], object]] = {
+    "pandas": sorted_frame,
+    "Arrow with its index": lambda: pa.Table.from_pandas(sorted_frame()),
+    "Arrow sliced": lambda: pa.Table.from_pandas(sorted_frame()).slice(0, N),
+    "polars of Arrow": lambda: pl.from_arrow(pa.Table.from_pandas(sorted_frame())),
+    "polars without an index": lambda: pl.from_pandas(sorted_frame()),
+}
+
+
+def value_of(frame: object, oracle: object) -> float | None:
+    return assay.evaluate(
+        frame, outcome=["spam", "ham"], measures="f1", method="passive", target={}, budget=N, batch_size=N,
+        prediction="prediction", probability="probability", oracle=oracle,
+    ).value
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_a_series_meets_the_rows_that_its_index_names(library):
+    frame = FRAMES[library]()
+    trait = Trait(lambda f: f, refusal="index of its own, and the rows have none")
+    shuffled = table().label.sample(frac=1, random_state=3)
+    is_the_truth_or_refused(lambda: value_of(frame, shuffled), trait)
+    assert value_of(frame, sorted_frame().label.to_numpy()) == pytest.approx(TRUTH, abs=1e-9)
+    assert value_of(frame, "label") == pytest.approx(TRUTH, abs=1e-9)
+
+
+def test_a_column_of_its_own_meets_an_arrow_table_by_its_index():
+    frame = pa.Table.from_pandas(sorted_frame().drop(columns="prediction"))
+    found = assay.evaluate(
+        frame, outcome=["spam", "ham"], measures="f1", method="passive", target={}, budget=N, batch_size=N,
+        prediction=table().prediction, probability="probability", oracle=table().label,
+    )
+    assert found.value == pytest.approx(TRUTH, abs=1e-9)
+    with pytest.raises(BadInput, match="prediction: the Series has an index of its own"):
+        assay.evaluate(
+            pl.from_pandas(sorted_frame()), outcome=["spam", "ham"], measures="f1", probability="probability",
+            prediction=sorted_frame().prediction, oracle="label",
+        )
