@@ -7,9 +7,10 @@ their errors are those of `tree_sample`.
 
 **Interval.**  Student's, with the skew and degrees of freedom of `any_outcome.interval`, about the estimate,
 and reaches towards what the label model expects.  The estimate of a measure that is no mean is biased while
-whole classes are unseen, by as much as its standard error: neither is to be believed more.  Of two classes
-the label model counts for DOUBT of the labels that the variance rests on, (Σ z²)²/Σ z⁴ with z what each adds
-to the error: a few labels of the rarer class know better than probabilities that nobody checked.
+whole classes are unseen, by as much as its standard error: neither is to be believed more.  Of two classes,
+and of a mean such as accuracy, the label model counts for DOUBT of the labels that the variance rests on,
+(Σ z²)²/Σ z⁴ with z what each adds to the error: a few labels of the rarer class know better than
+probabilities that nobody checked.
 """
 
 from abc import abstractmethod
@@ -78,7 +79,7 @@ LEAST_OPEN = 1 / 500   # M_t counts as at least this: as with two classes
 _SPREAD = "Student's interval of the weighted estimate, spread towards that of what the label model expects."
 _NOTHING = 1e-12   # of what it is a difference of, a variance as printed is rounding
 _NO_PULL = 1e-14   # below it, the variance is that of labels that pull at nothing
-DOUBT = 3.0   # labels that the label model counts for in the interval of two classes
+DOUBT = 3.0   # labels that the label model counts for in the interval of two classes, and of a mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,11 +339,11 @@ class TreeOfClasses(TreeSettings, Sampled):
         parts = terms(state, found, slopes)
         squares = parts**2
         total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
-        doubt = np.ones(total.shape)
-        if state.belief.of_two:
-            worth = total**2 / np.where(fourth > 0, fourth, np.inf)
-            doubt = DOUBT / (DOUBT + worth)
-        by_model = draw_variance(state, self.share(state), gradient(state, expected)) / found.draws[:, None]
+        modelled_slopes = gradient(state, expected)
+        worth = total**2 / np.where(fourth > 0, fourth, np.inf)
+        mean = np.isclose(slopes, modelled_slopes, rtol=1e-9, atol=0.0).all(axis=2)   # the same anywhere
+        doubt = np.where(state.belief.of_two | mean, DOUBT / (DOUBT + worth), 1.0)
+        by_model = draw_variance(state, self.share(state), modelled_slopes) / found.draws[:, None]
         variance = total * n / max(n - 1, 1)
         variance = variance + doubt * np.maximum(by_model - variance, 0.0)
         error = Errors(

@@ -256,6 +256,15 @@ def fixed_size_design(
 #
 #     R   repeats;  C   cells;  T   steps of t
 
+def widened_kind(kind: str) -> str:
+    """The kind of an interval whose ends `with_hidden_labels` may have moved.
+
+    >>> widened_kind("beta")
+    'beta, and what no label has shown'
+    """
+    return f"{kind}, and what no label has shown"
+
+
 def with_hidden_labels(
     state: MethodState, estimates: Sequence[EstimateArrays], table: Floats, caught: Floats, confidence: float
 ) -> list[EstimateArrays]:
@@ -306,6 +315,9 @@ def _reach(
     return furthest(far, np.sqrt(np.nan_to_num(found.variance)), tail)
 
 
+EXACT_SHARE = "exact for a share"   # the kind of such an interval
+
+
 def with_exact_shares(
     state: MethodState, estimates: Sequence[EstimateArrays], counts: Floats, confidence: float
 ) -> list[EstimateArrays]:
@@ -339,4 +351,4 @@ def _exact(
     lower[there], upper[there] = exact_share(
         hits[there], labels[there], np.asarray(items)[there], np.full(int(there.sum()), (1 - confidence) / 2)
     )
-    return replace(found, lower=lower, upper=upper)
+    return replace(found, lower=lower, upper=upper, interval=EXACT_SHARE)

@@ -34,6 +34,7 @@ from assay.evalcore.methods.two_classes.base import (
     fixed_size_design,
     known_confusion,
     no_labels_yet,
+    widened_kind,
     with_exact_shares,
     with_hidden_labels,
 )
@@ -61,7 +62,7 @@ class Passive(CountingMethod):
     @property
     def interval(self) -> str:
         """Guaranteed where it is asked for."""
-        return GUARANTEED if self.guaranteed else "delta-normal"
+        return GUARANTEED if self.guaranteed else widened_kind("delta-normal")
 
     @property
     def interval_note(self) -> str:

@@ -41,6 +41,7 @@ from assay.evalcore.methods.two_classes.base import (
     MethodState,
     fixed_size_design,
     no_labels_yet,
+    widened_kind,
     with_hidden_labels,
 )
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
@@ -75,7 +76,7 @@ class Stratified(CountingMethod):
     @property
     def interval(self) -> str:
         """Guaranteed where it is asked for."""
-        return GUARANTEED if self.guaranteed else "stratified-normal"
+        return GUARANTEED if self.guaranteed else widened_kind("stratified-normal")
 
     @property
     def interval_note(self) -> str:
