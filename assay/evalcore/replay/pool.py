@@ -12,7 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, simulate_labels
+from assay.evalcore.design.draws import (
+    Draws,
+    first_draws,
+    simulate_anew,
+    simulate_answers,
+    simulate_labels,
+)
 from assay.evalcore.design.proposal import total_pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadArgument, BadInput
@@ -325,9 +331,29 @@ class _Shuffled:
     start: Ints      # (C + 1,) where each cell begins
 
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
-        cell = draws.cell
-        at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + draws.ordinal
-        return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell)
+        cell, ordinal, times = draws.cell, draws.ordinal, None
+        if draws.of_labelled is not None:
+            cell, ordinal, again = _new_items(draws)
+            times = np.concatenate([draws.of_labelled, again], axis=1)
+        at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + ordinal
+        return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell, times=times)
+
+
+def _new_items(draws: Draws) -> tuple[Ints, Ints, Ints]:
+    """Cell, ordinal (R, b) of the items that a round with replacement asks for the first time, and how often
+    each was drawn; b is the same in every repeat."""
+    first = first_draws(draws)
+    b = int(first.sum(axis=1).max(initial=0))
+    cell, ordinal = (one[first].reshape(len(first), b) for one in (draws.cell, draws.ordinal))
+    times = np.zeros(cell.shape, np.int64)
+    for r in range(len(times)):
+        drawn = draws.cell[r] >= 0
+        new = zip(cell[r].tolist(), ordinal[r].tolist(), strict=True)
+        place = {address: j for j, address in enumerate(new)}
+        every = zip(draws.cell[r, drawn].tolist(), draws.ordinal[r, drawn].tolist(), strict=True)
+        for address in every:
+            times[r, place[address]] += 1
+    return cell, ordinal, times
 
 
 @dataclass(slots=True)

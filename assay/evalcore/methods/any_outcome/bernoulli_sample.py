@@ -37,7 +37,7 @@ from assay.evalcore.design.draws import (
 )
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.intervals import beta_fit
+from assay.evalcore.estimators.intervals import beta_fit, widened_kind
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod

@@ -256,15 +256,6 @@ def fixed_size_design(
 #
 #     R   repeats;  C   cells;  T   steps of t
 
-def widened_kind(kind: str) -> str:
-    """The kind of an interval whose ends `with_hidden_labels` may have moved.
-
-    >>> widened_kind("beta")
-    'beta, and what no label has shown'
-    """
-    return f"{kind}, and what no label has shown"
-
-
 def with_hidden_labels(
     state: MethodState, estimates: Sequence[EstimateArrays], table: Floats, caught: Floats, confidence: float
 ) -> list[EstimateArrays]:

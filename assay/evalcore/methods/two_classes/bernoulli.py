@@ -21,6 +21,7 @@ from assay.evalcore.design.proposal import centred_pull, fine_edges, prior_risk,
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import RANDOM_SIZE, Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
@@ -28,7 +29,6 @@ from assay.evalcore.methods.two_classes.base import (
     MethodState,
     fixed_size_design,
     no_labels_yet,
-    widened_kind,
     with_hidden_labels,
 )
 from assay.evalcore.pool.strata import Cells, OrderedScores, relevant_cells

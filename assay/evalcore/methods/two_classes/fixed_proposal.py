@@ -24,13 +24,13 @@ from assay.evalcore.design.proposal import (
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate_of_draws
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.method import Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
     CountingMethod,
     MethodState,
     no_labels_yet,
-    widened_kind,
     with_hidden_labels,
 )
 from assay.evalcore.pool.strata import Cells, OrderedScores

@@ -26,6 +26,7 @@ from assay.evalcore.estimators.guaranteed import (
     refuse_without_mean,
     with_guarantee,
 )
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.base import (
@@ -34,7 +35,6 @@ from assay.evalcore.methods.two_classes.base import (
     fixed_size_design,
     known_confusion,
     no_labels_yet,
-    widened_kind,
     with_exact_shares,
     with_hidden_labels,
 )

@@ -34,6 +34,7 @@ from assay.evalcore.estimators.guaranteed import (
     refuse_without_mean,
     with_guarantee,
 )
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.two_classes.base import (
@@ -41,7 +42,6 @@ from assay.evalcore.methods.two_classes.base import (
     MethodState,
     fixed_size_design,
     no_labels_yet,
-    widened_kind,
     with_hidden_labels,
 )
 from assay.evalcore.pool.partition import FeatureTree, PartitionKind, binary_tree, cut_scores
