@@ -241,7 +241,7 @@ def _prognosis(
     spec: Spec, examined: ExaminedPool, watch: ExaminationWatch, times: float
 ) -> tuple[Prognosis | None, list[Finding]]:
     """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
-    targets = () if spec.target.half_width is None else (spec.target.half_width,)
+    targets = () if spec.first_half_width is None else (spec.first_half_width,)
     try:
         ahead = prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,

@@ -82,7 +82,8 @@ def bernoulli_online(rounds):
     """Appendix E: rounds weigh as their labels do; Σ ω² (1 - b)/b² (f - F g)² over all rounds."""
     known, sums, terms = [], np.zeros(2), []
     for draws, _, _ in rounds:
-        f, y, b = (np.array([row[name] for row in draws], float) for name in ("prediction", "y", "probability"))
+        names = "prediction", "y", "probability"
+        f, y, b = (np.array([row[name] for row in draws], float) for name in names)
         totals = [
             sum(g(*one) for one in known) + (g(f, y) / b).sum()
             for g in (lambda f, y: f * y, lambda f, y: (f + y) / 2)
@@ -134,7 +135,7 @@ def importance(rounds):
 
 
 def printed_tree(rounds):
-    """Section 3.3.2: q_N is the proposal of the round after, which the ledger has; the last round is left out.
+    """Section 3.3.2: q_N is the proposal of the round after, which the ledger has.
 
     The F region of one measure is Ĝ ± √(F_{1,n-1} Σ̂/n).
     """

@@ -6,6 +6,7 @@ Two classes are K = 2 of it.  Two chapters draw by it: `two_classes.dirichlet` w
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -216,9 +217,7 @@ def _fit_to_the_end(tree: DirichletTree, observed: Floats, missing: Floats, join
     result, active = joint.copy(), np.arange(len(joint))
     branches = _branches(tree, len(joint))
     for _ in range(tree.max_steps):
-        def step(at: Floats) -> Floats:
-            return _em_step(tree, branches, observed[active], missing[active], at)[0]
-
+        step = partial(_em_joint, tree, branches, observed[active], missing[active])
         first = step(result[active])
         second = step(first)
         moved = _moved(first, second)
@@ -235,6 +234,13 @@ def _fit_to_the_end(tree: DirichletTree, observed: Floats, missing: Floats, join
                 break
             branches = _branches(tree, len(active))
     return result
+
+
+def _em_joint(
+    tree: DirichletTree, branches: "_Branches", observed: Floats, missing: Floats, joint: Floats
+) -> Floats:
+    """The joint after one step of EM."""
+    return _em_step(tree, branches, observed, missing, joint)[0]
 
 
 def _leap(begun: Floats, first: Floats, second: Floats) -> Floats:

@@ -12,10 +12,14 @@ from pydantic_core import ErrorDetails
 
 from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.desks.registry import DESK_KINDS
+from assay.tasks.spec.goals import BY_MEASURE, OF_FIRST
 from assay.tasks.spec.labels.kinds import LABEL_FORMS
 
 _MOST_LISTED = 30
-_TAGGED = {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
+_TAGGED = (
+    {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
+    | {(key, form) for key in ("half_width", "variance") for form in (OF_FIRST, BY_MEASURE)}
+)
 _MODELS: dict[Any, type[BaseModel]] = {**DESK_KINDS, **LABEL_FORMS}
 _EXPECTED = {
     "string_type": "must be text",

@@ -69,8 +69,8 @@ from assay.evalcore.types import Bools, Floats, Ints
 # pool otherwise, `branches=modes` takes the modes of eq. 11 where it has any, `variance` and
 # `region_quantile` give interval and joint region as the paper prints them
 # (`evalcore.estimators.joint_region`), `printed` takes all as printed, EM to its end, and `reuse` mixes a
-# share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets the same
-# labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
+# share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets
+# the same labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
 
 
 def strata_as_leaves(cells: Cells) -> Leaves:
