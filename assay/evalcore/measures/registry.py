@@ -115,6 +115,13 @@ def of_scores(name: str) -> bool:
     return family is not None and "score" in family.needs
 
 
+def of_single_items(name: str) -> bool:
+    """Whether a measure of a positive and a negative class is made of scores or probabilities of the items,
+    so that no counts of labels say what it is: curves, the Brier score, log loss."""
+    family = MEASURES_BY_KIND.get(("classes", name))
+    return family is not None and bool({"score", "probability"} & set(family.needs))
+
+
 def of_ranks(name: str) -> bool:
     """Whether a measure of classes is of the order of documents in queries."""
     family = MEASURES_BY_KIND.get(("classes", name))

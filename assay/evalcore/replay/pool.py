@@ -26,6 +26,7 @@ from assay.evalcore.measures.stack import Stack, StackOfQuestions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
+from assay.evalcore.methods.any_outcome.interval import slopes_of_known
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
 from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
@@ -309,6 +310,32 @@ class ItemizedPool(Prepared):
         return _Shuffled(
             item=np.stack([np.argsort(cell + rng.random(len(cell))) for _ in range(repeats)]), start=start,
         )
+
+    def distance(self, method: OutcomeMethod, state: SampleState, batch_size: int) -> Floats | None:
+        """For the numbers that drive; None of methods without a proposal."""
+        found = method.item_proposal(state)
+        if found is None:
+            return None
+        best, total = self.best_of_items(), np.zeros(len(state.labelled))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for r, (opened, own) in enumerate(zip(*found, strict=True)):
+                q = opened[self.cut.cell]
+                q[state.item[r]] = own[r]
+                total[r] = np.where(best > 0, best * np.log(best / q), 0.0).sum()
+        return total
+
+    def best_of_items(self) -> Floats:
+        """q* (N,): as far as each item pulls at the truth, its label known; NaN where none does."""
+        stack, sizes = self.stack, self.cut.cells.known_sizes.tolist()
+        whole = np.concatenate([self.table.loss, self.table.known], axis=1)
+        risk = whole.mean(axis=0)[None]
+        slopes = np.concatenate([stack.slopes(risk, sizes), slopes_of_known(stack, sizes, risk)], axis=2)[0]
+        slopes = slopes * np.sqrt(stack.weight)[:, None]
+        right = np.concatenate([stack.perfect, np.zeros(self.table.known.shape[1])])
+        pull = np.sqrt((((whole - right) @ slopes.T) ** 2).sum(axis=1))
+        pull = pull * self.cut.cells.relevant[self.cut.cell]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(pull / pull.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

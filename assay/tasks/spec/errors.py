@@ -89,11 +89,9 @@ def path(loc: Sequence[int | str]) -> str:
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
 
 
-def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
-    """pydantic puts the kind of desk and the form of the labels into the path; the file has no such key."""
-    if len(loc) > 1 and (loc[0], loc[1]) in _TAGGED:
-        return [loc[0], *loc[2:]]
-    return list(loc)
+def _without_tags(loc: Sequence[str | int]) -> list[str | int]:
+    """Without what pydantic calls the form of a key that has several, behind its name."""
+    return [part for before, part in zip((None, *loc), loc, strict=False) if (before, part) not in _TAGGED]
 
 
 def _show(value: Any) -> str:

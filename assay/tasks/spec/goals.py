@@ -14,7 +14,14 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Stri
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS, TRACE, least_budget
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
-from assay.evalcore.measures.registry import MEASURES_BY_KIND, measure, names, of_scores, outcome_measure
+from assay.evalcore.measures.registry import (
+    MEASURES_BY_KIND,
+    measure,
+    names,
+    of_scores,
+    of_single_items,
+    outcome_measure,
+)
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.registry import AUTO, METHODS, OUTCOME_METHODS, method, outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -183,10 +190,10 @@ Drive = Annotated[
 
 
 def asks_for_scores(measure: Any) -> bool:
-    """Whether one of the measures, as they are written, is made of scores."""
+    """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
     names = [one.get("name") if isinstance(one, dict) else one for one in listed]
-    return any(isinstance(name, str) and of_scores(name) for name in names)
+    return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
 # Measures as they are written on a command line.

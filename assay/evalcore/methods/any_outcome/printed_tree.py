@@ -162,14 +162,8 @@ class PrintedTree(LabelsStay, TreeOfClasses):
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """q of every item: it sums to 1 over the pool."""
-        tree = cast(RedrawnState, state)
-        q = self.proposed(tree, tree.belief.chances)
-        opened, own, wanted = q.open, q.labelled, tree.wanted
-        total = (opened * wanted).sum(axis=1) + own.sum(axis=1)
-        total = np.where(total > 0, total, 1.0)[:, None]
-        each = np.where(tree.relevant_items > 0, 1 / np.maximum(tree.relevant_items, 1.0), 0.0)[:, None]
-        opened = (1 - self.reuse) * opened / total + self.reuse * each * tree.cells.relevant
-        own = (1 - self.reuse) * own / total + self.reuse * each
+        tree, (opened, own) = cast(RedrawnState, state), self.item_proposal(state)
+        wanted = tree.wanted
         opened, rows = keep_rounds_finite(
             opened, own[..., None], wanted, np.ones((*own.shape, 1), np.int64), wanted, size
         )

@@ -164,6 +164,16 @@ class TreeOfClasses(TreeSettings, Sampled):
         even = 0.0 if alone else self.secondary_mixing
         return even + self.reuse * (1 - even)
 
+    def item_proposal(self, state: SampleState) -> tuple[Floats, Floats]:
+        """Proposition 2, with its even share."""
+        tree = cast(ClassTreeState, state)
+        q, even = self.proposed(tree, tree.belief.chances), self.even(tree)
+        total = (q.open * tree.wanted).sum(axis=1) + q.labelled.sum(axis=1)
+        total = np.where(total > 0, total, 1.0)[:, None]
+        each = even / np.maximum(tree.relevant_items, 1.0)[:, None]
+        opened = (1 - even) * q.open / total + each * tree.cells.relevant
+        return opened, (1 - even) * q.labelled / total + each
+
     def share(self, state: SampleState) -> Floats:
         """The proposal on unlabelled items: it sums to 1 over those whose label can matter."""
         tree = cast(ClassTreeState, state)

@@ -89,7 +89,12 @@ def _of_measures(
         if pool.compares:
             continue
         needs = MEASURES_BY_KIND[kind.name, choice.name].needs
-        if "probability" in needs and not isinstance(pool.probability, dict):
+        if "probability" in needs and kind.counted is not None and pool.probability is None:
+            yield f"measure[{i}]", (
+                f"{choice.name!r} needs probabilities, and a score is none; give pool.probability, the column "
+                f"of the probability of {kind.counted!r}"
+            )
+        elif "probability" in needs and kind.counted is None and not isinstance(pool.probability, dict):
             yield f"measure[{i}]", (
                 f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
                 "or {class: column}"

@@ -10,9 +10,10 @@ Z = 1.959963984540054
 
 
 def row(name, half_width, variance=None, class_name=None, interval="ais-normal"):
+    variance = (half_width / Z) ** 2 if variance is None else variance
     return MeasureEstimate(
         measure=name, class_name=class_name, value=0.5, lower=0.5 - half_width, upper=0.5 + half_width,
-        confidence=0.95, interval=interval, labels=0, variance=(half_width / Z) ** 2 if variance is None else variance,
+        confidence=0.95, interval=interval, labels=0, variance=variance,
     )
 
 
@@ -64,8 +65,9 @@ def test_an_exact_measure_adds_nothing_and_an_unknown_variance_meets_nothing():
 
 def test_variances_may_be_of_each_measure():
     found = look(100, row("f1", Z * 0.001**0.5), row("recall", Z * 0.0015**0.5))
-    assert reason(StoppingRule(budget=900, variance={"f1": 0.0011, "recall": 0.0016}), found, found) == "variance"
-    assert reason(StoppingRule(budget=900, variance={"f1": 0.0011, "recall": 0.0014}), found, found) is None
+    for recall, stops in ((0.0016, "variance"), (0.0014, None)):
+        rule = StoppingRule(budget=900, variance={"f1": 0.0011, "recall": recall})
+        assert reason(rule, found, found) == stops
 
 
 @pytest.mark.parametrize(("least", "looks", "seen", "stops"), [
