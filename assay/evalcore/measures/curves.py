@@ -22,7 +22,7 @@ def _thresholds(asked: AskedMeasure, name: str) -> tuple[float, ...]:
     if not at:
         raise BadInput(f"{name} needs `at`: thresholds of the score, as in {{name: {name}, at: [0.2, 0.5]}}")
     if len(at) > MOST_THRESHOLDS or len(set(at)) < len(at):
-        raise BadInput(f"{name} takes up to {MOST_THRESHOLDS} different thresholds, got {len(at)}")
+        raise BadInput(f"{name} takes up to {MOST_THRESHOLDS:,} different thresholds, got {len(at)}")
     return tuple(sorted(at))
 
 

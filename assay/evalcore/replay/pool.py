@@ -320,7 +320,7 @@ class ItemizedPool(Prepared):
         with np.errstate(divide="ignore", invalid="ignore"):
             for r, (opened, own) in enumerate(zip(*found, strict=True)):
                 q = opened[self.cut.cell]
-                q[state.item[r]] = own[r]
+                q[state.item[r]] = own
                 total[r] = np.where(best > 0, best * np.log(best / q), 0.0).sum()
         return total
 
