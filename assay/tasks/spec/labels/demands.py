@@ -91,8 +91,8 @@ def _of_measures(
         needs = MEASURES_BY_KIND[kind.name, choice.name].needs
         if "probability" in needs and kind.counted is not None and pool.probability is None:
             yield f"measure[{i}]", (
-                f"{choice.name!r} needs probabilities, and a score is none; give pool.probability, the column "
-                f"of the probability of {kind.counted!r}"
+                f"{choice.name!r} needs probabilities, and a score is none; give pool.probability, the "
+                f"column of the probability of {kind.counted!r}"
             )
         elif "probability" in needs and kind.counted is None and not isinstance(pool.probability, dict):
             yield f"measure[{i}]", (
