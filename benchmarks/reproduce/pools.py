@@ -37,7 +37,7 @@ def pool_file(name: str) -> Path:
 
 
 def write_page(page: Path, make: Callable[[], str], *pools: str) -> None:
-    """Write a page, with the rows of its paper, or say why it is left as it is: it needs pools that are not there."""
+    """Write a page, with the rows of its paper, or say why it is left: it needs pools that are not there."""
     missing = [name for name in pools if not pool_file(name).exists()]
     if missing:
         print(f"{page}: skipped, as {' and '.join(f'{name}.parquet' for name in missing)} cannot be found in "

@@ -36,7 +36,7 @@ def columns_of_file(path: str, wanted: Sequence[str]) -> dict[str, pa.Array]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecycledColumns:
-    """Which columns say what.  Raises BadInput for fewer than two systems, and for one called as the parent."""
+    """Which columns say what.  Raises BadInput for fewer than two systems, and one called as the parent."""
 
     item_id: str
     systems: Mapping[str, str]     # name -> column of its predictions
@@ -48,7 +48,8 @@ class RecycledColumns:
         if len(self.systems) < 2:
             raise BadInput(f"labels are recycled between systems: name two or more, got {len(self.systems)}")
         if self.parent in self.systems:
-            raise BadInput(f"a system cannot be called {self.parent!r}, as the parent is; give it another name")
+            raise BadInput(f"a system cannot be called {self.parent!r}, as the parent is; give it another "
+                           "name")
 
     @property
     def parent(self) -> str:

@@ -47,7 +47,8 @@ def test_before_any_label_it_is_the_sum_over_all_items(name):
 
 def test_it_falls_as_labels_come_in_and_methods_without_a_proposal_have_none():
     found, method, ready = of_accuracy("dirichlet-tree:printed=true")
-    trace = simulate(method, found, ready.stack, ReplayPlan(budgets=(20, 150), divergences=True), repeats=4)[0]
+    plan = ReplayPlan(budgets=(20, 150), divergences=True)
+    trace = simulate(method, found, ready.stack, plan, repeats=4)[0]
     assert trace.divergence is not None
     assert (trace.divergence[:, 1] < trace.divergence[:, 0]).all()
     passive = outcome_method("passive")
