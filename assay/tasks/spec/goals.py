@@ -33,6 +33,7 @@ from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Column, Finite, Location, Part, wrong
+from assay.tasks.spec.user_measures import is_of_user, register_user_measure
 
 # The measures: how they are chosen in a spec, and how they are written on a command line.
 
@@ -75,8 +76,10 @@ class MeasureChoice(Part):
         """Of two classes, or of several; which of the two it has to be is checked with the labels."""
         try:
             self.check_name(self.name)
-        except UnknownName as error:
+        except BadInput as error:
             raise wrong(str(error)) from None
+        if is_of_user(self.name):
+            return self
         try:
             self.of_two_classes()
         except BadInput as error:
@@ -87,7 +90,11 @@ class MeasureChoice(Part):
 
     @staticmethod
     def check_name(name: str) -> None:
-        """Raise UnknownName where there is no such measure of any kind of outcome."""
+        """Raise UnknownName where there is no such measure of any kind of outcome, and BadInput for one of a
+        user that cannot be had."""
+        if is_of_user(name):
+            register_user_measure(name)
+            return
         known = sorted({*names(), *(one for _, one in MEASURES_BY_KIND)})
         if name not in known:
             raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
@@ -129,6 +136,8 @@ class MeasureChoice(Part):
 
         Raises BadInput where there is none.
         """
+        if is_of_user(self.name):      # a worker that was given the spec has not read it
+            register_user_measure(self.name)
         if isinstance(kind, SeveralQuestions):
             if self.question is None:
                 raise BadInput(f"measure {self.name!r} is of one of the questions {', '.join(kind.names)}: "
