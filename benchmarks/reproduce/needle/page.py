@@ -138,9 +138,9 @@ grows with their number; means of {repeats} repeats, with {batch} newly asked it
 without a value counts as 0.
 
 For curves these methods draw without replacement, and cut the pool by expected influence and not by the grid
-of thresholds; `dirichlet-tree:printed=true` draws with replacement. `assay replay --divergence` tells the divergence of
-`dirichlet-tree` and `dirichlet-flat` (Ours-1) beside a curve; this table was made before it did, and leaves both
-out.
+of thresholds; `dirichlet-tree:printed=true` draws with replacement. `assay replay --divergence` tells the
+divergence of `dirichlet-tree` and `dirichlet-flat` (Ours-1) beside a curve; this table was made before it
+did, and leaves both out.
 """
 _COVERAGE = """## Section 3.3.2: the interval
 
