@@ -222,7 +222,11 @@ _WIDENED = (
     "covered micro F1 and macro F1 of means in 94% or more of 200 runs at 100 to 300 labels, on each of "
     "two pools with common errors and three with rare ones (docs/measured/tags.md)."
 )
-_PRINTED = "The paper's beta interval. NOTE"
+_PRINTED = (
+    "The paper's beta interval. At a nominal 90% it covered micro F1 in 87% to 94% and macro F1 of means in 83% "
+    "to 92% of 300 runs at 100 to 1,000 labels of 2,000 comments with common tags (docs/measured/papers/"
+    "bernoulli-sampling.md, table 6). A variance made of labels is blind to errors that none of them shows."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,9 @@ class PrintedTree(LabelsStay, TreeOfClasses):
     interval: ClassVar[str] = PRINTED_INTERVAL   # type: ignore[assignment]
     interval_note: ClassVar[str] = (   # type: ignore[assignment]
         "The paper's interval as printed: section 3.3.2 with one measure, the last proposal in its variance "
-        "in place of each draw's own. NOTE"
+        "in place of each draw's own. At a nominal 95% it covered the accuracy of ten digits in 89%, 87% and "
+        "90% of 100 runs at 50, 100 and 200 labels of 1,297 images, by `dirichlet-flat` in 79%, 69% and 59%. "
+        "Do not rely on it while the proposal still changes."
     )
     capabilities: ClassVar[Capabilities] = replace(
         TreeOfClasses.capabilities, starts_warm=False, draws_alone=False, single_draws=False,
