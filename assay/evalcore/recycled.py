@@ -513,7 +513,7 @@ def recycled_systems(
     ids (N,); called: what each system calls positive (N,), the parent first; label (N,): None where there is
     none.  Raises BadInput as `recycle_for_precision`.
     """
-    rng = stream(how.seed, "recycle", how.mixing, f"{how.size}")
+    rng = stream(how.seed, "recycle", how.size, how.mixing)
     parent, *others = called
     children = {name: np.flatnonzero(called[name]) for name in others}
     samples = recycle_down(np.flatnonzero(called[parent]), children, how.size, how.mixing, rng)
