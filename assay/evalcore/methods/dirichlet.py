@@ -214,7 +214,8 @@ def _fit_to_the_end(tree: DirichletTree, observed: Floats, missing: Floats, join
     where a step after it goes further than the step before it.  The end is the same: a step of EM that moves
     nothing.
     """
-    result, active = joint.copy(), np.arange(len(joint))
+    result = joint.copy()
+    active: Ints = np.arange(len(joint))
     branches = _branches(tree, len(joint))
     for _ in range(tree.max_steps):
         step = partial(_em_joint, tree, branches, observed[active], missing[active])
