@@ -241,7 +241,7 @@ class PublishedBernoulli(ByCoins, BernoulliSample):
         return widened_kind("beta") if self.unseen else "beta"
 
     @property
-    def interval_note(self) -> str:
+    def interval_note(self) -> str:   # type: ignore[override]
         """What the interval of these settings was measured to cover."""
         return _WIDENED if self.unseen else _PRINTED
     of_coins: ClassVar[str] = f"{RANDOM_SIZE} What its intervals covered was measured with systematic draws."
