@@ -22,20 +22,23 @@ if TYPE_CHECKING:
     from assay.face.inline import evaluate
     from assay.face.labelled import estimate
     from assay.face.logs import Logs, import_logs
+    from assay.face.recycling import recycle
     from assay.face.results import Estimate, Estimates, Replay, Result
     from assay.face.several import Evaluations, open, report
     from assay.face.simulation import replay
 
 __all__ = [
     "Estimate", "Estimates", "Evaluation", "Evaluations", "Logs", "Replay", "Result",
-    "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "replay", "report",
+    "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "recycle", "replay",
+    "report",
 ]
 
 _HOMES = {
     "begin": "evaluation", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
     "estimate": "labelled", "open": "several", "Evaluations": "several",
     "Estimate": "results", "Estimates": "results", "Replay": "results", "Result": "results",
-    "replay": "simulation", "report": "several", "import_logs": "logs", "Logs": "logs",
+    "replay": "simulation", "recycle": "recycling", "report": "several", "import_logs": "logs",
+    "Logs": "logs",
 }
 
 

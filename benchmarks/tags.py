@@ -30,7 +30,9 @@ from benchmarks.reproduce import tags_of_appendix_d as python_form
 OUT = Path(__file__).parent.parent / "docs" / "measured" / "tags.md"
 RUNS, OF_PYTHON = 200, 2_000
 BUDGETS = (100, 200, 300)
-METHODS = ("recalibrated", "bernoulli:form=printed", "bernoulli", "passive")
+METHODS = (
+    "recalibrated", "bernoulli:form=printed", "bernoulli:form=printed:unseen=true", "bernoulli", "passive",
+)
 MEASURES = ("micro_f1", "macro_f1_of_means", "macro_f1")
 # share of the items with an unseen set, and how many of the 28 tags such a set has
 SETS = ((0.01, 3), (0.01, 6), (0.01, 12), (0.02, 12), (0.005, 28))

@@ -38,6 +38,7 @@ import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.strata import Cells
+from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
 RecycleOption: TypeAlias = Literal["exact", "all"]
@@ -456,3 +457,80 @@ def mix_sequence(sequence: Ints, mixing: Mixing, rng: np.random.Generator) -> In
     if mixing == "sample":
         return uniform_sample(sequence, len(sequence), rng)
     return np.asarray(rng.permutation(sequence))
+
+
+def precision_of_child(
+    positives: int, child: ChildSample, confidence: float = 0.95
+) -> RateEstimate:
+    """The precision of a classifier from its labelled sample: positives of its draws were positive.
+
+    The share of positives with the variance of independent draws times `variance_factor`, and a Wilson
+    interval at the number of independent draws that they are worth.
+    """
+    n = len(child.sequence)
+    value = positives / n
+    return _rate(value, child.variance_factor * value * (1 - value) / n, n, False, confidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecycledSystem:
+    """What one system's sample is, and what its labels say."""
+
+    system: str
+    predicted_positive: int    # items
+    sample: int                # draws, of which items may repeat
+    items: tuple[str, ...]     # the different items that are drawn, in order
+    new: int                   # of them, those that no system before it draws
+    recycled: int              # draws that come from the parent's sample
+    saved: float               # share of the draws that needed no label of their own: equation 1
+    variance_factor: float
+    unlabelled: int            # items of the sample without a label
+    precision: float | None    # None while a label is missing
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recycling:
+    """How samples are drawn, the same for all systems."""
+
+    size: int                  # draws of each system
+    mixing: Mixing = "shuffle"
+    seed: int = 1              # the same seed draws the same samples
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.size < 1 or not 0 < self.confidence < 1:
+            raise BadInput(f"size is at least 1 and confidence between 0 and 1, got {self.size} and "
+                           f"{self.confidence}")
+
+
+def recycled_systems(
+    ids: Sequence[str], called: Mapping[str, Bools], label: Sequence[bool | None], how: Recycling
+) -> list[RecycledSystem]:
+    """The parent's sample and those of the others, by Algorithms 1 and 2, with what labels say of each.
+
+    ids (N,); called: what each system calls positive (N,), the parent first; label (N,): None where there is
+    none.  Raises BadInput as `recycle_for_precision`.
+    """
+    rng = stream(how.seed, "recycle", how.size, how.mixing)
+    parent, *others = called
+    children = {name: np.flatnonzero(called[name]) for name in others}
+    samples = recycle_down(np.flatnonzero(called[parent]), children, how.size, how.mixing, rng)
+    named = {parent: samples.pop(""), **samples}
+    found, seen = [], set[int]()
+    for name, child in named.items():
+        distinct = list(dict.fromkeys(child.sequence.tolist()))
+        missing = sum(label[i] is None for i in distinct)
+        rate = None if missing else precision_of_child(
+            sum(bool(label[i]) for i in child.sequence.tolist()), child, how.confidence
+        )
+        found.append(RecycledSystem(
+            system=name, predicted_positive=int(called[name].sum()), sample=len(child.sequence),
+            items=tuple(ids[i] for i in distinct), new=len(set(distinct) - seen), recycled=child.recycled,
+            saved=child.saved, variance_factor=child.variance_factor, unlabelled=missing,
+            precision=None if rate is None else rate.value, lower=None if rate is None else rate.lower,
+            upper=None if rate is None else rate.upper,
+        ))
+        seen |= set(distinct)
+    return found

@@ -121,6 +121,7 @@ def examine_spec(
     if not spec.labels.by_cell or spec.labels.one_class is not None:
         return _any_outcome(path, spec, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
+    findings += _without_interval(spec)
     pool = spec.pool
     roles = Roles(
         id=pool.id, score=pool.score, probability=pool.probability_column, prediction=pool.prediction,
@@ -247,11 +248,23 @@ def _as_begin_would(spec: Spec, portion: Portion) -> str | None:
     return None
 
 
+def _without_interval(spec: Spec) -> list[Finding]:
+    """A warning where the method was published without an interval."""
+    if spec.chosen_method.interval != "none":
+        return []
+    stops = " No target can be met so: the budget alone stops it." if spec.target.given else ""
+    return [warning(
+        "method", f"{spec.method} reports no interval, as it was published: the whole range stands in its "
+        f"place, and no verdict is reached.{stops}",
+        "`method: auto` or `passive` for an interval; `assay replay` to compare such baselines",
+    )]
+
+
 def _prognosis(
     spec: Spec, examined: ExaminedPool, watch: ExaminationWatch, times: float
 ) -> tuple[Prognosis | None, list[Finding]]:
     """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
-    targets = () if spec.target.half_width is None else (spec.target.half_width,)
+    targets = () if spec.first_half_width is None else (spec.first_half_width,)
     supplied = examined.numbers.columns(supplied=spec.pool.probability is not None)
     try:
         ahead = prognosis(

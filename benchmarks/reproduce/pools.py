@@ -21,6 +21,7 @@ from scipy.special import logit
 
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats
+from benchmarks.reproduce.items import with_items
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,14 +37,14 @@ def pool_file(name: str) -> Path:
 
 
 def write_page(page: Path, make: Callable[[], str], *pools: str) -> None:
-    """Write a page, or say why it is left as it is: it needs pools that are not there."""
+    """Write a page, with the rows of its paper, or say why it is left: it needs pools that are not there."""
     missing = [name for name in pools if not pool_file(name).exists()]
     if missing:
         print(f"{page}: skipped, as {' and '.join(f'{name}.parquet' for name in missing)} cannot be found in "
               f"{pool_file('').parent}; set ASSAY_POOLS to the folder of the pools", file=sys.stderr)
         return
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(make(), encoding="utf-8")
+    page.write_text(with_items(page.name, make()), encoding="utf-8")
 
 
 def pool_of(probability: Floats, prediction: Array, label: Array) -> LabelledPool:

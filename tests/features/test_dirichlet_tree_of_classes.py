@@ -34,6 +34,8 @@ def run(data):
     {"method": "dirichlet-tree", "pool_probability": "sure", "pool_cluster": "text", "measure": "macro_f1"},
     {"method": "dirichlet-tree:reuse=0.2:self-normalised=true", "measure": "accuracy"},
     {"method": "dirichlet-flat:region-quantile=F:variance=printed", "measure": ["accuracy", "macro_f1"]},
+    {"method": "dirichlet-tree:printed=true", "measure": ["accuracy", "macro_f1"]},
+    {"method": "dirichlet-flat:printed=true", "pool_probability": None, "measure": "macro_f1"},
 ])
 def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
     write_pool(tmp_path, n=120)
@@ -43,7 +45,8 @@ def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
     rows = [row for row in standing.estimates if row.value is not None]
     assert rows
     assert all(row.lower <= row.value <= row.upper for row in rows)
-    kind = "ais-normal-as-printed" if "printed" in data["method"] else "importance and model"
+    kind = ("ais-student-as-printed" if "printed=true" in data["method"] else
+            "ais-normal-as-printed" if "printed" in data["method"] else "importance and model")
     assert {row.interval.split(",")[0] for row in rows if row.segment is None} == {kind}
     assert verify(store, "classes").differences == ()
     page = render_report(report_data(open_evaluation(store, "classes"), standing))["report.html"].decode()

@@ -111,7 +111,8 @@ def test_an_option_of_replay_has_an_effect_or_is_refused(kind, tmp_path, monkeyp
 
 @pytest.mark.parametrize(("kind", "arguments", "says"), [
     ("two", {"divergence": True, "methods": "passive"}, "divergence: is told of methods that draw"),
-    ("two", {"measures": ["roc_auc"], "divergence": True}, "divergence: is for measures of two classes"),
+    ("two", {"measures": ["roc_auc"], "divergence": True, "methods": "recalibrated"},
+     "divergence: is told of methods that draw by a proposal"),
     ("two", {"judge": "other"}, "judge: guesses labels but of two classes"),
     ("two", {"systems": {"a": "prediction", "b": "other"}, "prediction": "other"}, "prediction: is of one"),
     ("two", {"systems": {"a": "prediction", "b": "other"}, "score": "number"}, "score: is of one system"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.design.round import CountedDesign, RoundLabels
+from assay.evalcore.design.round import CountedDesign, DesignOfRows, RoundLabels
 from assay.evalcore.types import Bools, Floats, Ints
 
 MAX_DRAWS_PER_ITEM = 50   # a round of b items makes at most 50 b draws on unlabelled items
@@ -30,12 +30,18 @@ class Draws:
     cell: Ints       # (R, T) cell of each draw of an unlabelled item, -1 for padding
     ordinal: Ints    # (R, T) number of the item among the new ones of its cell, -1 for padding
     known: Ints      # (R, C, 2) number of draws on items labelled earlier
+    # (R, n) the same of each labelled item, of methods that keep a row for each; None where they are counted
+    of_labelled: Ints | None = None
 
 
-def with_replacement(design: CountedDesign, labelled: Ints, size: Ints, rng: np.random.Generator) -> Draws:
-    """Draw until `size` (R,) distinct unlabelled items have come up, or MAX_DRAWS_PER_ITEM · size draws.
+def with_replacement(
+    design: CountedDesign | DesignOfRows, labelled: Ints, size: Ints, rng: np.random.Generator,
+    most: int = MAX_DRAWS_PER_ITEM,
+) -> Draws:
+    """Draw until `size` (R,) distinct unlabelled items have come up, or `most` · size draws.
 
-    labelled (R, C, 2): items already labelled y.  The probabilities are those of `design`.
+    labelled (R, C, 2): items already labelled y, or ones (R, n), an item each.  The probabilities are those
+    of `design`.
     """
     mass = design.left * design.unlabelled                      # (R, C)
     reach = np.cumsum(mass, axis=1)
@@ -43,7 +49,7 @@ def with_replacement(design: CountedDesign, labelled: Ints, size: Ints, rng: np.
     n_repeats, n_cells = mass.shape
     seen = np.zeros((n_repeats, n_cells), np.int64)
     found, turns = np.zeros(n_repeats, np.int64), np.zeros(n_repeats, np.int64)
-    limit = MAX_DRAWS_PER_ITEM * size
+    limit = most * size
     rows = np.arange(n_repeats)
     cells: list[Ints] = []
     ordinals: list[Ints] = []
@@ -62,11 +68,14 @@ def with_replacement(design: CountedDesign, labelled: Ints, size: Ints, rng: np.
         cells.append(np.where(active, cell, -1))
         ordinals.append(np.where(active, ordinal, -1))
     known = _known_draws(design, labelled, new_mass, turns, rng)
+    of_labelled = None
+    if known.ndim == 2:
+        known, of_labelled = np.zeros((n_repeats, n_cells, 2), np.int64), known
     shape = (n_repeats, 0)
     return Draws(
         cell=np.stack(cells, axis=1) if cells else np.empty(shape, np.int64),
         ordinal=np.stack(ordinals, axis=1) if ordinals else np.empty(shape, np.int64),
-        known=known,
+        known=known, of_labelled=of_labelled,
     )
 
 
@@ -78,7 +87,8 @@ def categorical(reach: Floats, rng: np.random.Generator) -> Ints:
 
 
 def _known_draws(
-    design: CountedDesign, labelled: Ints, new_mass: Floats, turns: Ints, rng: np.random.Generator
+    design: CountedDesign | DesignOfRows, labelled: Ints, new_mass: Floats, turns: Ints,
+    rng: np.random.Generator,
 ) -> Ints:
     mass = (labelled * design.labelled).reshape(len(labelled), -1)
     total = mass.sum(axis=1)
@@ -166,7 +176,7 @@ def either(first: Draws, second: Draws) -> Draws:
     return Draws(
         cell=merged(first.cell, second.cell),
         ordinal=merged(first.ordinal, second.ordinal),
-        known=first.known + second.known,
+        known=first.known + second.known, of_labelled=first.of_labelled,
     )
 
 

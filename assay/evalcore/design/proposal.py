@@ -159,7 +159,7 @@ def replacement_design(
     if reuse > 0:
         unknown = (1 - reuse) * unknown + reuse / cells.n_items
         known = (1 - reuse) * known + reuse / cells.n_items
-    unknown, known = _keep_rounds_finite(unknown, known, left, labelled, wanted, size)
+    unknown, known = keep_rounds_finite(unknown, known, left, labelled, wanted, size)
     return CountedDesign(
         replacement=True,
         size=np.broadcast_to(cells.size, left.shape),
@@ -189,9 +189,14 @@ def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, desi
     return np.asarray(np.maximum(second / cells.n_items**2 - centre**2, 0.0))
 
 
-def _keep_rounds_finite(
+def keep_rounds_finite(
     unknown: Floats, known: Floats, left: Ints, labelled: Ints, wanted: Ints, size: Ints
 ) -> tuple[Floats, Floats]:
+    """The q (R, C) of an unlabelled item and that of labelled ones, by the rules of `variance_minimising`.
+
+    known, labelled: (R, C, K) by cell and label, or (R, n, 1) item by item; left, wanted (R, C): unlabelled
+    items, and those of them whose label can change a measure; size (R,): new items to be found.
+    """
     n_wanted = wanted.sum(axis=1)
     even = np.where(wanted > 0, 1 / np.maximum(n_wanted, 1)[:, None], 0.0)      # (R, C) each item
     new_mass = (left * unknown).sum(axis=1)

@@ -41,6 +41,7 @@ class Design:
             "inclusion": self.unlabelled[0],
             "census": np.full(self.left.shape[1], bool(self.census[0])),
             **({} if self.model is None else {"model": self.model[0]}),
+            **({"replacement": np.ones(self.left.shape[1], np.bool_)} if self.replacement else {}),
         }
 
     @classmethod
@@ -53,6 +54,7 @@ class Design:
             return Design(
                 left=left, unlabelled=one["inclusion"].astype(np.float64), census=census,
                 model=one["model"].astype(np.float64) if "model" in one else None,
+                replacement=bool(one["replacement"][0, 0]) if "replacement" in one else False,
             )
         return CountedDesign(
             replacement=bool(one["replacement"][0, 0]),
@@ -91,6 +93,16 @@ class CountedDesign(Design):
             "census": np.full(self.size.shape[1], bool(self.census[0])),
             **one_at_a_time,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DesignOfRows(Design):
+    """The design of draws with replacement by a method that keeps a row for each labelled item.
+
+    The q of a labelled item is stored with each draw of it (`RoundPlan.probability`), and not by cell.
+    """
+
+    labelled: Floats     # (R, n) q of each labelled item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -207,6 +207,15 @@ STEPS = 24        # values of t
 FURTHEST = 40.0   # standard errors
 
 
+def widened_kind(kind: str) -> str:
+    """The kind of an interval whose ends what no label has shown may have moved.
+
+    >>> widened_kind("beta")
+    'beta, and what no label has shown'
+    """
+    return f"{kind}, and what no label has shown"
+
+
 def hidden_reach(gain: Floats, caught: Floats, unlabelled: Floats, error: Floats, tail: Floats) -> Floats:
     """(R,) how far from the estimate an end is, with what no label has shown.
 

@@ -266,7 +266,10 @@ def _address(
 def _known_items(
     state: State, design: Any, draws: Draws, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
-    """Spread the draws on labelled items evenly over the items of their cell and label."""
+    """Spread the draws on labelled items evenly over the items of their cell and label; of methods that keep
+    a row for each labelled item, the items themselves."""
+    if draws.of_labelled is not None:
+        return _labelled_rows(state, design, draws.of_labelled[0])
     cells: list[Ints] = []
     ranks: list[Ints] = []
     probabilities: list[Floats] = []
@@ -280,6 +283,13 @@ def _known_items(
     if not cells:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     return np.concatenate(cells), np.concatenate(ranks), np.concatenate(probabilities)
+
+
+def _labelled_rows(state: State, design: Any, times: Ints) -> tuple[Ints, Ints, Floats]:
+    """Cell, rank and q of each draw of a labelled item; times (n,): how often each row was drawn."""
+    row = np.repeat(np.arange(len(times)), times)
+    inner = state.inner
+    return inner.cell[0, row], inner.rank[0, row], design.labelled[0, row]
 
 
 def free_ranks(size: int, taken: Collection[int], n: int, rng: np.random.Generator) -> Ints:

@@ -2,7 +2,12 @@
 
 A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, and the target
 met at two looks in a row, because looking after every round and stopping at the first lucky one breaks
-coverage.  While no label shows an error the variance is zero, and says only that the error is unknown: then
+coverage.  An evaluation may say otherwise (`least_labels`, `looks`); what that costs was measured
+(docs/measured/stopping.md).  A target is a number for the first measure, a number for each of several
+measures, or of a variance a bound on the trace of the covariance of all of them (Marchant & Rubinstein 2021,
+Proposition 1).
+
+While no label shows an error the variance is zero, and says only that the error is unknown: then
 the interval is as wide as the errors that the draws may have missed (`evalcore.estimators.intervals`), and a
 half-width counts as met once that bound meets it.  A variance does not, nor does one whose interval is much
 wider than it says.  A pool whose every label is known needs none of that: its value is exact.  `least_budget`
@@ -10,22 +15,38 @@ says which budgets are too small for any target; specs, forecasts, the doctor an
 rule there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Literal
 
 import scipy
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 
 MIN_LABELS = 100
 LOOKS_IN_A_ROW = 2
 MUCH_WIDER = 2.0   # than the normal interval of the variance asked for
 
-_TIMES = {2: "two", 3: "three"}[LOOKS_IN_A_ROW]
-RULE = f"a target is met at {_TIMES} looks in a row, with {MIN_LABELS} labels or more at each"
+TRACE = "trace"    # the key of a variance that is the sum over all measures
+
+
+def rule_in_words(least_labels: int = MIN_LABELS, looks: int = LOOKS_IN_A_ROW) -> str:
+    """When a target counts as met.
+
+    >>> rule_in_words()
+    'a target is met at two looks in a row, with 100 labels or more at each'
+    >>> rule_in_words(40, 1)
+    'a target is met at one look, with 40 labels or more'
+    """
+    if looks == 1:
+        return f"a target is met at one look, with {plural(least_labels, 'label')} or more"
+    times = {2: "two", 3: "three"}.get(looks, str(looks))
+    return f"a target is met at {times} looks in a row, with {plural(least_labels, 'label')} or more at each"
+
+
+RULE = rule_in_words()
 
 StopReason = Literal["half_width", "variance", "best_of", "budget", "pool"]
 Verdict = Literal["ok", "breach", "inconclusive"]
@@ -35,40 +56,67 @@ Verdict = Literal["ok", "breach", "inconclusive"]
 class StoppingRule:
     """One of half_width, variance and best_of, or none; a budget always.
 
-    Raises BadInput for both targets at once, or for one that is not positive.
+    half_width, variance: of the first measure, or by the name of each measure that has one; of a variance
+    also {TRACE: ...}, the sum over all numbers.  Raises BadInput for both targets at once, or for one that is
+    not positive.
     """
 
     budget: int
-    half_width: float | None = None
-    variance: float | None = None
+    half_width: float | Mapping[str, float] | None = None
+    variance: float | Mapping[str, float] | None = None
     best_of: float | None = None    # the margin within which one of several systems has to be the best
+    least_labels: int = MIN_LABELS
+    looks: int = LOOKS_IN_A_ROW
 
     def __post_init__(self) -> None:
         if self.half_width is not None and self.variance is not None:
             raise BadInput("target takes half_width or variance, not both")
         for name, target in (("half_width", self.half_width), ("variance", self.variance)):
-            if target is not None and not target > 0:
-                raise BadInput(f"target.{name} must be positive, got {target}")
+            for value in target.values() if isinstance(target, Mapping) else (target,):
+                if value is not None and not value > 0:
+                    raise BadInput(f"target.{name} must be positive, got {value}")
         if self.budget < 1:
             raise BadInput(f"budget.labels must be at least 1, got {self.budget}")
 
 
-def least_budget(batch_size: int) -> int:
+    def of_first(self, measure: str) -> tuple[float | None, float | None]:
+        """Half-width and variance asked of the first measure, of this full name; None each where it has
+        none of its own."""
+        both = self.half_width, self.variance
+        half_width, variance = (own_target(one, measure, first=True) for one in both)
+        return half_width, variance
+
+
+def own_target(target: float | Mapping[str, float] | None, measure: str, *, first: bool) -> float | None:
+    """What is asked of one measure; first: a plain number is of it.
+
+    measure: with its class or setting, as in recall(cat); a target of `recall` is of every class.
+    """
+    if not isinstance(target, Mapping):
+        return target if first else None
+    return target.get(measure, target.get(measure.partition("(")[0]))
+
+
+def least_budget(
+    batch_size: int, least_labels: int = MIN_LABELS, looks: int = LOOKS_IN_A_ROW
+) -> int:
     """The fewest labels with which any target can be met, where a round asks for `batch_size`.
 
-    >>> least_budget(25), least_budget(60)
-    (101, 121)
+    >>> least_budget(25), least_budget(60), least_budget(20, 40, 1)
+    (101, 121, 40)
     """
-    return ceil(MIN_LABELS / batch_size) * batch_size + LOOKS_IN_A_ROW - 1
+    return ceil(least_labels / batch_size) * batch_size + looks - 1
 
 
-def good_budget(batch_size: int) -> int:
+def good_budget(
+    batch_size: int, least_labels: int = MIN_LABELS, looks: int = LOOKS_IN_A_ROW
+) -> int:
     """The same in whole rounds: what to recommend.
 
     >>> good_budget(25)
     125
     """
-    return (ceil(MIN_LABELS / batch_size) + LOOKS_IN_A_ROW - 1) * batch_size
+    return (ceil(least_labels / batch_size) + looks - 1) * batch_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +128,7 @@ class Look:
     both_outcomes: bool  # a positive and a negative item were labelled
     exhausted: bool      # nothing is left whose label could change a measure
     named: bool = False  # the best of several systems is known, with an error that is spread over all looks
+    others: tuple[MeasureEstimate, ...] = ()   # all numbers of the whole pool, where several have targets
 
 
 def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
@@ -96,26 +145,80 @@ def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
         return "best_of"
     if last.exhausted:
         return "pool"
-    recent = looks[-LOOKS_IN_A_ROW:]
+    recent = looks[-rule.looks:]
     aimed = rule.half_width is not None or rule.variance is not None
     known = aimed and last.estimate.versus is not None and last.estimate.interval == "exact"
-    if known or (len(recent) == LOOKS_IN_A_ROW and all(_meets(rule, look) for look in recent)):
+    if known or (len(recent) == rule.looks and all(_meets(rule, look) for look in recent)):
         return "half_width" if rule.half_width is not None else "variance"
     return "budget" if looks[-1].labels >= rule.budget else None
 
 
 def _meets(rule: StoppingRule, look: Look) -> bool:
-    e = look.estimate
-    if look.labels < MIN_LABELS or not look.both_outcomes or e.value is None or e.variance is None:
+    if look.labels < rule.least_labels or not look.both_outcomes:
         return False
-    if e.lower is None or e.upper is None:
-        return False
-    half_width = (e.upper - e.lower) / 2
+    if isinstance(rule.half_width, Mapping):
+        return all(
+            _narrow(row, bound) for name, bound in rule.half_width.items()
+            for row in _rows_named(name, look.others)
+        )
     if rule.half_width is not None:
-        return 0 < half_width <= rule.half_width
-    if rule.variance is None or not 0 < e.variance <= rule.variance:
+        return _narrow(look.estimate, rule.half_width)
+    if isinstance(rule.variance, Mapping):
+        if TRACE in rule.variance:
+            return _steady_together(look.others, rule.variance[TRACE])
+        return all(
+            _steady(row, bound) for name, bound in rule.variance.items()
+            for row in _rows_named(name, look.others)
+        )
+    return rule.variance is not None and _steady(look.estimate, rule.variance)
+
+
+def _rows_named(name: str, rows: Iterable[MeasureEstimate]) -> list[MeasureEstimate | None]:
+    """The numbers that a target of this name is of; [None], which meets none, where there is none."""
+    return [row for row in rows if name in (row.measure, f"{row.measure}({row.class_name})")] or [None]
+
+
+def _half_width(row: MeasureEstimate | None) -> float | None:
+    """Half the width of an interval; None where there is none."""
+    if row is None or row.value is None or row.variance is None or row.lower is None or row.upper is None:
+        return None
+    return (row.upper - row.lower) / 2
+
+
+def _narrow(row: MeasureEstimate | None, bound: float) -> bool:
+    """Whether the interval is as narrow as asked; one of no width is so where it is exact."""
+    half_width = _half_width(row)
+    if half_width is None or row is None:
         return False
-    return half_width <= MUCH_WIDER * float(scipy.special.ndtri(0.5 + e.confidence / 2)) * sqrt(rule.variance)
+    return (half_width > 0 or row.interval == "exact") and half_width <= bound
+
+
+def _steady(row: MeasureEstimate | None, bound: float) -> bool:
+    """Whether the variance is as small as asked, and the interval not much wider than it says."""
+    half_width = _half_width(row)
+    if half_width is None or row is None or row.variance is None:
+        return False
+    if not (row.variance > 0 or row.interval == "exact") or row.variance > bound:
+        return False
+    return half_width <= MUCH_WIDER * _normal_quantile(row) * sqrt(bound)
+
+
+def _steady_together(rows: Sequence[MeasureEstimate], bound: float) -> bool:
+    """Whether the variances of all numbers add up to no more than asked, and those of their intervals do not
+    add up to much more."""
+    total, implied = 0.0, 0.0
+    for row in rows:
+        half_width = _half_width(row)
+        if half_width is None or row.variance is None or not (row.variance > 0 or row.interval == "exact"):
+            return False
+        total += row.variance
+        implied += (half_width / _normal_quantile(row)) ** 2
+    return bool(rows) and total <= bound and implied <= MUCH_WIDER**2 * bound
+
+
+def _normal_quantile(row: MeasureEstimate) -> float:
+    """Half-widths of a normal interval of this row's confidence, in standard errors."""
+    return float(scipy.special.ndtri(0.5 + row.confidence / 2))
 
 
 def verdict(estimate: MeasureEstimate, minimum: float | None, maximum: float | None = None) -> Verdict | None:

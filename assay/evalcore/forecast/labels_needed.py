@@ -12,7 +12,7 @@ import scipy
 
 from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State
-from assay.evalcore.evaluation.stopping import MIN_LABELS, StoppingRule
+from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds, play
 from assay.evalcore.measures.measure import leading
@@ -143,7 +143,7 @@ def _first(labels: Floats, off: Floats, goal: Goal, batch_size: int) -> float:
     if j and np.isfinite(off[j - 1]) and goal.threshold is None and off[j - 1] > off[j]:
         share = off[j - 1] / (off[j - 1] - max(off[j], -10.0))
         at = np.exp(np.log(labels[j - 1]) + share * (np.log(labels[j]) - np.log(labels[j - 1])))
-    return float(max(at, MIN_LABELS) + (batch_size if goal.threshold is None else 0))
+    return float(max(at, goal.least_labels) + batch_size * (goal.looks - 1) * (goal.threshold is None))
 
 
 # How far a forecast may be off because only so many worlds were played: its Monte Carlo error.
@@ -275,7 +275,7 @@ def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_s
     anew = question.method.asks_anew     # then no number of answers is all there are
     pool = MOST if anew else question.cells.n_items - state.undecided
     horizon = min(max(budget, state.labels), MOST if anew else question.cells.n_items, MOST)
-    least = float(min(max(state.labels, MIN_LABELS), horizon))
+    least = float(min(max(state.labels, goal.least_labels), horizon))
     labels = np.asarray(np.unique(np.round(np.geomspace(least, horizon, _LOOKS))), np.float64)
     half, variance = half_widths(question, state, labels)
     share = (np.arange(WORLDS) + 0.5) / WORLDS
@@ -283,7 +283,7 @@ def _forecast(question: Question, state: State, goal: Goal, budget: int, batch_s
     scale = np.asarray(df / scipy.special.chdtri(df, share), np.float64)     # (W,)
     met = _met(question, state, goal, half, variance, scale)                # (L, W)
     first = np.where(met[-1], np.argmax(np.logical_and.accumulate(met[::-1], axis=0)[::-1], axis=0), -1)
-    more = batch_size if goal.threshold is None else 0
+    more = batch_size * (goal.looks - 1) * (goal.threshold is None)
     needed = np.where(first >= 0, np.minimum(labels[first] + more, pool), np.inf)
     ordered = np.sort(np.where(needed > horizon, np.inf, needed))
     low, middle, high = (
@@ -311,6 +311,12 @@ def _met(
     low, high = goal.threshold or (None, None)
     ends = [np.abs(value - end) for end in (low, high) if end is not None]
     return np.asarray(widest <= np.min(ends, axis=0))
+
+
+def _first_name(question: Question) -> str:
+    """The first measure, with the class or setting that it is of."""
+    first = next(iter(question.measures))
+    return str(getattr(first, "full_name", first.name))
 
 
 # What an evaluation waits for, how many labels that is likely to take, and the price of an audit.
@@ -345,8 +351,11 @@ def outlook(
     if state.exhausted:
         return None
     target = verdict = None
-    if rule.half_width is not None or rule.variance is not None:
-        target = Goal(half_width=rule.half_width, variance=rule.variance)
+    half_width, variance = rule.of_first(_first_name(question))
+    if half_width is not None or variance is not None:   # of the first measure: what others take is not told
+        target = Goal(
+            half_width=half_width, variance=variance, least_labels=rule.least_labels, looks=rule.looks
+        )
     if threshold is not None:
         verdict = Goal(threshold=threshold)
     goals = [goal for goal in (target, verdict) if goal is not None]

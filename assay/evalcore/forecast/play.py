@@ -12,7 +12,7 @@ import numpy as np
 from assay.evalcore.design.draws import simulate_anew, simulate_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Past, Question, State
-from assay.evalcore.evaluation.stopping import MIN_LABELS
+from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState, with_exact_values
 from assay.evalcore.pool.strata import Cells
@@ -33,6 +33,8 @@ class Goal:
     half_width: float | None = None
     variance: float | None = None
     threshold: tuple[float | None, float | None] | None = None   # (min, max): cleared or missed
+    least_labels: int = MIN_LABELS   # before which no target is met
+    looks: int = LOOKS_IN_A_ROW      # at which it has to be met
 
     def __post_init__(self) -> None:
         given = [x for x in (self.half_width, self.variance, self.threshold) if x is not None]

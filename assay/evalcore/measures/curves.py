@@ -14,7 +14,7 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid, score_of
 from assay.evalcore.types import Floats, Ints
 
-MOST_THRESHOLDS = 100      # thresholds of a curve
+MOST_THRESHOLDS = 1024     # thresholds of a curve: as many as in Marchant & Rubinstein (2021), figure 4
 
 
 def _thresholds(asked: AskedMeasure, name: str) -> tuple[float, ...]:
@@ -22,7 +22,7 @@ def _thresholds(asked: AskedMeasure, name: str) -> tuple[float, ...]:
     if not at:
         raise BadInput(f"{name} needs `at`: thresholds of the score, as in {{name: {name}, at: [0.2, 0.5]}}")
     if len(at) > MOST_THRESHOLDS or len(set(at)) < len(at):
-        raise BadInput(f"{name} takes up to {MOST_THRESHOLDS} different thresholds, got {len(at)}")
+        raise BadInput(f"{name} takes up to {MOST_THRESHOLDS:,} different thresholds, got {len(at)}")
     return tuple(sorted(at))
 
 

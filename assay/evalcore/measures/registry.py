@@ -3,7 +3,7 @@
 A new measure is one line in its chapter's MEASURES or FAMILIES; a new chapter is one line here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.measures import (
@@ -119,10 +119,15 @@ def named(name: str) -> Measure:
 _CHAPTERS = (
     agreement, averages, by_class, curves, numeric, preference, probability, retrieval, tag_sets,
 )
-MEASURES_BY_KIND: Mapping[tuple[str, str], MeasureFamily] = {
+MEASURES_BY_KIND: MutableMapping[tuple[str, str], MeasureFamily] = {
     (kind, family.name): family
     for chapter in _CHAPTERS for family in chapter.FAMILIES for kind in family.kinds
 }
+
+
+def add_measure(family: MeasureFamily) -> None:
+    """Make a measure known by its name, for the kinds of outcome that it says, while this process runs."""
+    MEASURES_BY_KIND.update({(kind, family.name): family for kind in family.kinds})
 
 
 def measure_names(kind: str) -> list[str]:
@@ -153,9 +158,11 @@ def of_scores(name: str) -> bool:
     return family is not None and "score" in family.needs
 
 
-def made_of_scores(name: str) -> bool:
-    """Whether a measure of a positive and a negative class is made of scores or of probabilities."""
-    return of_scores(name) or name in TWO_CLASSES_WITH_A_SCORE
+def of_single_items(name: str) -> bool:
+    """Whether a measure of a positive and a negative class is made of scores or probabilities of the items,
+    so that no counts of labels say what it is: curves, the Brier score, log loss, and what users define."""
+    family = MEASURES_BY_KIND.get(("classes", name))
+    return ":" in name or (family is not None and bool({"score", "probability"} & set(family.needs)))
 
 
 def of_ranks(name: str) -> bool:

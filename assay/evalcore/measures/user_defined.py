@@ -8,8 +8,8 @@
 
     measure = user_measure("cost", kind, loss=cost, value=lambda risk: risk[0], bounds=(0, 5))
 
-It goes wherever an `OutcomeMeasure` goes: into a `Stack`, for an evaluation or a replay.  Specs name measures
-by their names and know no others.
+It goes wherever an `OutcomeMeasure` goes: into a `Stack`, for an evaluation or a replay.  A spec names the
+function that makes it by where it is (`assay.tasks.spec.user_measures`).
 """
 
 from collections.abc import Callable, Sequence

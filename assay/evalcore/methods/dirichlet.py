@@ -6,6 +6,7 @@ Two classes are K = 2 of it.  Two chapters draw by it: `two_classes.dirichlet` w
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -28,10 +29,12 @@ from assay.evalcore.types import Bools, Floats, Ints
 # s(y|k) is the mean supplied probability of class y in stratum k, worth `strength` items a stratum.  Labels
 # of unlabelled items are latent; EM fills them in.  The prior of the branches uses the depth of the child.
 #
-# The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the
-# tree that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs,
-# and equal the modes of the prior with one more count a leaf, which is how the authors' experiments set it.
-# With `modes` eq. 11 is taken as printed, and a branch whose mode is no probability gets next to nothing.
+# The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  With the
+# prior above that is negative near the root before any label, so eq. 11 has no solution there; the branch
+# posterior means used here stay positive, which Proposition 2 needs, and equal the modes of the prior with
+# one more count a leaf, which is how the authors' experiments set it.  With `modes` the modes of eq. 11 are
+# taken where they are probabilities; a branch whose mode is none gets next to nothing, which is not printed
+# anywhere (docs/measured/papers/errata.md).
 # Without a tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing
 # beside them.  The mode of θ has no 1 beside the counts either; the posterior mean of appendix H
 # (`tree_posterior`) has it.
@@ -41,10 +44,10 @@ from assay.evalcore.types import Bools, Floats, Ints
 #     joint  (R, K', L)   p(y, k) under the model
 # Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
 
-TOLERANCE, MOST_STEPS = 1e-6, 1000   # of EM, for two classes
-# for more of them: EM goes on from where it was, so every round adds to the steps
-COARSE, STEPS = 1e-5, 20
-WORK = 2 * 10**6    # classes times leaves times steps, where that makes fewer; 4 at least
+TOLERANCE, MOST_STEPS = 1e-6, 1000   # of EM for two classes: the change of the log posterior that ends it
+# for more of them, and with `printed`: the largest change of the chance of a class in a leaf that ends it
+CLOSE, SETTLED, MOST_LEAPS = 1e-8, 1e-11, 20_000
+_FURTHEST_LEAP = 256.0   # steps of EM that one leap stands for, about
 _LEAST_MODE = 1e-9  # counts of a branch whose mode is no probability
 
 
@@ -59,11 +62,20 @@ class DirichletTree:
     slot_size: Floats    # (L,) items in the slot
     prior: Floats        # (K', L) s(y|k) · strength, 0 in empty slots
     smoothing: float     # what a branch has beside s: times the square of its child's depth
-    tolerance: float     # EM stops when the log posterior changes by less than this share of itself
+    tolerance: float     # EM stops when the log posterior changes by less than this share of itself; or, with
+                         # `by_chances`, no chance of a class in a leaf by more than this
     max_steps: int
     lump: Ints           # (K,) classes of one number are one of the K' that the tree tells apart
     part: Floats         # (C, K) of the chance of its lump that a class has
-    modes: bool = False  # the branches have the modes of eq. 11 as printed, not posterior means
+    modes: bool = False  # the branches have the modes of eq. 11 where there are any, not posterior means
+    by_chances: bool = False
+
+    def as_printed(self) -> "DirichletTree":
+        """With the prior of section 5.2 for any number of classes, and EM until its chances stand still."""
+        smoothing = self.smoothing and 1.0
+        return replace(
+            self, smoothing=smoothing, tolerance=SETTLED, max_steps=MOST_LEAPS, by_chances=True
+        )
 
     def initial(self, repeats: int) -> Floats:
         """The joint (R, K', L) before any label: the supplied probabilities as they are."""
@@ -118,7 +130,7 @@ def dirichlet_tree(
     depth(v)² of the prior is multiplied by 2/(K log₂² K), which is 1 for two classes.  Of K classes each has
     its likely items in about a K-th of the leaves, below a node at depth log₂ K: there the supplied
     probabilities weigh as much beside depth(v)² as they do at depth 1 with two.  Without this the prior of 28
-    classes is nearly flat.
+    classes is nearly flat.  `DirichletTree.as_printed` takes depth(v)² as it is.
     """
     if branching < 2 or strength <= 0:
         raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
@@ -148,8 +160,9 @@ def dirichlet_tree(
         branching=branching, depth=depth, occupied=occupied, slot=slot, slot_size=size,
         prior=strength * np.where(occupied, rate, 0.0),
         smoothing=0.0 if flat else 2 / (classes * np.log2(classes) ** 2),
-        tolerance=TOLERANCE if classes == 2 else COARSE,
-        max_steps=MOST_STEPS if classes == 2 else int(np.clip(WORK // (classes * n_leaves), 4, STEPS)),
+        tolerance=TOLERANCE if classes == 2 else CLOSE,
+        max_steps=MOST_STEPS if classes == 2 else MOST_LEAPS,
+        by_chances=classes > 2,
         lump=leaves.lump, part=part,
     )
 
@@ -163,6 +176,8 @@ def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Flo
     """
     observed = tree.by_leaf(labelled)
     missing = tree.slot_size - observed.sum(axis=1)
+    if tree.by_chances:
+        return _fit_to_the_end(tree, observed, missing, joint)
     result = joint.copy()
     active = np.arange(len(joint))
     before, change_before = np.full(len(joint), -np.inf), np.full(len(joint), np.inf)
@@ -189,6 +204,65 @@ def fit_tree(tree: DirichletTree, labelled: Floats | Ints, joint: Floats) -> Flo
 def settled_prior(tree: DirichletTree) -> Floats:
     """The joint (1, K', L) before any label, settled: every look at an evaluation begins here."""
     return fit_tree(tree, np.zeros((1, *tree.part.shape), np.int64), tree.initial(1))
+
+
+def _fit_to_the_end(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floats) -> Floats:
+    """The joint (R, K', L) of EM until no chance of a class in a leaf moves by `tolerance` in a step.
+
+    EM may take thousands of steps for that, so two of them are followed by a leap along the way that they
+    went (SQUAREM: Varadhan & Roland 2008, Scand. J. Stat. 35, scheme 3, in logarithms), which is taken back
+    where a step after it goes further than the step before it.  The end is the same: a step of EM that moves
+    nothing.
+    """
+    result = joint.copy()
+    active: Ints = np.arange(len(joint))
+    branches = _branches(tree, len(joint))
+    for _ in range(tree.max_steps):
+        step = partial(_em_joint, tree, branches, observed[active], missing[active])
+        first = step(result[active])
+        second = step(first)
+        moved = _moved(first, second)
+        with np.errstate(all="ignore"):   # a leap may go too far, and is taken back then
+            leapt = step(result[active] * np.exp(_leap(result[active], first, second)))
+            landed = step(leapt)
+            after = _moved(leapt, landed)
+        kept = after <= moved
+        result[active] = np.where(kept[:, None, None], landed, second)
+        going_on = np.where(kept, after, moved) > tree.tolerance
+        if not going_on.all():
+            active = active[going_on]
+            if not len(active):
+                break
+            branches = _branches(tree, len(active))
+    return result
+
+
+def _em_joint(
+    tree: DirichletTree, branches: "_Branches", observed: Floats, missing: Floats, joint: Floats
+) -> Floats:
+    """The joint after one step of EM."""
+    return _em_step(tree, branches, observed, missing, joint)[0]
+
+
+def _leap(begun: Floats, first: Floats, second: Floats) -> Floats:
+    """How far (R, K', L) a leap goes from where two steps of EM began, in logarithms."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = (np.nan_to_num(np.log(b / a), posinf=0.0, neginf=0.0)
+                    for a, b in ((begun, first), (first, second)))
+    bend = two - one
+    straight, curved = ((x**2).sum(axis=(1, 2)) for x in (one, bend))
+    length = np.sqrt(np.divide(straight, curved, out=np.ones_like(curved), where=curved > 0))
+    length = np.clip(length, 1.0, _FURTHEST_LEAP)[:, None, None]
+    return np.asarray(2 * length * one + length**2 * bend)
+
+
+def _moved(before: Floats, after: Floats) -> Floats:
+    """(R,) the largest change of the chance of a class in a leaf, between joints (R, K', L)."""
+    chances = [
+        np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
+        for joint, whole in ((one, one.sum(axis=1, keepdims=True)) for one in (before, after))
+    ]
+    return np.asarray(np.abs(chances[1] - chances[0]).max(axis=(1, 2)))
 
 
 def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
@@ -314,6 +388,7 @@ class Belief:
         return replace(self, joint=np.repeat(self.joint, repeats, axis=0))
 
 
+PRINTED_INTERVAL = "ais-student-as-printed"   # the F region of section 3.3.2, of one measure
 AS_PRINTED = (
     "The paper's interval as printed, with the last proposal in its variance in place of each draw's own; "
     "measured with dirichlet-tree. " + covered((47, 44, 50, 56), (89, 82, 85, 88))
@@ -340,14 +415,27 @@ class TreeSettings(ABC):
     variance: Variance = "corrected"   # the probabilities that variances are made with
     region_quantile: Quantile = "chi-squared"   # of the joint region
     reuse: Share = 0.0                 # δ: share of every proposal spread over the whole pool
+    # Algorithm 1 as printed: the prior of section 5.2, EM to the end, draws with replacement, no even share,
+    # and the interval and region of section 3.3.2
+    printed: bool = False
+
+    @property
+    def variance_formula(self) -> Variance:
+        """The probabilities that variances are made with."""
+        return "printed" if self.printed else self.variance
+
+    @property
+    def joint_quantile(self) -> Quantile:
+        """Of the joint region."""
+        return "F" if self.printed else self.region_quantile
 
     def n_leaves(self) -> int:
         """Leaves of the complete tree.  Raises BadInput unless they are 2 to 65,536, and for settings that
         contradict each other."""
-        if self.variance == "printed" and (self.self_normalised or self.combination != "plain"):
+        if self.variance_formula == "printed" and (self.self_normalised or self.combination != "plain"):
             raise BadInput(
-                "variance=printed belongs to the paper's estimate: leave out self-normalised=true and "
-                "combination"
+                f"{'printed=true' if self.printed else 'variance=printed'} belongs to the paper's estimate: "
+                "leave out self-normalised=true and combination"
             )
         if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
             raise BadInput(
@@ -375,11 +463,11 @@ class TreeSettings(ABC):
 class LabelsStay(TreeSettings):
     """An oracle that always gives an item the same label: what is labelled is known, the rest is latent."""
 
-    branches: Branches = "means"   # `modes`: eq. 11 as printed
+    branches: Branches = "means"   # `modes`: of eq. 11, where it has any
 
     def settled(self, tree: DirichletTree) -> Belief:
         """By EM."""
-        tree = replace(tree, modes=self.branches == "modes")
+        tree = replace(tree.as_printed() if self.printed else tree, modes=self.branches == "modes")
         return Belief(tree=tree, joint=settled_prior(tree))
 
     def learned(self, before: Belief, labelled: Ints) -> Belief:
@@ -412,6 +500,7 @@ class LabelsVary(TreeSettings):
 
     def settled(self, tree: DirichletTree) -> Belief:
         """The posterior given nothing."""
+        tree = tree.as_printed() if self.printed else tree
         return Belief(tree=tree, joint=tree_posterior(tree, np.zeros((1, *tree.prior.shape))))
 
     def learned(self, before: Belief, counts: Floats) -> Belief:

@@ -12,7 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, simulate_labels
+from assay.evalcore.design.draws import (
+    Draws,
+    first_draws,
+    simulate_anew,
+    simulate_answers,
+    simulate_labels,
+)
 from assay.evalcore.design.proposal import total_pull
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadArgument, BadInput
@@ -20,6 +26,7 @@ from assay.evalcore.measures.stack import Stack, StackOfQuestions
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.cut import Cut
+from assay.evalcore.methods.any_outcome.interval import slopes_of_known
 from assay.evalcore.methods.any_outcome.state import LossTable, RoundOutcomes, SampleState, loss_table
 from assay.evalcore.methods.one_of_several import against_the_rest, one_of_several
 from assay.evalcore.methods.two_classes.base import CountingMethod, MethodState
@@ -304,6 +311,32 @@ class ItemizedPool(Prepared):
             item=np.stack([np.argsort(cell + rng.random(len(cell))) for _ in range(repeats)]), start=start,
         )
 
+    def distance(self, method: OutcomeMethod, state: SampleState, batch_size: int) -> Floats | None:
+        """For the numbers that drive; None of methods without a proposal."""
+        found = method.item_proposal(state)
+        if found is None:
+            return None
+        best, total = self.best_of_items(), np.zeros(len(state.labelled))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for r, (opened, own) in enumerate(zip(*found, strict=True)):
+                q = opened[self.cut.cell]
+                q[state.item[r]] = own
+                total[r] = np.where(best > 0, best * np.log(best / q), 0.0).sum()
+        return total
+
+    def best_of_items(self) -> Floats:
+        """q* (N,): as far as each item pulls at the truth, its label known; NaN where none does."""
+        stack, sizes = self.stack, self.cut.cells.known_sizes.tolist()
+        whole = np.concatenate([self.table.loss, self.table.known], axis=1)
+        risk = whole.mean(axis=0)[None]
+        slopes = np.concatenate([stack.slopes(risk, sizes), slopes_of_known(stack, sizes, risk)], axis=2)[0]
+        slopes = slopes * np.sqrt(stack.weight)[:, None]
+        right = np.concatenate([stack.perfect, np.zeros(self.table.known.shape[1])])
+        pull = np.sqrt((((whole - right) @ slopes.T) ** 2).sum(axis=1))
+        pull = pull * self.cut.cells.relevant[self.cut.cell]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(pull / pull.sum())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolOfQuestions(ItemizedPool):
@@ -325,9 +358,29 @@ class _Shuffled:
     start: Ints      # (C + 1,) where each cell begins
 
     def answer(self, draws: Draws, state: SampleState, rng: np.random.Generator) -> RoundOutcomes:
-        cell = draws.cell
-        at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + draws.ordinal
-        return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell)
+        cell, ordinal, times = draws.cell, draws.ordinal, None
+        if draws.of_labelled is not None:
+            cell, ordinal, again = _new_items(draws)
+            times = np.concatenate([draws.of_labelled, again], axis=1)
+        at = self.start[cell] + np.take_along_axis(state.by_cell, cell, axis=1) + ordinal
+        return RoundOutcomes(item=np.take_along_axis(self.item, at, axis=1), cell=cell, times=times)
+
+
+def _new_items(draws: Draws) -> tuple[Ints, Ints, Ints]:
+    """Cell, ordinal (R, b) of the items that a round with replacement asks for the first time, and how often
+    each was drawn; b is the same in every repeat."""
+    first = first_draws(draws)
+    b = int(first.sum(axis=1).max(initial=0))
+    cell, ordinal = (one[first].reshape(len(first), b) for one in (draws.cell, draws.ordinal))
+    times = np.zeros(cell.shape, np.int64)
+    for r in range(len(times)):
+        drawn = draws.cell[r] >= 0
+        new = zip(cell[r].tolist(), ordinal[r].tolist(), strict=True)
+        place = {address: j for j, address in enumerate(new)}
+        every = zip(draws.cell[r, drawn].tolist(), draws.ordinal[r, drawn].tolist(), strict=True)
+        for address in every:
+            times[r, place[address]] += 1
+    return cell, ordinal, times
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
 from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.recycled import RecycledSystem
 from assay.evalcore.weighted.judge_audit import AuditVerdict
 from assay.evalcore.weighted.judges import Judges
 from assay.tasks.alerts.outbox import Delivery, Settled
@@ -99,6 +100,13 @@ class JudgesJson(TypedDict):
     judges: NotRequired[Judges]      # how often they agree; only where it can be said
     checks: JudgeChecks
     verdict: AuditVerdict | None     # of all audits; null without one
+
+
+class RecycledJson(TypedDict):
+    """Samples for the precision of several classifiers."""
+
+    systems: list[RecycledSystem]    # the parent first
+    labels: int                      # different items to label in all
 
 
 class SpecWrittenJson(TypedDict):

@@ -119,6 +119,10 @@ COMMANDS = {
         "replay", "replay_command",
         "Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.",
     ),
+    "recycle": CommandPlace(
+        "recycle", "recycle_command",
+        "Draw samples for the precision of several classifiers, which share their labels.",
+    ),
     "init": CommandPlace(
         "spec", "init",
         "Write a commented spec to start from [default: assay.yaml].",

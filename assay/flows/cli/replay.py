@@ -116,7 +116,6 @@ def replay_command(
 
     of_two = {
         "--systems": systems, "--annotators": annotators > 1, "--audit": audit,
-        "--divergence": divergence,
     }
     of_others = {
         "--judge": judges, "--covariates": covariates, "--spread": spread, "--system": named_systems,
@@ -229,7 +228,7 @@ def _labelled(pool: str, outcome: str | None, columns: _Columns, measures: Seque
 _TWO_CLASSES = "is for measures of two classes: leave out --outcome, --cluster, --weight and curves"
 _IDLE = {   # what an option is for, where it would change nothing
     "--systems": _TWO_CLASSES, "--annotators": _TWO_CLASSES,
-    "--audit": _TWO_CLASSES, "--divergence": _TWO_CLASSES,
+    "--audit": _TWO_CLASSES,
     "--positive": "names one of two classes, and --outcome says what labels are: leave one of them out",
     "--score": "is of two classes; with --outcome, name a column under --probability or --judge",
     "--id": "is for pools of two classes; with --outcome, no names of items are read",

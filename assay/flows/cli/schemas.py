@@ -51,6 +51,7 @@ FORMS: dict[str, Form] = dict([
     _command("export", of.ExportJson),
     _command("estimate", of.EstimatedJson),
     _command("judges", of.JudgesJson),
+    _command("recycle", of.RecycledJson),
     _command("publish", of.PublishedJson),
     _command("compare", ComparedJson),
     _command("verify", Verification),

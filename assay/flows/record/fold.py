@@ -21,7 +21,7 @@ from assay.evalcore.evaluation.state import (
     with_last,
     with_one_more,
 )
-from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
+from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
 from assay.flows.record.opened import AsIf, Statistics
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record
@@ -147,7 +147,7 @@ def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
     if folded.estimate_due:
         return None
     rule = replace(rule, budget=rule.budget + folded.reused)   # labels that cost nothing
-    reason = stop_reason(rule, [known.look() for known in folded.looks[-LOOKS_IN_A_ROW:]])
+    reason = stop_reason(rule, [known.look() for known in folded.looks[-rule.looks:]])
     if reason is None and folded.asked + folded.reused >= rule.budget:
         return "budget"
     return reason

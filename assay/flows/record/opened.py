@@ -553,6 +553,8 @@ def _rule(spec: Spec, extensions: Sequence[Extension]) -> StoppingRule:
         half_width=None if goes_beyond else spec.target.half_width,
         variance=None if goes_beyond else spec.target.variance,
         best_of=spec.target.best_of,
+        least_labels=spec.target.fewest_labels,
+        looks=spec.target.looks_in_a_row,
     )
 
 

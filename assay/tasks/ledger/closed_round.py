@@ -313,6 +313,7 @@ class RoundEstimate:
             else 0 < self.positives < self.labels,
             exhausted=self.exhausted,
             named=self.best is not None and self.best.winner is not None,
+            others=tuple(row for row in self.estimates if row.segment is None),
         )
 
 

@@ -14,14 +14,10 @@ from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.best_of import Race, pairs_of
 from assay.evalcore.measures.contenders import of_contender
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting, difference, leading, side_by_side
-from assay.evalcore.measures.registry import (
-    made_of_scores,
-    measure,
-    needs_grid,
-    outcome_measure,
-)
+from assay.evalcore.measures.registry import measure, needs_grid, of_single_items, outcome_measure
 from assay.evalcore.measures.stack import Stack, stack_of_questions
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.one_of_several import one_of_several
 from assay.evalcore.methods.registry import (
@@ -356,21 +352,29 @@ def _figures(one: Oracle, request: ReplayRequest, system: str | None) -> OracleR
     )
 
 
+def has_proposal(method: Method) -> bool:
+    """Whether a method of any outcome draws items by a proposal."""
+    return isinstance(method, OutcomeMethod) and type(method).item_proposal is not OutcomeMethod.item_proposal
+
+
 class _OfAnyOutcome(Simulation):
     """Of several systems, every measure is taken of each, and the difference of each from the first."""
 
     def __init__(self, pool: OutcomePool, request: ReplayRequest) -> None:
-        for argument, given in (("audit", request.audit), ("divergence", request.divergence)):
-            if given:
-                raise BadArgument(argument, "is for measures of two classes with a score, not "
-                                            f"{request.measures[0]!r}")
+        if request.audit:
+            raise BadArgument("audit", "is for measures of two classes with a score, not "
+                                       f"{request.measures[0]!r}")
         if request.people > 1:
             raise BadArgument("people", "answer about items of two classes with a label_probability")
         if request.systems and len(request.systems) != pool.items.systems:
             raise BadArgument("systems", f"{len(request.systems)} names for {pool.items.systems} columns of "
                                          "predictions")
         self._pool, self.request, self.n_items = pool, request, len(pool.items)
-        _check_features(pool.items.feature, list(map(self.find_method, request.methods)), request)
+        chosen = list(map(self.find_method, request.methods))
+        _check_features(pool.items.feature, chosen, request)
+        if request.divergence and not any(has_proposal(one) for one in chosen):
+            raise BadArgument("divergence", "is told of methods that draw by a proposal, as dirichlet-tree, "
+                                            f"and not of {_listed(request)}")
         for name in request.methods:
             several = bool(pool.contenders) or request.best_of is not None
             if several and name.partition(":")[0] not in BY_CONTENDER:
@@ -510,5 +514,5 @@ def _no_value(what: str, undefined_when: str) -> BadInput:
 
 
 def asks_for_curves(measures: Sequence[str]) -> bool:
-    """Whether a measure, as it is written, is made of scores or probabilities, as curves are."""
-    return any(made_of_scores(written.partition("(")[0]) for written in measures)
+    """Whether a measure, as it is written, is made of scores or probabilities of the items, as curves are."""
+    return any(of_single_items(written.partition("(")[0]) for written in measures)

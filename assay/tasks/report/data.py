@@ -91,6 +91,8 @@ class ReportData(Standing):
     labels_to_decide: int | None = None          # "about n more labels would decide"
     target_half_width: float | None = None
     target_variance: float | None = None
+    targets: Mapping[str, float] = field(default_factory=dict)   # by measure, or the trace of all
+    targets_are_variances: bool = False
     outcome: OutcomeKind | None = None           # what people answer; None: a positive or a negative class
     pairs: Sequence[tuple[float, float]] = ()    # prediction and label of labelled items, if numbers
     negative: str = "negative"                   # the class name, as people saw it

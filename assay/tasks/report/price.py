@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from assay.evalcore.errors import plural
 from assay.evalcore.evaluation.estimate import MeasureEstimate
-from assay.evalcore.evaluation.stopping import MIN_LABELS, RULE, least_budget
+from assay.evalcore.evaluation.stopping import least_budget, rule_in_words
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.labels_needed import Outlook
 from assay.evalcore.forecast.play import Forecast, Goal
@@ -237,17 +237,19 @@ def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
     what, targets = _goal(found.goal), found.goal.threshold is None
     labels = plural(found.horizon, "label")
     most = f"the budget of {labels}" if found.horizon == budget else f"the {labels} that were simulated"
-    if found.labels is None and targets and found.horizon < least_budget(1):
+    least, looks = found.goal.least_labels, found.goal.looks
+    if found.labels is None and targets and found.horizon < least_budget(1, least, looks):
+        more = " and one round more" if looks > 1 else ""
         return (
-            f"{what} cannot be met within {most}: {RULE}; give a budget of at least {MIN_LABELS} and one "
-            "round more"
+            f"{what} cannot be met within {most}: {rule_in_words(least, looks)}; give a budget of at least "
+            f"{least}{more}"
         )
     if found.labels is None:
         return f"{what} probably takes more than {most}; the chance to get there is {found.share:.0%}"
     again = f", {found.more:,} more than now" if found.labels_now else ""
     sure = words_of_range(found.low, found.high, found.horizon)
-    early = targets and found.labels_now < MIN_LABELS
-    floor = f"; no target is met with fewer than {MIN_LABELS}" if early else ""
+    early = targets and found.labels_now < least
+    floor = f"; no target is met with fewer than {least}" if early else ""
     return f"{what} takes about {plural(found.labels, 'label')}{again}, with 80% chance {sure}{floor}"
 
 

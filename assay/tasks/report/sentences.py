@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from assay.evalcore.evaluation.estimate import Ends, MeasureEstimate, Undecided
 from assay.evalcore.evaluation.nonresponse import ResponseRate
-from assay.evalcore.evaluation.stopping import MIN_LABELS
+from assay.evalcore.evaluation.stopping import MIN_LABELS, TRACE
 from assay.evalcore.measures.registry import named
 from assay.tasks.report import comparison, price, wording
 from assay.tasks.report.best import best_in_words
@@ -57,6 +57,8 @@ def demanded(data: "ReportData") -> str | None:
 
 def target(data: "ReportData") -> str | None:
     """The precision that was asked for."""
+    if data.targets:
+        return _several_targets(data)
     if data.target_half_width is not None:
         return f"half-width of at most {wording.plain_number(data.target_half_width)}"
     if data.target_variance is not None:
@@ -65,6 +67,20 @@ def target(data: "ReportData") -> str | None:
         within = f", within {wording.plain_number(data.best.margin)}" if data.best.margin else ""
         return f"the best system{within}"
     return None
+
+
+def _several_targets(data: "ReportData") -> str:
+    """`half-widths of at most 0.05 (F1) and 0.1 (recall)`, or of variances."""
+    if TRACE in data.targets:
+        whole = wording.plain_number(data.targets[TRACE])
+        return f"variances of all measures that add up to at most {whole}"
+    each = [
+        f"{wording.plain_number(bound)} ({wording.measure_name(name)})"
+        for name, bound in data.targets.items()
+    ]
+    *most, last = each
+    what = "variances" if data.targets_are_variances else "half-widths"
+    return f"{what} of at most {', '.join(most)}{' and ' if most else ''}{last}"
 
 
 def labels(total: int, budget: int, known_before: int, *, named: bool = False) -> str:

@@ -31,7 +31,7 @@ def census_half_width(rows: int, confidence: float, share: float) -> float:
 def _range_of(spec: Spec) -> float | None:
     """The length of the range of the first measure; None where it has none, and where no target is about the
     population."""
-    if spec.about != "population" or spec.target.half_width is None:
+    if spec.about != "population" or spec.first_half_width is None:
         return None
     low, high = _bounds_of(spec)
     return (high - low) * (2 if spec.pool.compares else 1) if high - low < float("inf") else None
@@ -54,13 +54,13 @@ def _told_as(spec: Spec, share: float) -> str:
 def never_met_by_all(spec: Spec, rows: int) -> str | None:
     """Why no labels can meet the target, where none can."""
     span = _range_of(spec)
-    if span is None or spec.target.half_width is None:
+    if span is None or spec.first_half_width is None:
         return None
     least = span * census_half_width(rows, spec.target.confidence, 1.0)
-    if spec.target.half_width >= least / 2:
+    if spec.first_half_width >= least / 2:
         return None
     return (
-        f"is {spec.target.half_width:g} about the population, which cannot be met: with all {rows:,} items "
+        f"is {spec.first_half_width:g} about the population, which cannot be met: with all {rows:,} items "
         f"labelled, and every one right, the interval is ± {least:.2g}. Give a pool of "
         f"{_rows(rows, least, spec, 1):,} items or more, a wider target, or `about: pool`"
     )
@@ -69,26 +69,26 @@ def never_met_by_all(spec: Spec, rows: int) -> str | None:
 def hardly_met_by_all(spec: Spec, rows: int) -> str | None:
     """What the interval is when all is labelled, where that may miss the target."""
     span = _range_of(spec)
-    if span is None or spec.target.half_width is None or never_met_by_all(spec, rows):
+    if span is None or spec.first_half_width is None or never_met_by_all(spec, rows):
         return None
     usual, worst = (
         span * census_half_width(rows, spec.target.confidence, share) for share in (_USUAL, _WORST)
     )
-    if spec.target.half_width >= worst:
+    if spec.first_half_width >= worst:
         return None
     need = _rows(rows, usual, spec, 2)
     near, middle = (_told_as(spec, share) for share in (_USUAL, _WORST))
     ends = "" if near.startswith("a share") else ", if all answers are at the ends of its range"
     return (
-        f"the target of ± {spec.target.half_width:g} about the population may not be met even when all "
+        f"the target of ± {spec.first_half_width:g} about the population may not be met even when all "
         f"{rows:,} items are labelled: {near} is then known to ± {usual:.2g}, {middle} to "
         f"± {worst:.2g}{ends}. For the first a pool of about {need:,} items would do"
         if need > rows else
-        f"the target of ± {spec.target.half_width:g} about the population may need labels of most of the "
+        f"the target of ± {spec.first_half_width:g} about the population may need labels of most of the "
         f"{rows:,} items: with all of them {near} is known to ± {usual:.2g}, {middle} to ± "
         f"{worst:.2g}{ends}"
     )
 
 
 def _rows(rows: int, half_width: float, spec: Spec, power: int) -> int:
-    return ceil(rows * (half_width / float(spec.target.half_width or 1.0)) ** power)
+    return ceil(rows * (half_width / float(spec.first_half_width or 1.0)) ** power)

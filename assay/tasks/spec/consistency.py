@@ -1,13 +1,13 @@
 """What the parts of a spec demand of each other, and which evaluations may start with labels of others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from typing import ClassVar, Protocol
 
 from assay.evalcore.annotators.answers import RuleName
-from assay.evalcore.errors import BadInput, did_you_mean
+from assay.evalcore.errors import BadInput, did_you_mean, nearest
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE, refuse_without_mean
-from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
+from assay.evalcore.evaluation.stopping import TRACE, good_budget, least_budget, rule_in_words
 from assay.evalcore.measures.measure import OutcomeMeasure, difference
 from assay.evalcore.methods.registry import (
     METHODS,
@@ -114,10 +114,25 @@ def out_of_range(
 
 def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of a target that every interval meets."""
-    given = {"half_width": target.half_width, "variance": target.variance}
+    given: dict[str, float | None] = {}
+    for key in ("half_width", "variance"):
+        value = getattr(target, key)
+        given |= {f"{key}.{name}": own for name, own in value.items() if name != TRACE} \
+            if isinstance(value, dict) else {key: value}
     return [
         (f"target.{key}", f"is {value:g}, which every interval of such measures meets; give less than 1")
         for key, value in given.items() if value is not None and value >= 1 and labels.shares
+    ]
+
+
+def of_no_measure(target: Target, names: Collection[str]) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of targets of measures that are not asked for; names: those that are."""
+    key = "half_width" if isinstance(target.half_width, dict) else "variance"
+    every = [*dict.fromkeys([*names, *(name.partition("(")[0] for name in names)])]
+    return [
+        (f"target.{key}",
+         f"is of {name!r}, and no such measure is asked for; {nearest(name, every, 'measures')}")
+        for name in target.named if name not in every and name != TRACE
     ]
 
 
@@ -128,11 +143,12 @@ def never_met(target: Target, budget: Budget, batch_size: int, *, known: bool = 
 
     Asked of what a person writes, not of what is in a ledger: an evaluation that has begun so goes on.
     """
-    if not target.given or known or budget.labels >= least_budget(batch_size):
+    rule = target.fewest_labels, target.looks_in_a_row
+    if not target.given or known or budget.labels >= least_budget(batch_size, *rule):
         return None
     return (
-        f"is {budget.labels:,}, with which no target can be met: {RULE}. Give {good_budget(batch_size):,} or "
-        "more; or leave the target out, and the budget alone stops it"
+        f"is {budget.labels:,}, with which no target can be met: {rule_in_words(*rule)}. Give "
+        f"{good_budget(batch_size, *rule):,} or more; or leave the target out, and the budget alone stops it"
     )
 
 

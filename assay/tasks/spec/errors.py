@@ -12,10 +12,14 @@ from pydantic_core import ErrorDetails
 
 from assay.evalcore.errors import BadInput, did_you_mean
 from assay.tasks.desks.registry import DESK_KINDS
+from assay.tasks.spec.goals import BY_MEASURE, OF_FIRST
 from assay.tasks.spec.labels.kinds import LABEL_FORMS
 
 _MOST_LISTED = 30
-_TAGGED = {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
+_TAGGED = (
+    {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
+    | {(key, form) for key in ("half_width", "variance") for form in (OF_FIRST, BY_MEASURE)}
+)
 _MODELS: dict[Any, type[BaseModel]] = {**DESK_KINDS, **LABEL_FORMS}
 _EXPECTED = {
     "string_type": "must be text",
@@ -85,11 +89,9 @@ def path(loc: Sequence[int | str]) -> str:
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
 
 
-def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
-    """pydantic puts the kind of desk and the form of the labels into the path; the file has no such key."""
-    if len(loc) > 1 and (loc[0], loc[1]) in _TAGGED:
-        return [loc[0], *loc[2:]]
-    return list(loc)
+def _without_tags(loc: Sequence[str | int]) -> list[str | int]:
+    """Without what pydantic calls the form of a key that has several, behind its name."""
+    return [part for before, part in zip((None, *loc), loc, strict=False) if (before, part) not in _TAGGED]
 
 
 def _show(value: Any) -> str:

@@ -26,6 +26,7 @@ from assay.evalcore.annotators.answers import RuleName
 from assay.evalcore.errors import BadInput, Remediable
 from assay.evalcore.estimators.guaranteed import GUARANTEED, WITH_GUARANTEE
 from assay.evalcore.estimators.population import About
+from assay.evalcore.evaluation.stopping import own_target
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Method
 from assay.evalcore.methods.registry import (
@@ -51,6 +52,7 @@ from assay.tasks.spec.consistency import (
     idle,
     joined_by_row,
     never_met,
+    of_no_measure,
     out_of_range,
     unreachable,
     why_cold,
@@ -268,6 +270,8 @@ class Spec(Part):
         problems = contradictions(self)
         problems += [*contradictions_of_best(self)]
         problems += unreachable(self.target, self.labels)
+        if self.target.named:
+            problems += of_no_measure(self.target, self.measures_in_full)
         problems += out_of_range(self.limit, self.pool, self.labels, self.measure)
         problems += contradictions_of_outcomes(self.outcomes, self.labels, of_monitor=self.of_monitor)
         problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
@@ -290,7 +294,7 @@ class Spec(Part):
             return Choice(method=self.method, reason="the spec asks for it")
         target = self.target
         return auto(self.method, Aim(
-            measures=self.measures, half_width=target.half_width,
+            measures=self.measures, half_width=self.first_half_width,
             confidence=target.confidence, budget=self.budget.labels,
             predicted=(predicted[0], predicted[1]) if len(predicted) == 2 else None,
         ), "score" if self.budget.audit else self.trust)
@@ -325,6 +329,20 @@ class Spec(Part):
         name = name if one is None else f"{name}({one})"
         baseline, *others = self.pool.system_names or (None,)
         return f"{name} of {others[0]} minus {baseline}" if len(others) == 1 else name
+
+    @property
+    def measures_in_full(self) -> list[str]:
+        """The names of the measures, with the class or setting that each is of."""
+        kind, one = self.labels.outcome, self.labels.one_class
+        if kind is not None:
+            return [measure.of(kind, 1).full_name for measure in self.measure]
+        return [measure.of_two_classes(one).name for measure in self.measure]
+
+    @property
+    def first_half_width(self) -> float | None:
+        """The half-width asked of the first measure."""
+        asked = self.target.half_width
+        return own_target(asked, self.measures_in_full[0], first=True) if isinstance(asked, dict) else asked
 
     @property
     def watches_an_error(self) -> bool:

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
 from assay.evalcore.errors import BadInput, UnknownName, nearest
-from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS, TRACE, least_budget
 from assay.evalcore.measures.measure import OutcomeMeasure, Setting
 from assay.evalcore.measures.registry import (
     MEASURES_BY_KIND,
-    made_of_scores,
     measure,
     names,
     of_scores,
+    of_single_items,
     outcome_measure,
     usual_name,
 )
@@ -34,6 +34,7 @@ from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Column, Finite, Location, Part, wrong
+from assay.tasks.spec.user_measures import is_of_user, register_user_measure
 
 # The measures: how they are chosen in a spec, and how they are written on a command line.
 
@@ -76,8 +77,10 @@ class MeasureChoice(Part):
         """Of two classes, or of several; which of the two it has to be is checked with the labels."""
         try:
             self.check_name(self.name)
-        except UnknownName as error:
+        except BadInput as error:
             raise wrong(str(error)) from None
+        if is_of_user(self.name):
+            return self
         try:
             self.of_two_classes()
         except BadInput as error:
@@ -88,7 +91,11 @@ class MeasureChoice(Part):
 
     @staticmethod
     def check_name(name: str) -> None:
-        """Raise UnknownName where there is no such measure of any kind of outcome."""
+        """Raise UnknownName where there is no such measure of any kind of outcome, and BadInput for one of a
+        user that cannot be had."""
+        if is_of_user(name):
+            register_user_measure(name)
+            return
         known = sorted({*names(), *(one for _, one in MEASURES_BY_KIND)})
         usual = usual_name(name)
         if name not in known and usual is not None:
@@ -133,6 +140,8 @@ class MeasureChoice(Part):
 
         Raises BadInput where there is none.
         """
+        if is_of_user(self.name):      # a worker that was given the spec has not read it
+            register_user_measure(self.name)
         if isinstance(kind, SeveralQuestions):
             if self.question is None:
                 raise BadInput(f"measure {self.name!r} is of one of the questions {', '.join(kind.names)}: "
@@ -194,10 +203,10 @@ Drive = Annotated[
 
 
 def asks_for_scores(measure: Any) -> bool:
-    """Whether one of the measures, as they are written, is made of scores."""
+    """Whether one of the measures, as they are written, is made of scores or probabilities of the items."""
     listed = measure if isinstance(measure, list | tuple) else [measure]
-    called = [one.get("name") if isinstance(one, dict) else one for one in listed]
-    return any(isinstance(name, str) and made_of_scores(name) for name in called)
+    names = [one.get("name") if isinstance(one, dict) else one for one in listed]
+    return any(isinstance(name, str) and of_single_items(name) for name in names)
 
 
 # Measures as they are written on a command line.
@@ -259,14 +268,25 @@ def written_measure(name: str, settings: Mapping[str, Setting]) -> str:
 
 # Precision within a budget, the limit, the method, labels that are there without asking.
 
+Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+OF_FIRST, BY_MEASURE = "of the first measure", "by measure"
+# a number, of the first measure, or a number for each measure that is named
+OneOrEach: TypeAlias = Annotated[
+    Annotated[Positive, Tag(OF_FIRST)] | Annotated[dict[str, Positive], Tag(BY_MEASURE)],
+    Discriminator(lambda value: BY_MEASURE if isinstance(value, Mapping) else OF_FIRST),
+]
+
+
 class Target(Part):
     """How sure is sure enough: half_width, variance or best_of. Without any the budget alone stops it."""
 
-    half_width: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="half the interval's width, in its unit"
+    half_width: OneOrEach | None = Field(
+        default=None, description="half the interval's width, in its unit: of the first measure, or of each "
+                                  "that is named: {f1: 0.05, recall: 0.1}"
     )
-    variance: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="variance of the estimate"
+    variance: OneOrEach | None = Field(
+        default=None, description="variance of the estimate: of the first measure, of each that is named, or "
+                                  "{trace: 0.003}: of all measures together, added up"
     )
     best_of: float | None = Field(
         default=None, ge=0, allow_inf_nan=False,
@@ -276,6 +296,45 @@ class Target(Part):
     confidence: float = Field(
         default=0.95, gt=0, lt=1, description="confidence of the interval, or that no wrong system is named"
     )
+    least_labels: int | None = Field(
+        default=None, ge=2, description=f"labels before which no target is met; {MIN_LABELS}, unless said"
+    )
+    looks: int | None = Field(
+        default=None, ge=1, le=10,
+        description=f"looks in a row at which the target has to be met; {LOOKS_IN_A_ROW}, unless said",
+    )
+
+    @property
+    def fewest_labels(self) -> int:
+        """Labels before which no target is met."""
+        return MIN_LABELS if self.least_labels is None else self.least_labels
+
+    @property
+    def looks_in_a_row(self) -> int:
+        """Looks at which a target has to be met."""
+        return LOOKS_IN_A_ROW if self.looks is None else self.looks
+
+    @property
+    def named(self) -> dict[str, float]:
+        """The targets by measure, where each has its own; `trace` is one of all."""
+        return next((one for one in (self.half_width, self.variance) if isinstance(one, dict)), {})
+
+    @model_validator(mode="after")
+    def _of_measures(self) -> "Target":
+        for key in ("half_width", "variance"):
+            named = getattr(self, key)
+            if named == {}:
+                raise wrong(f"has a `{key}` of no measure; name one, or give a number")
+        if isinstance(self.half_width, dict) and TRACE in self.half_width:
+            raise wrong("has a `half_width` of `trace`, which is a sum of variances; give it as `variance`")
+        if isinstance(self.variance, dict) and TRACE in self.variance and len(self.variance) > 1:
+            raise wrong("has a `variance` of `trace`, of all measures together, beside others; keep one")
+        if not self.given and (self.least_labels is not None or self.looks is not None):
+            raise wrong("has `least_labels` or `looks`, and no target that they are about; leave them out")
+        if self.best_of is not None and (self.least_labels is not None or self.looks is not None):
+            raise wrong("has `least_labels` or `looks` beside `best_of`, whose error is spread over all "
+                        "looks; leave them out")
+        return self
 
     @model_validator(mode="after")
     def _at_most_one(self) -> "Target":

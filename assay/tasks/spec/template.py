@@ -52,7 +52,11 @@ measure: f1
 # drive: [f1]
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,
-#                                                  or {best_of: 0.01}: the best system is known
+#                                                  or {best_of: 0.01}: the best system is known.
+#                                                  Of several measures: half_width: {f1: 0.05, recall: 0.1},
+#                                                  or variance: {trace: 0.003}, which adds up all of them.
+#                                                  Met at 2 looks in a row with 100 labels or more, unless
+#                                                  looks: 1 and least_labels: 40 say otherwise
 budget: {labels: 500}                            # and never ask for more items than this;
 #                                                  audit: 50 spreads so many of them evenly
 batch_size: 25                                   # items asked in a round

@@ -131,15 +131,16 @@ _CURVES = """## Figures 4 and 8: a precision-recall curve
 
 abt-buy, by `assay.replay(..., measures={{"name": "pr_curve", "at": [...]}})`. Figure 4 draws 100 estimated
 curves at 5,000 labels, and figure 8 goes so far; here it ends at 1,000, after some minutes. A curve is one
-vector measure (Example 1), here of {thresholds:,} thresholds, the most that `pr_curve` takes, in place of
-1,024. They are spaced evenly from the
+vector measure (Example 1), here of {thresholds:,} thresholds in place of 1,024, which `pr_curve` takes, but a
+replay of 53,753 items then holds several gigabytes. They are spaced evenly from the
 lowest score to the highest. Each entry is the squared error summed over all precisions and recalls, which
 grows with their number; means of {repeats} repeats, with {batch} newly asked items in a round. An estimate
 without a value counts as 0.
 
 For curves these methods draw without replacement, and cut the pool by expected influence and not by the grid
-of thresholds. A divergence is not defined for such draws, and `dirichlet-flat` (Ours-1) does no curves: both
-are left out.
+of thresholds; `dirichlet-tree:printed=true` draws with replacement. `assay replay --divergence` tells the
+divergence of `dirichlet-tree` and `dirichlet-flat` (Ours-1) beside a curve; this table was made before it
+did, and leaves both out.
 """
 _COVERAGE = """## Section 3.3.2: the interval
 

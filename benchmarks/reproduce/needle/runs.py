@@ -21,11 +21,12 @@ METHODS = {
     "Ours-1": "dirichlet-flat", "Ours-8": "dirichlet-tree",
 }
 CURVE_METHODS = {
-    "Passive": "passive", "Stratified": "stratified", "IS": "static-is", "Ours-8": "dirichlet-tree",
+    "Passive": "passive", "Stratified": "stratified", "IS": "static-is", "Ours-1": "dirichlet-flat",
+    "Ours-8": "dirichlet-tree",
 }
 BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 200, 25
 CURVE_BUDGETS, CURVE_REPEATS, CURVE_BATCH = (500, 1000), 10, 50
-THRESHOLDS = 100   # of a curve, the most that `pr_curve` takes; the paper has 1,024
+THRESHOLDS = 100   # of a curve; the paper has 1,024, with which a replay of this pool holds several gigabytes
 
 Drawn: TypeAlias = Mapping[str, Sequence[float]]   # the error of the whole curve, by method and budget
 

@@ -259,7 +259,7 @@ def test_a_replay_tells_the_divergence_that_the_command_line_tells(mails, tmp_pa
     assert "divergence" not in passive
     assert "divergence" not in without
     assert found.to_frame()["divergence"][0] == static_is["divergence"]
-    with pytest.raises(BadInput, match="divergence: is for measures of two classes"):
+    with pytest.raises(BadInput, match="divergence: is told of methods that draw by a proposal"):
         assay.replay(mails, outcome="classes", label="truth", prediction="predicted", divergence=True)
 
 

@@ -98,6 +98,11 @@ class OutcomeMethod(Method):
     def share(self, state: SampleState) -> Floats:
         """(R, C) how much one item of each cell should be asked for, up to a factor."""
 
+    def item_proposal(self, state: SampleState) -> tuple[Floats, Floats] | None:
+        """Of draws by a proposal: its q of an unlabelled item of each cell (R, C), and of each labelled item
+        (R, n), which sum to 1 over the items whose label matters; None where there is no proposal."""
+        return None
+
     @abstractmethod
     def allocation(self, state: SampleState, labels: int) -> Floats:
         """(R, C) how many of so many labels are meant for each cell."""

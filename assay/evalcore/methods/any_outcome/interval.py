@@ -447,6 +447,13 @@ def bounds_of(stack: Stack) -> tuple[Floats, Floats]:
     return low, high
 
 
+def _quantile(level: Floats, df: Floats) -> Floats:
+    """Of Student's distribution, or with df of infinity the normal, for two-sided intervals; all (R, Q)."""
+    normal = np.isinf(df)
+    student = scipy.special.stdtrit(np.where(normal, 1.0, df), 0.5 + level / 2)
+    return np.where(normal, scipy.special.ndtri(0.5 + level / 2), student)
+
+
 def reported(
     stack: Stack, risk: Floats, known: list[int], error: Errors, exact: Bools, confidence: float,
     hidden: Unseen | None = None,
@@ -461,7 +468,7 @@ def reported(
     def ends(level: Floats) -> tuple[Floats, Floats]:
         """At these confidences (R, Q)."""
         if error.plain:
-            half = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(error.variance)
+            half = _quantile(level, error.df) * np.sqrt(error.variance)
             lower, upper = value - half, value + half
         else:
             lower, upper = interval_ends(value, error.variance, error.df, error.skew, level, bounds)

@@ -223,6 +223,14 @@ class RoundOutcomes:
     asked: Ints | None = None           # (R, .) the cells of all items asked, where some have no label
     undecided_guess: Floats | None = None   # (R, B, D) what was guessed of the undecided items; None: of none
     undecided_known: Floats | None = None   # (R, D_k)
+    # of draws with replacement: how often (R, n + b) each labelled item was drawn, the new ones last
+    times: Ints | None = None
+    # and of a live round besides (R = 1): with which q, with ranks (R, b) in their cells; how many draws were
+    # made, and how many items those on undecided ones stand for, N w
+    q: Floats | None = None      # (R, n + b)
+    rank: Ints | None = None     # (R, b)
+    draws: int | None = None
+    lost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -254,10 +254,10 @@ def terms(state: ClassTreeState, found: Weighed, slopes: Floats) -> Floats:
     drawn = state.drawn[which][None, :, None]
     x = (before + drawn * pull / state.chance[..., None]) / state.items[:, which][..., None]
     left = np.sqrt(by_chance(state))
-    return np.asarray((found.alpha * left * _part(state))[..., None] * (x - centre))
+    return np.asarray((found.alpha * left * part_of_pool(state))[..., None] * (x - centre))
 
 
-def _part(state: ClassTreeState) -> Floats:
+def part_of_pool(state: ClassTreeState) -> Floats:
     """(R, 1) of the pool that is relevant."""
     items = state.relevant_items
     return np.asarray((items / np.maximum(items + state.idle_items, 1.0))[:, None])
@@ -280,8 +280,8 @@ def as_printed(
     pull = np.einsum("rnd,rqd->rnq", state.losses, slopes)
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.sqrt(found.stands / (q * draws)) / items
-        parts = np.where(pull != 0, pull * (each * _part(state))[..., None], 0.0)
-    centre = np.einsum("rd,rqd->rq", found.mean, slopes) * _part(state) / np.sqrt(draws)
+        parts = np.where(pull != 0, pull * (each * part_of_pool(state))[..., None], 0.0)
+    centre = np.einsum("rd,rqd->rq", found.mean, slopes) * part_of_pool(state) / np.sqrt(draws)
     return np.asarray(parts), np.asarray(centre)
 
 

@@ -306,6 +306,9 @@ def _reach(
     return furthest(far, np.sqrt(np.nan_to_num(found.variance)), tail)
 
 
+EXACT_SHARE = "exact for a share"   # the kind of such an interval
+
+
 def with_exact_shares(
     state: MethodState, estimates: Sequence[EstimateArrays], counts: Floats, confidence: float
 ) -> list[EstimateArrays]:
@@ -339,4 +342,4 @@ def _exact(
     lower[there], upper[there] = exact_share(
         hits[there], labels[there], np.asarray(items)[there], np.full(int(there.sum()), (1 - confidence) / 2)
     )
-    return replace(found, lower=lower, upper=upper)
+    return replace(found, lower=lower, upper=upper, interval=EXACT_SHARE)

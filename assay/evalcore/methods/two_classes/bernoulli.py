@@ -21,6 +21,7 @@ from assay.evalcore.design.proposal import centred_pull, fine_edges, prior_risk,
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate_of_totals, one_round
 from assay.evalcore.estimators.importance import CombinationRule, round_weight
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import RANDOM_SIZE, Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
@@ -69,7 +70,6 @@ class BernoulliDesign(CountingMethod):
     """What the one-shot and the online method share: settings, cells, and draws."""
 
     sources: ClassVar[tuple[str, ...]] = ("yilmaz2021",)
-    interval: ClassVar[str] = "beta"
     covered: ClassVar[str]         # what its intervals were measured to cover
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, trusts_probabilities=True, weighting="pooled"
@@ -78,6 +78,11 @@ class BernoulliDesign(CountingMethod):
     trust: Share = 0.9             # λ
     secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
     draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
+
+    @property
+    def interval(self) -> str:
+        """The paper's."""
+        return "beta"
 
     @property
     def interval_note(self) -> str:
@@ -128,13 +133,29 @@ class Bernoulli(BernoulliDesign):
 
     name: str = "bernoulli"
     epsilon: float = 0.0           # ε of footnote 3, added to every h² of the variance
-    covered: ClassVar[str] = (
-        "The paper's beta interval, as wide as what no label has shown may reach. "
+    unseen: bool = False           # intervals no narrower than what no label has shown may reach
+    _printed: ClassVar[str] = (
+        "The paper's beta interval. "
+        + covered((24, 16, 96, 97), (100, 68, 98, 100))
+        + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
+        "a pool of 1,297 digits with calibrated ones it covered 94% to 97%."
+    )
+    _widened: ClassVar[str] = (
+        "The paper's beta interval, made as wide as what no label has shown may reach. "
         + covered((97, 92, 96, 97), (100, 100, 98, 100))
         + " It is nearly as wide as the measure's whole range there, because few of the predicted "
-        "negatives are asked. On a pool of 1,297 digits with calibrated probabilities the paper's interval "
-        "alone covered 94% to 97%."
+        "negatives are asked."
     )
+
+    @property
+    def interval(self) -> str:
+        """The paper's, or what is made of it."""
+        return widened_kind("beta") if self.unseen else "beta"
+
+    @property
+    def covered(self) -> str:   # type: ignore[override]
+        """What the interval of these settings was measured to cover."""
+        return self._widened if self.unseen else self._printed
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:
         """The influences under the softened probabilities."""
@@ -173,8 +194,10 @@ class Bernoulli(BernoulliDesign):
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
         found = [estimate_of_totals(m, totals, confidence, "beta", self.epsilon) for m in state.measures]
-        caught = -np.log1p(-np.minimum(state.inclusion, 1 - 1e-12))
-        first, *others = with_hidden_labels(state, found, totals.table, caught, confidence)
+        if self.unseen:
+            caught = -np.log1p(-np.minimum(state.inclusion, 1 - 1e-12))
+            found = with_hidden_labels(state, found, totals.table, caught, confidence)
+        first, *others = found
         return [replace(first, diagnostics={"predicted_variance": self.predicted_variance(state)}), *others]
 
     @staticmethod

@@ -43,6 +43,7 @@ from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.dirichlet import (
     AS_PRINTED,
     NORMALISED,
+    PRINTED_INTERVAL,
     Belief,
     LabelsStay,
     LabelsVary,
@@ -65,10 +66,11 @@ from assay.evalcore.types import Bools, Floats, Ints
 #
 # Options beyond the experiments of the paper: `combination` weighs the rounds
 # (`evalcore.estimators.importance`), `self_normalised` divides by the weights drawn, `partition` cuts the
-# pool otherwise, `branches=modes` takes eq. 11 as printed, `variance` and `region_quantile` give interval and
-# joint region as the paper prints them (`evalcore.estimators.joint_region`), and `reuse` mixes a share δ of
-# the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets the same
-# labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
+# pool otherwise, `branches=modes` takes the modes of eq. 11 where it has any, `variance` and
+# `region_quantile` give interval and joint region as the paper prints them
+# (`evalcore.estimators.joint_region`), `printed` takes all as printed, EM to its end, and `reuse` mixes a
+# share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets
+# the same labels answer for measures nobody asked about at the time (section 3.3.1, "sample reuse").
 
 
 def strata_as_leaves(cells: Cells) -> Leaves:
@@ -102,13 +104,16 @@ class AdaptiveTree(TreeSettings, CountingMethod):
 
     @property
     def interval(self) -> str:
-        """`ais-normal`, or with the variance as the paper prints it `ais-normal-as-printed`."""
+        """`ais-normal`, or with the variance as the paper prints it `ais-normal-as-printed`, and with its
+        quantile too `ais-student-as-printed`."""
+        if self.printed:
+            return PRINTED_INTERVAL
         return "ais-normal" if self.variance == "corrected" else "ais-normal-as-printed"
 
     @property
     def interval_note(self) -> str:
         """What the interval of these settings was measured to cover."""
-        return self.measured if self.variance == "corrected" else AS_PRINTED
+        return self.measured if self.variance_formula == "corrected" else AS_PRINTED
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """branching ** depth strata, by default of equal cumulative √frequency. Raises BadInput as `n_leaves`
@@ -121,7 +126,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
 
         It bounds the weights, and segments of the pool rest on it.
         """
-        return self.secondary_mixing if len(measures) > 1 else 0.0
+        return self.secondary_mixing if len(measures) > 1 and not self.printed else 0.0
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item or draw a stratum."""
@@ -161,14 +166,15 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         last = self._by_last_proposal(state)
         return [
             estimate_of_draws(
-                measure, state.sums, confidence, self_normalised=self.self_normalised, last=last
+                measure, state.sums, confidence, self_normalised=self.self_normalised, last=last,
+                interval="student" if self.printed else "normal",
             )
             for measure in state.measures
         ]
 
     def _by_last_proposal(self, state: TreeState) -> Floats | None:
         """What the variance as printed needs; None for that of the draws made."""
-        if self.variance == "corrected":
+        if self.variance_formula == "corrected":
             return None
         nobody = np.zeros(len(state.labelled), np.int64)
         return by_last_proposal(state.cells, state.weight, self.propose(state, nobody))
@@ -182,7 +188,7 @@ class AdaptiveTree(TreeSettings, CountingMethod):
         if self.self_normalised:
             raise NoRegion(NORMALISED)
         return confidence_region(
-            state.measures, state.sums, confidence, quantile=self.region_quantile,
+            state.measures, state.sums, confidence, quantile=self.joint_quantile,
             last=self._by_last_proposal(state),
         )
 

@@ -24,6 +24,7 @@ from assay.evalcore.design.proposal import (
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate_of_draws
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure, served
 from assay.evalcore.methods.method import Capabilities, Share, covered
 from assay.evalcore.methods.two_classes.base import (
@@ -153,20 +154,34 @@ class StaticIS(StaticImportance):
     """The baseline the adaptive method of the same paper is measured against."""
 
     name: str = "static-is"
-    interval: ClassVar[str] = "ais-normal"
     interval_kind: ClassVar[IntervalKind] = "normal"
     self_normalised: bool = False
-    interval_note: ClassVar[str] = (
-        "The nominal normal interval, as wide as what no label has shown may reach. "
-        + covered((91, 95, 96, 97), (98, 97, 99, 100))
-        + " It is nearly as wide as the measure's whole range there, because few of the predicted negatives "
-        "are asked."
-    )
     epsilon: Share = 1e-9
+    unseen: bool = False           # intervals no narrower than what no label has shown may reach
 
     capabilities: ClassVar[Capabilities] = replace(
         StaticImportance.capabilities, serves_several=True, serves_all=True
     )
+
+    @property
+    def interval(self) -> str:
+        """The paper's, or what is made of it."""
+        return widened_kind("ais-normal") if self.unseen else "ais-normal"
+
+    @property
+    def interval_note(self) -> str:
+        """What the interval of these settings was measured to cover."""
+        if not self.unseen:
+            return (
+                "The paper's nominal normal interval. " + covered((12, 22, 68, 90), (67, 33, 14, 40))
+                + " Do not rely on it where positives are rare."
+            )
+        return (
+            "The paper's nominal normal interval, made as wide as what no label has shown may reach. "
+            + covered((91, 95, 96, 97), (98, 97, 99, 100))
+            + " It is nearly as wide as the measure's whole range there, because few of the predicted "
+            "negatives are asked."
+        )
 
     def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
         """Σ_y p(y|x) ‖J ℓ‖, with the threshold, plus ε of the uniform distribution."""
@@ -190,8 +205,10 @@ class StaticIS(StaticImportance):
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """With intervals as wide as what no label has shown may reach."""
+        """With the paper's intervals, or those as wide as what no label has shown may reach."""
         found = StaticImportance.estimate(self, state, confidence, rng)
+        if not self.unseen:
+            return found
         return with_hidden_labels(state, found, state.sums.weight, self.caught(state), confidence)
 
     @staticmethod
@@ -244,23 +261,38 @@ class OptimalIS(StaticImportance):
 # that is already labelled costs nothing, but the sample is worth less than one without replacement, and there
 # is no finite-population correction.
 
+_NOMINAL = "Nominal normal interval of a random sample."
+_NOMINAL_WIDENED = (
+    "Nominal normal interval of a random sample, made as wide as what no label has shown may reach."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassiveWithReplacement(StaticImportance):
     """Uniform sampling with replacement, with normal intervals."""
 
     name: str = "passive-with-replacement"
-    interval: ClassVar[str] = "delta-normal"
     interval_kind: ClassVar[IntervalKind] = "normal"
     self_normalised: bool = False
     secondary_mixing: Share = 0.0  # even already
-    interval_note: ClassVar[str] = (
-        "Nominal normal interval of a random sample, as wide as what no label has shown may reach. "
-        + covered((5, 12, 27, 64), (1, 2, 7, 26))
-        + " Its misses are runs without a positive in the sample: then the measure is undefined."
-    )
+    unseen: bool = False           # intervals no narrower than what no label has shown may reach
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, spreads_evenly=True, single_draws=True, weighting="draws",
     )
+
+    @property
+    def interval(self) -> str:
+        """The nominal one, or what is made of it."""
+        return widened_kind("delta-normal") if self.unseen else "delta-normal"
+
+    @property
+    def interval_note(self) -> str:
+        """What the interval of these settings was measured to cover."""
+        return (
+            f"{_NOMINAL_WIDENED if self.unseen else _NOMINAL} "
+            + covered((5, 12, 27, 64), (1, 2, 7, 26))
+            + " Its misses are runs without a positive in the sample: then the measure is undefined."
+        )
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """One stratum: a uniform sample needs no more."""
@@ -273,8 +305,10 @@ class PassiveWithReplacement(StaticImportance):
     def estimate(
         self, state: ImportanceState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """With intervals as wide as what no label has shown may reach."""
+        """With nominal intervals, or those as wide as what no label has shown may reach."""
         found = StaticImportance.estimate(self, state, confidence, rng)
+        if not self.unseen:
+            return found
         return with_hidden_labels(state, found, state.sums.weight, self.caught(state), confidence)
 
 

@@ -26,6 +26,7 @@ from assay.evalcore.estimators.guaranteed import (
     refuse_without_mean,
     with_guarantee,
 )
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.methods.two_classes.base import (
@@ -61,7 +62,7 @@ class Passive(CountingMethod):
     @property
     def interval(self) -> str:
         """Guaranteed where it is asked for."""
-        return GUARANTEED if self.guaranteed else "delta-normal"
+        return GUARANTEED if self.guaranteed else widened_kind("delta-normal")
 
     @property
     def interval_note(self) -> str:

@@ -34,6 +34,7 @@ from assay.evalcore.estimators.guaranteed import (
     refuse_without_mean,
     with_guarantee,
 )
+from assay.evalcore.estimators.intervals import widened_kind
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.method import Capabilities, covered
 from assay.evalcore.methods.two_classes.base import (
@@ -75,7 +76,7 @@ class Stratified(CountingMethod):
     @property
     def interval(self) -> str:
         """Guaranteed where it is asked for."""
-        return GUARANTEED if self.guaranteed else "stratified-normal"
+        return GUARANTEED if self.guaranteed else widened_kind("stratified-normal")
 
     @property
     def interval_note(self) -> str:

@@ -89,12 +89,15 @@ def _of_measures(
         if pool.compares:
             continue
         needs = MEASURES_BY_KIND[kind.name, choice.name].needs
-        of_positive = kind.counted is not None and pool.probability is not None
-        if "probability" in needs and not isinstance(pool.probability, dict) and not of_positive:
-            give = "pool.probability: {prefix: p_} or {class: column}"
+        if "probability" in needs and kind.counted is not None and pool.probability is None:
             yield f"measure[{i}]", (
-                f"{choice.name!r} needs a probability of each class; give {give}" if kind.counted is None else
-                f"{choice.name!r} needs pool.probability, the column of the positive class's probability"
+                f"{choice.name!r} needs probabilities, and a score is none; give pool.probability, the "
+                f"column of the probability of {kind.counted!r}"
+            )
+        elif "probability" in needs and kind.counted is None and not isinstance(pool.probability, dict):
+            yield f"measure[{i}]", (
+                f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
+                "or {class: column}"
             )
         if "prediction" in needs and pool.prediction is None and pool.threshold is None:
             judged = ""

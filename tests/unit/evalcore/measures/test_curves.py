@@ -99,7 +99,7 @@ def test_what_curves_need():
     items, _, _ = made(50, 2, score=True)
     with pytest.raises(BadInput, match="needs `at`"):
         outcome_measure("pr_curve", KIND, 50)
-    with pytest.raises(BadInput, match="up to 100 different thresholds"):
+    with pytest.raises(BadInput, match="up to 1,024 different thresholds"):
         outcome_measure("roc_curve", KIND, 50, options={"at": (0.5, 0.5)})
     without = Stack(kind=KIND, measures=(outcome_measure("roc_auc", KIND, 50),))
     with pytest.raises(BadInput, match="give `outcome_measure` the pool's grids"):

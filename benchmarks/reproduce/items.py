@@ -1,0 +1,323 @@
+"""What each paper has, a row an item: where it is here, and how we know that it is the same.
+
+Every page of `docs/measured/papers` begins with the rows of its paper.  A row names an algorithm, equation,
+figure or table; where it is in Python, on the command line and in a live evaluation, for two classes and for
+more; and a number of ours beside that of an independent implementation in the tests, or the printed one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PAPERS = Path("docs/measured/papers")
+BEGIN, END = "<!-- items -->", "<!-- end of items -->"
+_ANY = "K = 2 and K > 2"
+_TWO = "K = 2"
+_BOTH = "replay and live"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperItem:
+    """One algorithm, equation, figure or table."""
+
+    what: str
+    where: str  # a setting of a method, a function, an option
+    reaches: str  # live or replays, and how many classes
+    agrees: str  # our number, and what it was compared with
+    by: str = ""  # the test, or the section of the page
+
+
+_PRINTED_INTERVALS = "`tests/features/test_intervals_as_printed.py`"
+ITEMS: dict[str, tuple[PaperItem, ...]] = {
+    "adaptive-importance-sampling.md": (
+        PaperItem(
+            what="Definition 1, Tables 1 and 2",
+            where="`measure:`, `assay.evalcore.measures`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="values of scikit-learn; `r2` is corrected. Brier score and log loss of two classes too",
+            by="`test_generalized_measures.py`, `test_probability_measures_of_two_classes.py`",
+        ),
+        PaperItem(
+            what="Example 1, a PR curve of L thresholds",
+            where="`{name: pr_curve, at: [...]}`, L ≤ 1,024",
+            reaches=_BOTH,
+            agrees="points of scikit-learn",
+            by="`test_curves.py`",
+        ),
+        PaperItem(
+            what="Algorithm 1, equation 1",
+            where="`dirichlet-tree:printed=true`, `dirichlet-flat:printed=true`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="item by item to 1e-12 (K = 3), to 1e-9 (K = 2)",
+            by=f"`test_printed_tree.py`, {_PRINTED_INTERVALS}",
+        ),
+        PaperItem(
+            what="Propositions 1 and 2",
+            where="the same; `assay.evalcore.design.proposal`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="q of every item to 1e-7",
+            by="`test_printed_tree.py`",
+        ),
+        PaperItem(
+            what="Theorem 2",
+            where="`dirichlet-tree` (each draw's own q)",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="interval to 1e-9",
+            by=_PRINTED_INTERVALS,
+        ),
+        PaperItem(
+            what="Section 3.3.1, δ", where="`reuse=0.1`", reaches=f"{_BOTH}, {_ANY}", agrees="weights ≤ 1/δ"
+        ),
+        PaperItem(
+            what="Section 3.3.2, Σ̂ and the F region",
+            where="`printed=true`, or `variance=printed`, `region-quantile=F`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="ends to 1e-9, from the ledger's files",
+            by=f"{_PRINTED_INTERVALS}, `test_as_printed.py`",
+        ),
+        PaperItem(
+            what="Section 4, equations 8 to 13, and the prior of section 5.2",
+            where="`printed=true`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="chances of every leaf to 1e-6 (K = 2, 3 and 10)",
+            by="`test_label_model_as_printed.py`",
+        ),
+        PaperItem(
+            what="Appendix D, Proposition 4",
+            where="corrected: [errata](errata.md)",
+            reaches=_ANY,
+            agrees="tr Σ = 0.405 of the example",
+            by="`test_several_measures.py`",
+        ),
+        PaperItem(
+            what="Appendix H, Proposition 5",
+            where="`dirichlet-tree-stochastic:printed=true:requery=true`; live `requery=rounds`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="posterior of equation 14 by hand",
+            by="`test_requery.py`, `test_requery_of_classes.py`",
+        ),
+        PaperItem(
+            what="Figures 2, 3, 5 to 7",
+            where="`assay replay --divergence`",
+            reaches="replay",
+            agrees="two of seven pools; order and size as printed",
+            by="below",
+        ),
+        PaperItem(
+            what="Figures 4 and 8",
+            where="`assay.replay(..., measures={'name': 'pr_curve', ...})`",
+            reaches="replay",
+            agrees="abt-buy; the grid of the page is stated there",
+            by="below",
+        ),
+    ),
+    "bernoulli-sampling.md": (
+        PaperItem(
+            what="Algorithm 1, equations 12 to 17",
+            where="`optimal-is`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="value and beta interval to 1e-9, from the ledger's files",
+            by=_PRINTED_INTERVALS,
+        ),
+        PaperItem(
+            what="Algorithms 2 and 3",
+            where="`bernoulli`, with coins `bernoulli:draws=independent`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="b item by item; line 13 is [corrected](errata.md)",
+            by="`test_waterfill.py`",
+        ),
+        PaperItem(
+            what="Equations 18 and 28, the beta interval",
+            where="`bernoulli`; `unseen=true` widens it, and says so",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="ends to 1e-9, from the ledger's files",
+            by=_PRINTED_INTERVALS,
+        ),
+        PaperItem(
+            what="Footnote 3, ε",
+            where="`epsilon=1e-10`",
+            reaches=f"{_BOTH}, {_ANY}",
+            agrees="variance item by item",
+            by="`test_bernoulli_as_printed.py`",
+        ),
+        PaperItem(
+            what="Appendix C, equations 79 to 87",
+            where="`assay.evalcore.design.draws`",
+            reaches="Python",
+            agrees="table 7 below",
+            by="`test_sample_equivalence.py`",
+        ),
+        PaperItem(
+            what="Appendix D, micro and macro F1 of tags",
+            where="`bernoulli:form=printed`, `form=corrected`",
+            reaches=f"{_BOTH}, tags",
+            agrees="h² and V̂ item by item",
+            by="`test_bernoulli_of_tags.py`",
+        ),
+        PaperItem(
+            what="Appendix E, equation 128",
+            where="`bernoulli-online:combination=equal`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="value item by item",
+            by="`test_bernoulli_as_printed.py`",
+        ),
+        PaperItem(
+            what="Figures 1 to 11",
+            where="`python -m benchmarks.reproduce.bernoulli_sampling`",
+            reaches="replay",
+            agrees="other data, as the paper's cannot be had: tables 1 to 6",
+            by="below",
+        ),
+    ),
+    "active-f-measure.md": (
+        PaperItem(
+            what="Equations 4, 11 to 16, Algorithm 1",
+            where="`sawade`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="q and estimate item by item",
+            by="`test_sawade_as_printed.py`",
+        ),
+        PaperItem(
+            what="Section 2.3, the interval",
+            where="`sawade:variance=printed`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="ends to 1e-9, from the ledger's files",
+            by=_PRINTED_INTERVALS,
+        ),
+        PaperItem(
+            what="Lemma 2 with E[w]²",
+            where="`sawade`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="ends to 1e-9, from the ledger's files",
+            by=_PRINTED_INTERVALS,
+        ),
+        PaperItem(
+            what="One class of several",
+            where="`method: sawade` with `{name: f1, class: ...}`",
+            reaches=f"{_BOTH}, K > 2, one class against the rest",
+            agrees="the same as with two classes",
+            by="`test_one_class_of_several.py`",
+        ),
+        PaperItem(
+            what="The figures",
+            where="`python -m benchmarks.reproduce.active_f_measure`",
+            reaches="replay",
+            agrees="other data: see below",
+            by="below",
+        ),
+    ),
+    "low-shot.md": (
+        PaperItem(
+            what="Algorithm 1",
+            where="`acis`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="iterations by hand",
+            by="`test_acis.py`",
+        ),
+        PaperItem(
+            what="Equations 2 to 6",
+            where="`acis`; `reuse=draws`, `together=averaged` and others",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="by hand",
+            by="`test_acis.py`",
+        ),
+        PaperItem(
+            what="Appendix C, Platt's curve",
+            where="`acis:calibration=platt`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="by hand",
+            by="`test_low_shot.py`",
+        ),
+        PaperItem(
+            what="The baselines: top-k, GMM, herding, isotonic, Platt",
+            where="`topk`, `gmm`, `herding`, `isotonic`, `platt`",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="estimates by hand; the paper has no intervals for them, and none is reported",
+            by="`test_plug_in.py`, `test_low_shot.py`",
+        ),
+        PaperItem(
+            what="A question of 40 labels",
+            where="`target: {half_width: ..., least_labels: 40, looks: 1}`",
+            reaches=_BOTH,
+            agrees="its price: [stopping](../stopping.md)",
+            by="`test_targets_of_several_measures.py`",
+        ),
+        PaperItem(
+            what="The figures",
+            where="`python -m benchmarks.reproduce.low_shot`",
+            reaches="replay",
+            agrees="public data: see below",
+            by="below",
+        ),
+    ),
+    "recycled-samples.md": (
+        PaperItem(
+            what="Algorithms 1 and 2",
+            where="`assay recycle`, `assay.recycle`, `assay.evalcore.recycled`",
+            reaches="command line and Python, any number of systems",
+            agrees="sequences by hand",
+            by="`test_recycled_as_printed.py`, `test_recycle.py`",
+        ),
+        PaperItem(
+            what="Equation 1, the share recycled",
+            where="`saved` of the same",
+            reaches="command line and Python",
+            agrees="the draws that come from the parent's sample",
+            by="`test_recycle.py`",
+        ),
+        PaperItem(
+            what="Lemmas 1 and 2",
+            where="`variance_factor` of the same",
+            reaches="command line and Python",
+            agrees="lemma 1 is [corrected](errata.md)",
+            by="`test_recycled_findings.py`",
+        ),
+        PaperItem(
+            what="Section 6, recall",
+            where="`recycle`, the method",
+            reaches=f"{_BOTH}, {_TWO}",
+            agrees="by hand",
+            by="`test_recycled_systems.py`",
+        ),
+        PaperItem(
+            what="Table 1",
+            where="`python -m benchmarks.reproduce.recycled_samples`",
+            reaches="Python",
+            agrees="beside the printed numbers below",
+            by="below",
+        ),
+    ),
+}
+
+
+def item_table(page: str) -> Iterator[str]:
+    """The rows of a page of `docs/measured/papers`, between two marks."""
+    yield BEGIN
+    yield ""
+    yield "## What is where"
+    yield ""
+    yield "| item | where it is | reaches | how we know | test |"
+    yield "|---|---|---|---|---|"
+    for one in ITEMS[page]:
+        yield f"| {one.what} | {one.where} | {one.reaches} | {one.agrees} | {one.by} |"
+    yield ""
+    yield END
+
+
+def with_items(page: str, text: str) -> str:
+    """The page with its rows before its first section, in the place of those that it had."""
+    if BEGIN in text:
+        text = text[: text.index(BEGIN)] + text[text.index(END) + len(END) :].lstrip("\n")
+    at = text.index("\n## ") + 1
+    return text[:at] + "\n".join(item_table(page)) + "\n\n" + text[at:]
+
+
+def main() -> None:
+    """Write the rows into the pages, which are otherwise as they were made."""
+    for page in ITEMS:
+        path = PAPERS / page
+        path.write_text(with_items(page, path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
