@@ -28,6 +28,7 @@ from assay.evalcore.errors import DISTRIBUTION, BadInput
 from assay.evalcore.evaluation.stopping import StopReason, Verdict
 from assay.tasks.effects import flow_run_id, retried
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.log import put_logged_record
 from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 from assay.tasks.ledger.stores.store import Store
 
@@ -310,7 +311,7 @@ class Extension:
 
 def write_extension(ledger: Ledger, extension: Extension) -> Extension:
     """Put an extension; returns the one under its number, which somebody else may have put first."""
-    return put_record(ledger, layout.extension(ledger.name, extension.number), extension)
+    return put_logged_record(ledger, layout.extension(ledger.name, extension.number), extension)
 
 
 def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:

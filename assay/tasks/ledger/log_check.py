@@ -1,0 +1,106 @@
+"""Does the log of a ledger fit what is there: no entry missing or changed, each record as it was logged, and
+no record that nobody logged?
+
+A ledger of version 1.0.0 has no log.  There, and of records that 1.0.0 wrote since, the seal beside a record
+stands for its entry.
+"""
+
+from collections.abc import Iterator
+
+from assay.evalcore.errors import plural
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.findings import Integrity, in_one_sentence
+from assay.tasks.ledger.log import LogEntry, ReadLog, begins_with_log, is_logged, read_log
+from assay.tasks.ledger.record import find_bytes
+
+UNLOGGED = (
+    "is neither in the log nor sealed: it was put there by hand, or version 1.0.0 was cut off, and seals it "
+    "when it runs again"
+)
+# what version 1.0.0 puts without a seal of its own: the seals themselves, which are checked against what they
+# cover, and alerts
+_WITHOUT_SEAL = (
+    layout.seal, layout.final_seal, layout.later_seal, layout.revision_seal, layout.manifest, layout.alert,
+)
+
+
+def check_log(found: Integrity) -> None:
+    """Read the log, compare every digest in it with what is there, and name records that are not in it."""
+    log = read_log(found.ledger, found.keys)
+    name = found.ledger.name
+    for number, why in log.unreadable.items():
+        found.add(layout.log_entry(name, number), f"cannot be read: {why}")
+    _check_chain(found, log)
+    for number, entry in sorted(log.entries.items(), reverse=True):
+        _check_entry(found, log, number, entry)
+    for number, blob in sorted(log.blobs.items()):
+        key = layout.log_entry(name, number)
+        found.checked.add(key)
+        found.seals[layout.digest(blob)] = key
+        found.last_seal, found.last_seal_key = layout.digest(blob), key
+    _check_unlogged(found, log)
+
+
+def _check_chain(found: Integrity, log: ReadLog) -> None:
+    """Numbers without a gap, each entry made after the one before."""
+    name, last = found.ledger.name, max(log.blobs, default=0)
+    if not last and begins_with_log(found.ledger):
+        found.add(layout.log_entry(name, 1), "is missing, and so is the whole log")
+    missing = [number for number in range(1, min(last, 10 * len(log.blobs) + 1)) if number not in log.blobs]
+    for number in missing:
+        found.add(layout.log_entry(name, number), "is missing")
+    for number, entry in log.entries.items():
+        before = log.blobs.get(number - 1)
+        if number == 1 or before is not None:
+            expected = "" if before is None else layout.digest(before)
+            if entry.before != expected:
+                changed = max(number - 1, 1)
+                found.add(
+                    layout.log_entry(name, changed),
+                    f"is not what {layout.log_entry(name, number)} was made after",
+                )
+
+
+def _check_entry(found: Integrity, log: ReadLog, number: int, entry: LogEntry) -> None:
+    """What one entry says of other keys."""
+    name, here = found.ledger.name, layout.log_entry(found.ledger.name, number)
+    for key, digest in sorted(entry.digests(name).items()):
+        blob = find_bytes(found.ledger, key)
+        found.checked.add(key)
+        if blob is None:
+            again = "; whoever writes next puts it back" if number == max(log.blobs) else ""
+            found.add(key, f"is missing; {here} has it{again}")
+        elif layout.digest(blob) != digest:
+            found.add(key, f"its digest is {layout.digest(blob)}; {here} has {digest}")
+            if number == max(log.blobs):
+                found.add(here, f"does not fit {key}: one of them was changed, and no later entry says which")
+
+
+def _check_unlogged(found: Integrity, log: ReadLog) -> None:
+    """Records that the log does not have."""
+    logged = log.digests(found.ledger.name)
+    strangers = [key for key in sorted(found.keys) if is_logged(key) and key not in logged]
+    if strangers and log.blobs:     # written since the keys were listed?
+        logged = read_log(found.ledger).digests(found.ledger.name)
+        strangers = [key for key in strangers if key not in logged]
+    for key in [key for key in strangers if not _is_vouched(found, key)]:
+        found.add(key, UNLOGGED)
+    of_before = [key for key in strangers if _is_vouched(found, key)]
+    if of_before and log.blobs:
+        found.notes.append(
+            f"{plural(len(of_before), 'key')} not in the log: version 1.0.0 wrote them, or somebody put them "
+            f"there: {in_one_sentence(of_before)}"
+        )
+
+
+def _is_vouched(found: Integrity, key: str) -> bool:
+    """Whether the seals speak for a record that is not in the log."""
+    if any(kind.match(key) for kind in _WITHOUT_SEAL):
+        return True
+    return key.removesuffix(".json") + ".seal.json" in found.keys or any(_extension_sealed(found, key))
+
+
+def _extension_sealed(found: Integrity, key: str) -> Iterator[bool]:
+    """An extension is covered by the seal of the first round after it; until then nothing speaks for it."""
+    if layout.extension.match(key):
+        yield key in found.checked
