@@ -134,6 +134,25 @@ def put_logged_record(ledger: Ledger, key: str, value: Record, also: Collection[
 
 
 @retried
+def ensure_logged(ledger: Ledger, key: str) -> None:
+    """Give a record an entry that version 1.0.0 put without one; nothing in a ledger that has no log."""
+    direct = _directly(ledger)
+    while True:
+        last, newest = _newest(direct)
+        number = last
+        while number and key not in _entry(direct, number).digests(ledger.name):
+            number -= 1
+        if newest is None or number:
+            return
+        blob = record.encode(LogEntry(
+            number=last + 1, before=layout.digest(newest),
+            covers={short_key(key, ledger.name): layout.digest(direct.get(key))},
+        ))
+        if direct.put(layout.log_entry(ledger.name, last + 1), blob) == blob:
+            return
+
+
+@retried
 def carry_out_newest(ledger: Ledger) -> None:
     """Put the record of the newest entry, should its writer have been cut off between the two."""
     direct = _directly(ledger)
@@ -258,7 +277,11 @@ def refuse_changed(ledger: Ledger, *keys: str) -> None:
 
 
 def _entry(ledger: Ledger, number: int) -> LogEntry:
-    return record.get_record(ledger, layout.log_entry(ledger.name, number), LogEntry)
+    key = layout.log_entry(ledger.name, number)
+    found = record.find_record(ledger, key, LogEntry)
+    if found is None:
+        raise damaged(key, "is missing, and later entries are there")
+    return found
 
 
 def _compare(entry: LogEntry, owner: str, digests: dict[str, str]) -> None:

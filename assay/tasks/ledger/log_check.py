@@ -5,22 +5,18 @@ A ledger of version 1.0.0 has no log.  There, and of records that 1.0.0 wrote si
 stands for its entry.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection
 
 from assay.evalcore.errors import plural
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.findings import Integrity, in_one_sentence
 from assay.tasks.ledger.log import LogEntry, ReadLog, begins_with_log, is_logged, read_log
-from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.record import DamagedRecord, find_bytes
+from assay.tasks.ledger.seals import sealed_in
 
 UNLOGGED = (
     "is neither in the log nor sealed: it was put there by hand, or version 1.0.0 was cut off, and seals it "
     "when it runs again"
-)
-# what version 1.0.0 puts without a seal of its own: the seals themselves, which are checked against what they
-# cover, and alerts
-_WITHOUT_SEAL = (
-    layout.seal, layout.final_seal, layout.later_seal, layout.revision_seal, layout.manifest, layout.alert,
 )
 
 
@@ -54,11 +50,10 @@ def _check_chain(found: Integrity, log: ReadLog) -> None:
         if number == 1 or before is not None:
             expected = "" if before is None else layout.digest(before)
             if entry.before != expected:
-                changed = max(number - 1, 1)
-                found.add(
-                    layout.log_entry(name, changed),
-                    f"is not what {layout.log_entry(name, number)} was made after",
-                )
+                here = layout.log_entry(name, number)
+                found.add(layout.log_entry(name, max(number - 1, 1)), f"is not what {here} was made after")
+                if number == last:
+                    found.add(here, "was not made after the entry before it, or one of the two was changed")
 
 
 def _check_entry(found: Integrity, log: ReadLog, number: int, entry: LogEntry) -> None:
@@ -70,6 +65,8 @@ def _check_entry(found: Integrity, log: ReadLog, number: int, entry: LogEntry) -
         if blob is None:
             again = "; whoever writes next puts it back" if number == max(log.blobs) else ""
             found.add(key, f"is missing; {here} has it{again}")
+            if not is_logged(key):
+                found.add(here, f"names {key}, which no log names")
         elif layout.digest(blob) != digest:
             found.add(key, f"its digest is {layout.digest(blob)}; {here} has {digest}")
             if number == max(log.blobs):
@@ -77,30 +74,49 @@ def _check_entry(found: Integrity, log: ReadLog, number: int, entry: LogEntry) -
 
 
 def _check_unlogged(found: Integrity, log: ReadLog) -> None:
-    """Records that the log does not have."""
+    """Records that the log does not have, and no seal that it has speaks for."""
     logged = log.digests(found.ledger.name)
     strangers = [key for key in sorted(found.keys) if is_logged(key) and key not in logged]
     if strangers and log.blobs:     # written since the keys were listed?
         logged = read_log(found.ledger).digests(found.ledger.name)
         strangers = [key for key in strangers if key not in logged]
-    for key in [key for key in strangers if not _is_vouched(found, key)]:
-        found.add(key, UNLOGGED)
-    of_before = [key for key in strangers if _is_vouched(found, key)]
-    if of_before and log.blobs:
+    if not strangers:
+        return
+    vouched = _sealed_from(found, logged if log.blobs else set(found.seals.values()))
+    alerts = [key for key in strangers if layout.alert.match(key)]
+    of_before = [key for key in strangers if key in vouched or _own_seal(key) in found.keys]
+    for key in strangers:
+        if key not in alerts and key not in of_before and (log.blobs or not _is_chained(key)):
+            found.add(key, UNLOGGED)
+    beside = [*alerts, *of_before]
+    if log.blobs and beside:
         found.notes.append(
-            f"{plural(len(of_before), 'key')} not in the log: version 1.0.0 wrote them, or somebody put them "
-            f"there: {in_one_sentence(of_before)}"
+            f"{plural(len(beside), 'key')} not in the log: version 1.0.0 wrote them, or somebody put them "
+            f"there: {in_one_sentence(beside)}"
         )
 
 
-def _is_vouched(found: Integrity, key: str) -> bool:
-    """Whether the seals speak for a record that is not in the log."""
-    if any(kind.match(key) for kind in _WITHOUT_SEAL):
-        return True
-    return key.removesuffix(".json") + ".seal.json" in found.keys or any(_extension_sealed(found, key))
+def _sealed_from(found: Integrity, keys: Collection[str]) -> set[str]:
+    """Of an evaluation, all that these seals cover, and the seals that they cover, and so on."""
+    covered: set[str] = set()
+    waiting = [key for key in keys if key.endswith("seal.json")]
+    while waiting:
+        key = waiting.pop()
+        blob = find_bytes(found.ledger, key)
+        try:
+            sealed = {} if blob is None else sealed_in(blob, key, found.ledger.name)
+        except DamagedRecord:
+            continue
+        waiting += [one for one in sealed if one.endswith("seal.json") and one not in covered]
+        covered.update(sealed)
+    return covered
 
 
-def _extension_sealed(found: Integrity, key: str) -> Iterator[bool]:
-    """An extension is covered by the seal of the first round after it; until then nothing speaks for it."""
-    if layout.extension.match(key):
-        yield key in found.checked
+def _own_seal(key: str) -> str:
+    """The key of the seal that version 1.0.0 puts beside a record of a monitor."""
+    return key.removesuffix(".json") + ".seal.json"
+
+
+def _is_chained(key: str) -> bool:
+    """Whether it is of an evaluation, in which version 1.0.0 seals it together with what comes after it."""
+    return not key.startswith(layout.MONITORS_PREFIX)

@@ -31,7 +31,7 @@ from assay.tasks.ledger.asked_round import write_pack
 from assay.tasks.ledger.closed_round import Revision, named_answers
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.life import Extension, extensions_before, read_extensions
-from assay.tasks.ledger.log import full_key, put_logged, refuse_changed, short_key
+from assay.tasks.ledger.log import ensure_logged, full_key, put_logged, refuse_changed, short_key
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, newest_seal
 from assay.tasks.ledger.record import Ledger, get_record
 
@@ -77,6 +77,7 @@ def seal_ending(ledger: Ledger, rounds: int, extensions: Sequence[Extension] = (
     """
     key = layout.final_seal_after(ledger.name, len(extensions))
     if ledger.exists(key):
+        ensure_logged(ledger, key)
         return
     seal_rounds(ledger, rounds, extensions)
     covered = sealed_at_the_end(ledger.name, rounds, len(extensions))

@@ -227,7 +227,7 @@ def test_a_planted_alert_that_cannot_be_read_is_named(watched):
     assert named(store) == {layout.alert(MONITOR, "verdict-000009")}
 
 
-# A limit, a state or a mute that somebody forges, whatever else he removes, and what the next run makes of it.
+# A limit, a state or a mute that is forged, whatever else is removed, and what the next run makes of it.
 
 NEWEST = {
     "version": (VERSION, b'"min":0.85', b'"min":0.1'),
@@ -257,7 +257,7 @@ def newest(request, tmp_path_factory):
 
 
 def forgeries(store, key):
-    """What somebody may remove beside: nothing, its entry, the whole log, or every seal and entry there is."""
+    """What somebody may remove beside: nothing, its entry, all entries from it on, or the whole log."""
     log = list(store.keys(layout.log_entries(MONITOR)))
     return [[], [entry_of(store, key)], log[log.index(entry_of(store, key)):], log]
 
@@ -267,7 +267,8 @@ def test_the_newest_record_cannot_be_forged(newest, removed):
     store, key, truth, lie = newest
     noted = verify_monitor(store, "stream").seal
     assert truth in store.get(key)
-    forged = without(changed(store, key, lambda blob: blob.replace(truth, lie)), *forgeries(store, key)[removed])
+    also = forgeries(store, key)[removed]
+    forged = without(changed(store, key, lambda blob: blob.replace(truth, lie)), *also)
     for _ in range(2):
         found = verify_monitor(forged, "stream", among=noted)
         assert not found.verified
@@ -285,7 +286,9 @@ def test_no_window_is_judged_by_a_limit_that_was_forged(tmp_path, removed):
     stricter = spec.to_json()
     stricter["limit" if "limit" in stricter else "threshold"] = {"min": 0.9}
     amend(store, MonitorSpec.from_data(stricter, origin="the test"), now=after(0))
-    for key, was, lie in ((VERSION, b'"min":0.9', b'"min":0.1'), (layout.spec(MONITOR), b'"min":0.85', b'"min":0.05')):
+    for key, was, lie in (
+        (VERSION, b'"min":0.9', b'"min":0.1'), (layout.spec(MONITOR), b'"min":0.85', b'"min":0.05'),
+    ):
         forged = changed(store, key, lambda blob, was=was, lie=lie: blob.replace(was, lie))
         if removed:
             forged = without(forged, layout.log_entry(MONITOR, 2 if key == VERSION else 1))
