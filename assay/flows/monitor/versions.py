@@ -34,7 +34,7 @@ from assay.tasks.ledger.monitors import (
     read_amendments,
     read_openings,
 )
-from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.record import Ledger, understood
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.amended import changed_keys, check_amendment, is_new_model
 from assay.tasks.spec.monitor import MonitorSpec
@@ -234,7 +234,8 @@ def open_monitor(store: Store, name: str) -> Versions:
             f"no monitor named {name!r} is in {store.url}; {have}. Register one with `assay monitor SPEC`, "
             "or say where to look with --store or ASSAY_STORE"
         )
-    return read_versions(ledger, recorded)
+    with understood(ledger.name):
+        return read_versions(ledger, recorded)
 
 
 # Amending a monitor: a further version of its spec, from a window on that is not due yet.

@@ -66,7 +66,7 @@ from assay.tasks.ledger.life import (
     read_spec,
 )
 from assay.tasks.ledger.manifest import Manifest, load_manifest
-from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.record import Ledger, understood
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.spec.evaluation import Spec
 
@@ -526,6 +526,14 @@ def open_evaluation(
         manifest = load_manifest(ledger)
     except KeyMissing:
         raise UnknownEvaluation(_unknown(store, name)) from None
+    with understood(name):
+        return _opened(ledger, recorded, manifest, extensions)
+
+
+def _opened(
+    ledger: Ledger, recorded: RecordedSpec, manifest: Manifest, extensions: Sequence[Extension] | None
+) -> Opened:
+    store, name = ledger.store, ledger.name
     spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     opened = Opened(
         ledger=ledger, spec=spec, versions=recorded.versions, manifest=manifest,

@@ -46,8 +46,10 @@ from assay.tasks.ledger.closed_round import (
     with_revision,
 )
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
+from assay.tasks.ledger.log import MARK
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.monitors import window_of
+from assay.tasks.ledger.record import understood
 from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
@@ -220,7 +222,8 @@ def report_data(
             f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
             f"run `assay advance {opened.name}` when people have answered"
         )
-    recorded = _from_ledger(opened, standing)
+    with understood(opened.name):
+        recorded = _from_ledger(opened, standing)
     return replace(recorded, truth=truth, random_sampling=random_sampling)
 
 
@@ -240,7 +243,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         sampling_note=opened.method.sampling_note,
         serves_all=opened.statistics.serves_all,
         seed=spec.seed,
-        versions=opened.versions,
+        versions={what: of for what, of in opened.versions.items() if what not in MARK},
         history=read_history(opened.ledger),
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),
