@@ -39,8 +39,8 @@ from assay.tasks.ledger.monitors import (
     read_verdicts,
     signals_of,
 )
-from assay.tasks.ledger.record import Ledger, get_record
-from assay.tasks.ledger.stores.store import Remembering, Store
+from assay.tasks.ledger.record import DamagedRecord, Ledger, get_record
+from assay.tasks.ledger.stores.store import KeyMissing, Remembering, Store, StoreError
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import Settings
 from assay.tasks.spec.alerts import Alerts
@@ -151,12 +151,17 @@ class MonitorRun:
         return Ledger(self.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
-        """Do the work of one window. An error is kept for the summary and does not stop the other windows."""
+        """Do the work of one window. An error is kept for the summary and does not stop the other windows.
+
+        One of the store is raised: the next run goes on from what is written.
+        """
         if window in self.done.failed:
             return False
         try:
             return work()
         except AssayError as error:
+            if isinstance(error, StoreError) and not isinstance(error, KeyMissing | DamagedRecord):
+                raise     # of no window: to go on with others would decide them in another order
             _log.error("%s, window %s: %s", self.spec.name, window, error)
             why = str(error)
         except Exception as error:

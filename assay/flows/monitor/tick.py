@@ -309,17 +309,22 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     with with_workers(run):
         for window in windows:
             if window.name in names:
+                # older ones had their turn, before this run or in it: they buy once all are open
+                run.buys = window.name >= max(run.openings, default="")
                 run.attempt(window.name, partial(open_due, run, window))
             else:
                 leave_out_again(run, window.name)
             run.expected.discard(window.name)
-        # a verdict may buy further labels, which may be there at once; newer windows first
+        run.buys = True
+        # a verdict may buy further labels, which may be there at once: newer windows first, and one by one, so
+        # that a run that is cut off leaves nothing that the next one would decide otherwise
         while True:
-            moved = [_moved(run, window, buys) for buys in (False, True)
-                     for window in (reversed(run.active) if buys else run.active)
-                     if window not in run.through and (only is None or window in names)]
-            if not any(moved) and not label_later(run, only):
-                break
+            active = [one for one in run.active if one not in run.through and (only is None or one in names)]
+            if any([_moved(run, window, buys=False) for window in active]):
+                continue
+            if not any(_moved(run, window, buys=True) for window in reversed(active)):
+                if not label_later(run, only):
+                    break
     if only and any(opening.why == "labelled later" for opening in run.done.opened):
         forget_kept(Ledger(store, run.ledger.name))   # it was settled
     to_come = _withdrawn(run)

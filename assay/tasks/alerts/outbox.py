@@ -32,6 +32,7 @@ from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.tasks import events
 from assay.tasks.alerts.alert import DAILY, Alert, rank
+from assay.tasks.alerts.presentable import LONGEST_VALUE, one_line
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.log import put_logged
@@ -424,7 +425,7 @@ def summary_alert(
     standing   alerts of what has not ended, which are told by themselves
     """
     number = wording.plural(len(muted), "alert", "alerts")
-    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {ended.reason}"]
+    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {one_line(ended.reason, LONGEST_VALUE)}"]
     lines += [f"- {one.alert.subject}" for one in muted[:_MOST_LISTED]]
     if len(muted) > _MOST_LISTED:
         lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")
