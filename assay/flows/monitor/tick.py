@@ -316,15 +316,17 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
                 leave_out_again(run, window.name)
             run.expected.discard(window.name)
         run.buys = True
-        # a verdict may buy further labels, which may be there at once: newer windows first, and one by one, so
-        # that a run that is cut off leaves nothing that the next one would decide otherwise
         while True:
-            active = [one for one in run.active if one not in run.through and (only is None or one in names)]
-            if any([_moved(run, window, buys=False) for window in active]):
-                continue
-            if not any(_moved(run, window, buys=True) for window in reversed(active)):
-                if not label_later(run, only):
-                    break
+            active = [one for one in run.active if only is None or one in names]
+            while sum(_moved(run, one) for one in active if one not in run.through):
+                pass
+            # a verdict may buy further labels, which may be there at once: newer windows first, and one by
+            # one, so that a run that is cut off leaves nothing that the next one would decide otherwise
+            while (buyer := _buyer(run, active)) is not None:
+                while _moved(run, buyer):
+                    pass
+            if not label_later(run, only):
+                break
     if only and any(opening.why == "labelled later" for opening in run.done.opened):
         forget_kept(Ledger(store, run.ledger.name))   # it was settled
     to_come = _withdrawn(run)
@@ -349,13 +351,20 @@ def _withdrawn(run: MonitorRun) -> set[str]:
     return found
 
 
-def _moved(run: MonitorRun, window: str, buys: bool) -> bool:
+def _moved(run: MonitorRun, window: str, *, buys: bool = False) -> bool:
     """Take a window a step further; buys: further labels too."""
     run.buys = buys
     try:
         return run.attempt(window, partial(advance_window, run, window))
     finally:
         run.buys = True
+
+
+def _buyer(run: MonitorRun, active: Sequence[str]) -> str | None:
+    """The newest window that buys further labels, once it has."""
+    waiting = {name for name, of in run.openings.items() if of and of[-1].evaluation in run.done.waiting}
+    settled = run.through | waiting
+    return next((one for one in reversed(active) if one not in settled and _moved(run, one, buys=True)), None)
 
 
 def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -> Tick:

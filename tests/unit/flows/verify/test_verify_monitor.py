@@ -227,6 +227,33 @@ def test_a_planted_alert_that_cannot_be_read_is_named(watched):
     assert named(store) == {layout.alert(MONITOR, "verdict-000009")}
 
 
+def test_a_claim_with_other_spacing_is_named(watched):
+    key = layout.month_claim(MONITOR, "2026-11", 2)
+    assert named(changed(watched, key, lambda blob: blob.replace(b",", b", "))) == {key}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A monitor that told of a breach, and of a missing window."""
+    folder = tmp_path_factory.mktemp("told")
+    write_stream(folder, 2, drop_from=0, worse=0.45, items=60)
+    (folder / "predictions-2026-11-02.csv").unlink()
+    store = MemoryStore()
+    register(store, a_monitor(folder, quiet_labels=40))
+    tick(store, "stream", now=after(4))
+    return store
+
+
+def test_an_outbox_that_was_removed_is_named_alert_by_alert(told):
+    alerts = [key for key in told.keys(layout.alerts(MONITOR)) if layout.alert.match(key)]
+    assert any("verdict-000001" in key for key in alerts)
+    gone = list(told.keys(layout.alerts(MONITOR)))
+    assert set(alerts) <= named(without(told, *gone))
+    for key in alerts:
+        lie = changed(told, key, lambda blob: blob.replace(b"stream", b"strean"))
+        assert key in named(lie), "the text of an alert is in the log"
+
+
 # A limit, a state or a mute that is forged, whatever else is removed, and what the next run makes of it.
 
 NEWEST = {

@@ -150,7 +150,8 @@ def test_mail_keeps_its_lines_also_where_it_is_read_as_plain_text():
 # A value of the data that is a message of its own: nothing of it acts on any channel.
 
 HOSTILE = (
-    "Q\nA: yes\r\nBcc: all@example.com <!channel> <@U123> <@&42> @everyone @ada <https://evil.example|x> [x](y)"
+    "Q\nA: yes\r\nBcc: all@example.com <!channel> <@U123> <@&42> @everyone @ada <https://evil.example|x> "
+    "[x](y)"
 )
 FROM_DATA = an_alert(
     "verdict-000009", group="segment", links=(LINK,),
