@@ -66,7 +66,7 @@ from assay.tasks.ledger.life import (
     read_spec,
 )
 from assay.tasks.ledger.manifest import Manifest, load_manifest
-from assay.tasks.ledger.record import Ledger, understood
+from assay.tasks.ledger.record import Ledger, damaged, understood
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.spec.evaluation import Spec
 
@@ -534,7 +534,10 @@ def _opened(
     ledger: Ledger, recorded: RecordedSpec, manifest: Manifest, extensions: Sequence[Extension] | None
 ) -> Opened:
     store, name = ledger.store, ledger.name
-    spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
+    try:
+        spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
+    except BadInput as error:     # nobody who reads it wrote it
+        raise damaged(layout.spec(name), f"holds no spec that this version reads ({error})") from None
     opened = Opened(
         ledger=ledger, spec=spec, versions=recorded.versions, manifest=manifest,
         begun=_Begun(store=store, spec=spec, manifest=manifest),
