@@ -77,6 +77,7 @@ class OneChanged(MemoryStore):
 
 def evaluation_ledger(folder: Path) -> dict[str, bytes]:
     """An evaluation that was extended, and revised after that."""
+    folder.mkdir(parents=True, exist_ok=True)
     world = World(
         folder, n=40, budget={"labels": 6}, batch_size=3, limit={"min": 0.999}, measure=["f1", "accuracy"]
     )
