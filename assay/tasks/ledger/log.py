@@ -201,6 +201,12 @@ def is_logged(key: str) -> bool:
     return any(kind.match(key) for kind in LOGGED)
 
 
+def newest_digest(ledger: Ledger) -> str | None:
+    """The digest of the newest entry, which stands for all that is logged; None where there is no log."""
+    _, newest = _newest(ledger)
+    return None if newest is None else layout.digest(newest)
+
+
 def begins_with_log(ledger: Ledger) -> bool:
     """Whether a ledger had a log from its beginning, by its spec.json; False where that cannot be read."""
     blob = find_bytes(ledger, layout.spec(ledger.name))
