@@ -46,7 +46,6 @@ from assay.tasks.ledger.closed_round import (
     with_revision,
 )
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
-from assay.tasks.ledger.log import MARK
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.record import understood
@@ -243,7 +242,7 @@ def _from_ledger(opened: Opened, standing: Standing) -> ReportData:
         sampling_note=opened.method.sampling_note,
         serves_all=opened.statistics.serves_all,
         seed=spec.seed,
-        versions={what: of for what, of in opened.versions.items() if what not in MARK},
+        versions=opened.versions,
         history=read_history(opened.ledger),
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),

@@ -76,7 +76,8 @@ def _check_entry(found: Integrity, log: ReadLog, number: int, entry: LogEntry) -
 def _check_unlogged(found: Integrity, log: ReadLog) -> None:
     """Records that the log does not have, and no seal that it has speaks for."""
     logged = log.digests(found.ledger.name)
-    strangers = [key for key in sorted(found.keys) if is_logged(key) and key not in logged]
+    there = sorted(found.keys - found.damaged)
+    strangers = [key for key in there if is_logged(key) and key not in logged]
     if strangers and log.blobs:     # written since the keys were listed?
         logged = read_log(found.ledger).digests(found.ledger.name)
         strangers = [key for key in strangers if key not in logged]
