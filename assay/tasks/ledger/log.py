@@ -174,9 +174,15 @@ def _carry_out(ledger: Ledger, blob: bytes, number: int) -> None:
 
 
 def _newest(ledger: Ledger) -> tuple[int, bytes | None]:
-    """The number and the bytes of the newest entry, by a listing; 0 and None where there is none."""
+    """The number and the bytes of the newest entry; 0 and None where there is none.
+
+    By a listing, and from there on by name: listings may lag.
+    """
     number = max(_numbers(ledger.keys(layout.log_entries(ledger.name))), default=0)
-    return number, ledger.get(layout.log_entry(ledger.name, number)) if number else None
+    newest = ledger.get(layout.log_entry(ledger.name, number)) if number else None
+    while (later := find_bytes(ledger, layout.log_entry(ledger.name, number + 1))) is not None:
+        number, newest = number + 1, later
+    return number, newest
 
 
 def _numbers(keys: Collection[str] | Iterator[str]) -> Iterator[int]:
