@@ -244,6 +244,13 @@ def told(tmp_path_factory):
     return store
 
 
+def test_an_alert_that_somebody_silenced_is_named(told):
+    key = layout.alert_muted(MONITOR, "verdict-000001")
+    store = without(told)
+    store.put(key, b'{"at":"2026-11-02T12:00:00+00:00","mute":1}\n')
+    assert named(store) == {key}
+
+
 def test_an_outbox_that_was_removed_is_named_alert_by_alert(told):
     alerts = [key for key in told.keys(layout.alerts(MONITOR)) if layout.alert.match(key)]
     assert any("verdict-000001" in key for key in alerts)
