@@ -45,6 +45,7 @@ def _single_lined(value: Any, done: dict[int, Any]) -> Any:
         return one_line(value, LONGEST_VALUE)
     if id(value) in done:      # parts that are the same object stay so
         return done[id(value)]
+    found: Any
     if is_dataclass(value) and not isinstance(value, type):
         changed = {
             one.name: new for one in fields(value)
