@@ -181,7 +181,7 @@ class Pages:
         about = drawn.EvaluationAbout(
             store=served.alias, standing=standing, spec=spec_without_paths(opened.spec.to_json()),
             people=self._progress_of_people(served, opened, standing), desk=opened.spec.desk.kind,
-            desk_link=_web_address(opened.spec.desk.address_for(name, desk_address(opened.ledger))),
+            desk_link=opened.spec.desk.address_for(name, desk_address(opened.ledger)),
             runs=self._runs(name, opened.ledger, standing.rounds),
         )
         return drawn.evaluation_html(about, data)
@@ -367,11 +367,6 @@ def _alert(row: OutboxRow) -> drawn.AlertLine:
     return drawn.AlertLine(
         subject=row.alert.subject, key=row.alert.key, severity=row.alert.severity, told=", ".join(told)
     )
-
-
-def _web_address(link: str) -> str:
-    """The link, where it leads to a web page; a ledger may hold anything."""
-    return link if link.startswith(("http://", "https://")) else ""
 
 
 def _listed(ledger: Ledger, prefix: str) -> list[str]:
