@@ -168,7 +168,7 @@ def run_every(slice_of: int) -> Iterator[tuple[dict[str, Any], str]]:
     with _folder() as folder:
         for life in LIVES:
             for how in ("before", "after", "fails", "is away"):
-                found = study(folder / how.replace(" ", "-"), life, how, slice_of)  # type: ignore[arg-type]
+                found = study(folder / how.replace(" ", "-"), life, how, slice_of)
                 yield {"part": "every", "well": not found.wrong, **asdict(found)}, (
                     f"{life}, {how}: {found.tried} of {found.operations}; {found.wrong[:3] or 'the same end'}"
                 )
