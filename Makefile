@@ -143,10 +143,16 @@ recovery recovery-long: export PYTHONPATH = tests
 recovery: label-studio
 	$(BIN)/python -m benchmarks.recovery kills --kills 30 --results .cache/recovery-short.jsonl
 	$(BIN)/python -m benchmarks.recovery faults --times 1 --results .cache/recovery-short.jsonl
+	$(BIN)/python -m benchmarks.recovery every --slice 25 --results .cache/recovery-short.jsonl
+	$(BIN)/python -m benchmarks.recovery turns --results .cache/recovery-short.jsonl
+	$(BIN)/python -m benchmarks.recovery fuzz --mutations 500 --results .cache/recovery-short.jsonl
 
 recovery-long: label-studio
 	$(BIN)/python -m benchmarks.recovery kills --kills 1000
 	$(BIN)/python -m benchmarks.recovery faults --times 3
+	$(BIN)/python -m benchmarks.recovery every
+	$(BIN)/python -m benchmarks.recovery turns
+	$(BIN)/python -m benchmarks.recovery fuzz
 	$(BIN)/python -m benchmarks.recovery many
 	$(BIN)/python -m benchmarks.recovery page
 

@@ -34,6 +34,7 @@ from assay.tasks.alerts.outbox import (
     outbox_rows,
     raise_alert,
 )
+from assay.tasks.alerts.presentable import LONGEST_BODY, one_line
 from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
@@ -170,7 +171,8 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
         kind="failure",
         severity=alerts.severity.of("failure"),
         subject=f"{name}: cannot continue ({type(error).__name__})",
-        body=f"{said}\nNothing is lost. Every sweep tries again, and succeeds once the cause is removed.",
+        body=f"{one_line(said, LONGEST_BODY // 2)}\nNothing is lost. "
+             "Every sweep tries again, and succeeds once the cause is removed.",
         links=report_links(alerts, name),
         group=what,
     ), _ownership(Ledger(store, name))), now)

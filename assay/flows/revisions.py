@@ -60,6 +60,7 @@ from assay.tasks.ledger.closed_round import (
     write_revised_estimate,
     write_revision,
 )
+from assay.tasks.ledger.log import ensure_logged
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_revision
 
@@ -357,6 +358,8 @@ def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:
         if record is not None:
             write_revised_annotators(ledger, number, record)
         seal_revision(ledger, revision)
+    else:
+        ensure_logged(ledger, layout.revision_seal(opened.name, number))
 
 
 # What a revision comes to: everything that is computed once labels have changed, from the ledger alone.

@@ -98,6 +98,7 @@ def _put_early(store: Any, folder: Path, early: int) -> None:
     for n in range(early):
         window = str(FIRST - timedelta(days=early - n))
         evaluation = f"{MONITOR}-{window}"
+        store.put(layout.final_seal(evaluation), seal)
         create_opening(ledger, replace(
             opening, window=window, evaluation=evaluation, opened=opening.opened - timedelta(days=early - n),
             month=window[:7],
@@ -105,4 +106,3 @@ def _put_early(store: Any, folder: Path, early: int) -> None:
         create_verdict(ledger, replace(
             verdict, number=n + 1, window=window, rests_on=replace(verdict.rests_on, evaluation=evaluation),
         ))
-        store.put(layout.final_seal(evaluation), seal)

@@ -3,6 +3,9 @@
     kills     processes of `assay run`, of a monitor and of sweeps, killed with SIGKILL until so many deaths
               are reached, in several places (see places.py)
     faults    one service fails once, at so many requests of an evaluation, for every kind of fault
+    every     a store that is cut off, or fails, at each of its operations, in lives of every kind
+    turns     version 1.0.0 and this one take turns on one ledger
+    fuzz      stored bytes changed at random, key by key
     many      sweeps over many open evaluations
     page      docs/measured/recovery.md, from the results so far
 
@@ -27,18 +30,21 @@ from benchmarks.recovery.places import PLACES, label_studio_of, s3_of, share_of
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".cache" / "recovery.jsonl"
 PAGE = ROOT / "docs" / "measured" / "recovery.md"
+PORTION = 2_000     # changes of stored bytes in one portion of the results
 MOST_KILLS = 12     # of one evaluation, so that many evaluations are killed
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one part of the suite; 0 if nothing was lost, doubled or wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recovery", description=__doc__)
-    parser.add_argument("part", choices=["kills", "faults", "many", "page"])
+    parser.add_argument("part", choices=["kills", "faults", "every", "turns", "fuzz", "many", "page"])
     parser.add_argument("--kills", type=int, default=30, help="processes to kill in all")
     parser.add_argument("--places", default=",".join(PLACES), help="where they are killed (see places.py)")
     parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
     parser.add_argument("--services", default="disk,s3,label-studio,prefect", help="of `faults` and `many`")
     parser.add_argument("--evaluations", type=int, default=200, help="of `many`")
+    parser.add_argument("--slice", type=int, default=1, help="of `every`: one in so many operations")
+    parser.add_argument("--mutations", type=int, default=20_000, help="of `fuzz`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--page", type=Path, default=PAGE)
@@ -61,6 +67,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]:
     if chosen.part == "kills":
         return run_kills(chosen.kills, chosen.seed, chosen.places.split(","), chosen.results)
+    if chosen.part == "every":
+        return run_every(chosen.slice)
+    if chosen.part == "turns":
+        return run_turns(set(chosen.services.split(",")))
+    if chosen.part == "fuzz":
+        return run_fuzz(chosen.mutations, chosen.seed)
     if chosen.part == "many":
         return run_many(chosen.evaluations, set(chosen.services.split(",")))
     return run_faults(chosen.times, chosen.seed, set(chosen.services.split(",")))
@@ -145,6 +157,51 @@ def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any
             prefect = PrefectStage(folder / "prefect")
             for _ in range(times):
                 yield prefect.trial(draw)
+
+
+def run_every(slice_of: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every life, cut off and failing at each operation, or at one in so many."""
+    import assay.tasks.effects
+    from benchmarks.recovery.every_operation import LIVES, study
+
+    assay.tasks.effects.FIRST_WAIT = 0.0   # retries as in production, without the pauses
+    with _folder() as folder:
+        for life in LIVES:
+            for how in ("before", "after", "fails", "is away"):
+                found = study(folder / how.replace(" ", "-"), life, how, slice_of)
+                yield {"part": "every", "well": not found.wrong, **asdict(found)}, (
+                    f"{life}, {how}: {found.tried} of {found.operations}; {found.wrong[:3] or 'the same end'}"
+                )
+
+
+def run_turns(services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Two versions on one ledger, in a folder and on S3."""
+    from benchmarks.recovery.two_versions import take_turns
+
+    with _folder() as folder, ExitStack() as running:
+        places = {"folder": lambda name: str(folder / "stores" / name)}
+        if "s3" in services:
+            s3 = running.enter_context(s3_of(folder))
+            os.environ.update(s3.environment)
+            places["S3"] = s3.new_url
+        for where, new_store in places.items():
+            for one in take_turns(folder / where, where, new_store):
+                yield {"part": "turns", "well": one.well, **asdict(one)}, str(one)
+
+
+def run_fuzz(mutations: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """So many changes of stored bytes, in portions."""
+    import assay.tasks.effects
+    from benchmarks.recovery.fuzz import fuzz
+
+    assay.tasks.effects.FIRST_WAIT = 0.0
+    for number in range(-(-mutations // PORTION)):
+        with _folder() as folder:
+            found = fuzz(folder, min(PORTION, mutations - number * PORTION), seed + number)
+        yield {"part": "fuzz", "seed": seed + number, "well": not found.wrong, **asdict(found)}, (
+            f"{sum(found.tried.values())} changes of {len(found.tried)} kinds of keys: {found.named} named, "
+            f"{found.harmless} harmless; {found.wrong[:3] or 'nothing else'}"
+        )
 
 
 def run_many(evaluations: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:

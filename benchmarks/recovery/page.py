@@ -69,10 +69,62 @@ with other work. CPU seconds are those of the sweep itself, without the server.
 """
 
 
+_EVERY = """## Every operation of a life
+
+A life is begun, advanced, extended, revised, or a monitor that catches up after a week, with an amendment and
+a mute. Its store counts operations and, at the n-th of them, is cut off before or after it (writes), or fails
+once or is away once (all operations). The step is run again by something that remembers nothing. Then the
+ledger must be that of an undisturbed life, key by key and byte by byte, but for times and random words.
+*Tried* says how many of the operations that a life has.
+"""
+
+_TURNS = """## Two versions in turns
+
+Version 1.0.0, from its commit in a folder of its own, and this version take every other step on one ledger:
+an evaluation at a folder desk with an extension and a revision, a monitor of five windows with an amendment
+and a mute. `verify` of 1.0.0 names the keys of the log, which it does not know, and nothing else.
+"""
+
+_FUZZ = """## Stored bytes changed
+
+Changes at random, evenly over the kinds of keys: cut off, flipped, repeated, exchanged with another key; a
+field replaced by something hostile, removed or added; columns of tables with other values; 200,000 brackets.
+*Named*: `verify` names it. *Harmless*: it does not, and standing and history say what they said before.
+*Else*: a traceback, a hang of 20 seconds, or another result that nobody notices.
+"""
+
+
+def every_table(results: Sequence[Result]) -> str:
+    """Of each life and way to disturb it: operations, those tried, and ends that differ."""
+    return _table(["life", "disturbed", "operations", "tried", "another end"], [
+        (one["life"], one["how"], one["operations"], one["tried"], len(one["wrong"])) for one in results
+    ])
+
+
+def turns_table(results: Sequence[Result]) -> str:
+    """Of each ledger: which version began, and whether the end is that of this version alone."""
+    heading = ["ledger", "store", "the first turn", "turns", "as this version alone", "named by `verify`"]
+    return _table(heading, [
+        (one["what"], one["where"], one["first"], one["steps"], "yes" if one["as_alone"] else "no",
+         len(one["named"])) for one in results
+    ])
+
+
+def fuzz_table(results: Sequence[Result]) -> str:
+    """All portions together."""
+    kinds = {kind for one in results for kind in one["tried"]}
+    tried = sum(sum(one["tried"].values()) for one in results)
+    return _table(["changes", "kinds of keys", "named", "harmless", "else"], [(
+        tried, len(kinds), sum(one["named"] for one in results), sum(one["harmless"] for one in results),
+        sum(len(one["wrong"]) for one in results),
+    )])
+
+
 def page(results: Sequence[Result]) -> str:
     """The whole page."""
     parts = [_HEAD]
     for part, text, table in (
+        ("every", _EVERY, every_table), ("turns", _TURNS, turns_table), ("fuzz", _FUZZ, fuzz_table),
         ("kills", _KILLS, kills_table), ("faults", _FAULTS, faults_table), ("many", _MANY, many_table),
     ):
         chosen = [one for one in results if one["part"] == part]

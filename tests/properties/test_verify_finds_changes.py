@@ -22,6 +22,7 @@ from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.asked_round import read_plan, write_design, write_plan
 from assay.tasks.ledger.closed_round import read_estimate, read_labels, write_estimate, write_labels
 from assay.tasks.ledger.integrity import check_integrity
+from assay.tasks.ledger.log import begin_log, put_logged
 from assay.tasks.ledger.manifest import load_manifest, partition_digest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.seals import seal_ending
@@ -29,9 +30,10 @@ from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.store import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
-# What holds times and random words. No number depends on them, and two runs that decide the same differ in
-# them, so they are not sealed; `verify` reads them.
-NOT_EVIDENCE = ("/times.json", "/identity.json", "/pool/sources.json")
+FIRST = ("spec.json", "identity.json", "pool/sources.json")     # what the log begins with
+# What holds times. No number depends on them, and two runs that decide the same differ in them, so they are
+# neither sealed nor logged; `verify` reads them.
+NOT_EVIDENCE = ("/times.json",)
 
 
 def is_evidence(key):
@@ -64,8 +66,14 @@ def named(ledger):
 
 
 def resealed(ledger):
-    """The same after somebody who knows how has made all seals anew."""
-    store = store_of({key: blob for key, blob in ledger.items() if not key.endswith("seal.json")})
+    """The same after somebody who knows how has made all seals anew, and the log."""
+    manifest, first = layout.manifest("small"), {f"small/{key}" for key in FIRST}
+    store = store_of({key: ledger[key] for key in first})
+    begin_log(Ledger(store, "small"))
+    put_logged(Ledger(store, "small"), manifest, ledger[manifest])
+    for key, blob in ledger.items():
+        if key not in first and not key.endswith("seal.json") and "/log/" not in key:
+            store.put(key, blob)
     seal_ending(Ledger(store, "small"), 2)
     return {key: store.get(key) for key in store.keys("small/")}
 
@@ -75,7 +83,7 @@ def test_a_finished_evaluation_follows_from_its_ledger(finished):
     assert result.differences == ()
     assert (result.verified, result.finished, result.rounds, result.labels) == (True, True, 2, 6)
     assert result.keys_checked == sum(map(is_evidence, finished))
-    assert result.seal == layout.digest(finished["small/seal.json"])
+    assert result.seal == layout.digest(finished[layout.log_entry("small", 5)])
     assert resealed(finished) == finished, "seals depend on nothing but what they seal"
 
 
@@ -109,8 +117,10 @@ def flipped(blob, place, bit):
 
 
 def test_a_missing_key_is_named(finished):
+    newest = layout.log_entry("small", 5)
     for key in filter(is_evidence, finished):
-        assert key in named({k: blob for k, blob in finished.items() if k != key})
+        left = named({k: blob for k, blob in finished.items() if k != key})
+        assert ("small/seal.json" if key == newest else key) in left    # the record that has no entry now
 
 
 def test_a_named_pipe_in_a_key_s_place_is_named_and_not_waited_for(finished, tmp_path):
@@ -206,12 +216,30 @@ def test_what_an_aborted_freeze_left_is_a_note_and_no_difference(finished):
 
 def test_what_lies_beside_the_evidence_must_be_readable(finished):
     beside = [key for key in finished if not is_evidence(key)]
-    assert {key.rsplit("/", 1)[1] for key in beside} == {
-        "times.json", "identity.json", "sources.json", "0001.json", "0001.arrived.json",
-    }
+    assert {key.rsplit("/", 1)[1] for key in beside} == {"times.json", "0001.json", "0001.arrived.json"}
     for key in {key.rsplit("/", 1)[1]: key for key in beside}.values():    # one of each name
         for blob in (b"", finished[key][:-3], b'{"x":1}\n', b"\xff"):
             assert named(finished | {key: blob}) == {key}, key
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize(("key", "was", "lie"), [
+    ("small/spec.json", b'"seed":3', b'"seed":4'), ("small/identity.json", b"0", b"1"),
+    ("small/pool/sources.json", b"/predictions.csv", b"/predictions.sql"),
+    ("small/pool/manifest.json", b'"rows":60', b'"rows":61'),
+])
+def test_what_an_evaluation_began_with_cannot_be_forged_while_people_answer(tmp_path, key, was, lie, alone):
+    world = World(tmp_path, **SMALL, seed=3)
+    world.desk.answers = {}
+    begin_evaluation(world.store, world.spec, world.desk)
+    world.advance()
+    ledger = {key: world.store.get(key) for key in world.store.keys("small/")}
+    assert was in ledger[key]
+    forged = ledger | {key: ledger[key].replace(was, lie)}
+    if not alone:      # with what the log says of it
+        forged = {one: blob for one, blob in forged.items() if "/log/" not in one}
+    found = verify(store_of(forged), "small", among=verify(world.store, "small").seal)
+    assert {one.key for one in found.differences} & {key, layout.log_entry("small", 1)}
 
 
 @pytest.mark.parametrize("key", ["small/identity.json", "small/pool/sources.json"])
@@ -417,10 +445,10 @@ def with_partition_of_pieces(values, pieces):
 def test_the_seal_noted_elsewhere_tells_even_a_perfect_forgery(finished, tmp_path):
     other = World(tmp_path, **SMALL, seed=4)
     other.run()
-    noted = layout.digest(finished["small/seal.json"])
+    noted = verify(store_of(finished), "small").seal
     assert verify(store_of(finished), "small", noted.upper()).verified
     assert verify(other.store, "small").verified
-    assert {d.key for d in verify(other.store, "small", noted).differences} == {"small/seal.json"}
+    assert {d.key for d in verify(other.store, "small", noted).differences} == {layout.log_entry("small", 5)}
 
 
 def test_a_digest_noted_earlier_finds_that_the_last_rounds_were_cut_off(finished):
@@ -428,11 +456,11 @@ def test_a_digest_noted_earlier_finds_that_the_last_rounds_were_cut_off(finished
     result = verify(store_of(finished), "small", among=noted.upper())
     assert result.verified
     assert "small/rounds/0002/seal.json" in result.notes[0]
-    cut = {key: blob for key, blob in finished.items()
-           if "rounds/0002" not in key and key not in ("small/ending.json", "small/seal.json")}
+    gone = ("small/ending.json", "small/seal.json", *(layout.log_entry("small", n) for n in (4, 5)))
+    cut = {key: blob for key, blob in finished.items() if "rounds/0002" not in key and key not in gone}
     assert verify(store_of(cut), "small").verified     # it agrees with itself
     found = verify(store_of(cut), "small", among=noted).differences
-    assert [d.key for d in found] == ["small/rounds/0001/seal.json"]
+    assert [d.key for d in found] == [layout.log_entry("small", 3)]
     assert "cut off" in found[0].difference
 
 
@@ -453,14 +481,15 @@ def test_a_running_evaluation_is_verified_as_far_as_it_goes(tmp_path):
     assert verify(world.store, "small").verified
     assert world.advance().state == "waiting"
     waiting = verify(world.store, "small")
-    assert (waiting.verified, waiting.finished, waiting.rounds, waiting.seal) == (True, False, 0, None)
+    assert (waiting.verified, waiting.finished, waiting.rounds) == (True, False, 0)
+    assert waiting.seal == layout.digest(world.store.get(layout.log_entry("small", 2))), "of spec and pool"
     world.desk.answers = {
         item: answers[item] for item in (i.item_id for i in _asked(world, 1))
     }
     assert world.advance().state == "waiting"
     second = verify(world.store, "small")
     assert (second.verified, second.rounds, second.labels) == (True, 1, 3)
-    assert second.seal == layout.digest(world.store.get(layout.seal("small", 1)))
+    assert second.seal == layout.digest(world.store.get(layout.log_entry("small", 3)))
 
 
 def _asked(world, number):

@@ -7,7 +7,7 @@ from doubles.fuses import Fuse, PowerCut
 from doubles.world import World
 
 # a pool of 60, two rounds of 3 items: begin and two rounds have so many effects
-EFFECTS = 50
+EFFECTS = 55
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
 
 

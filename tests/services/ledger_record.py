@@ -17,6 +17,7 @@ from assay.tasks.ledger.findings import value_differences
 from assay.tasks.ledger.stores.store import Store
 
 _BESIDE = re.compile(r"(.+/)?(identity|sources|seal)\.json|.+/posts/.+")
+_LOG = re.compile(r"log/[0-9]+\.json")   # of an entry it is compared which record it put
 _TIMES = re.compile(r"(.+/)?times\.json")
 _ANSWER = re.compile(r"(.+/)annotations/[0-9a-f]{64}\.json")
 _PACK = re.compile(r".+/pack\.jsonl")   # the answers of a closed round, once more
@@ -40,6 +41,8 @@ def record_of(store: Store, evaluation: str) -> Record:
         elif _TIMES.fullmatch(below):
             record[below] = "a time"
             times += codec.from_json(store.get(key), key).values()
+        elif _LOG.fullmatch(below):
+            record[below] = codec.from_json(store.get(key), key)["key"]
         elif not _BESIDE.fullmatch(below):
             record[below] = _value(key, store.get(key))
     record["times in order"] = sorted(times) in (times, [*times[-1:], *times[:-1]])

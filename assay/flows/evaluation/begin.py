@@ -6,6 +6,7 @@
     desk                        reached and made ready, only now: bad input leaves no empty project behind
     identity.json               the evaluation's own word, never made again
     spec.json                   put just before the manifest: input that is refused does not use up the name
+    log/                        begins with the digests of these (tasks.ledger.log)
     manifest.json               commits it all
 
 Twice at once, or again after any crash, the result is the same.
@@ -34,6 +35,7 @@ from assay.tasks.ledger.life import (
     write_begun,
     write_spec,
 )
+from assay.tasks.ledger.log import MARK, begin_log
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import KeyMissing, Store
@@ -94,6 +96,7 @@ def begin_evaluation(
         prepare_desk(where)
         own_identity(Ledger(store, spec.name))
         _claim(store, spec, manifest)
+        begin_log(Ledger(store, spec.name))
         write_begun(Ledger(store, spec.name), now())
 
     def check_target(rows: int) -> None:
@@ -171,7 +174,7 @@ def _claim(store: Store, spec: Spec, manifest: Manifest) -> None:
     chosen = spec.choice_of(manifest.predicted) if is_auto(spec.method) else None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),
-        versions=versions(),
+        versions={**versions(), **MARK},
         auto=None if chosen is None else ChosenMethod(
             method=chosen.method, reason=chosen.reason, rests_on=chosen.rests_on
         ),

@@ -176,6 +176,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_own_host(host: str) -> bool:
+    """Whether a Host header names this machine's loopback."""
+    name = host.strip().lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    return name == "localhost" or is_loopback(name)
+
+
 if TYPE_CHECKING:
     import uvicorn
 
@@ -231,9 +238,13 @@ def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) ->
         def metrics(request: Request) -> Response:   # in a thread of its own: the ledger is read
             if not _from_this_machine(request):
                 return Response(status_code=404)
+            if not is_own_host(request.headers.get("host", "")):   # a page that has a browser look here
+                return Response(status_code=421)
             return Response(figures.text(), media_type=figures.content_type)
 
     async def hint(evaluation: str, request: Request) -> Response:
+        if "transfer-encoding" in request.headers and "content-length" in request.headers:
+            return Response(status_code=400)
         given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, secret):
             return Response(status_code=401)
@@ -328,6 +339,7 @@ def serve(
         import uvicorn
 
     from assay.flows.listen.connections import PunctualProtocol, run_beside
+    from assay.flows.listen.seldom import seldom
 
     checked = checked_secret(secret)
     ended = stop or threading.Event()
@@ -338,6 +350,7 @@ def serve(
         wakes = open_until_the_end.enter_context(
             Wakes(lambda name: advance_and_tell(store, name), workers=receiver.workers)
         )
+        open_until_the_end.enter_context(seldom("uvicorn.error", "assay.listen"))
         app = receiver_app(wakes, checked, Figures(store) if receiver.metrics else None)
         server = uvicorn.Server(uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False,

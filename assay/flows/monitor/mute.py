@@ -18,7 +18,6 @@ from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, last_certain, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.seals import MUTES, seal_numbered
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.history.words import news_of_place
 
@@ -46,7 +45,6 @@ def unmute(store: Store, name: str, *, now: datetime, reason: str = "") -> bool:
 def end_mutes(run: MonitorRun) -> None:
     """Sum up the mutes that have ended, each once."""
     mutes = retried(read_mutes)(run.ledger)
-    seal_numbered(run.ledger, MUTES, len(mutes))   # after a crash
     if not mutes or mute_at(mutes, run.now) is not None:
         return
     muted = retried(read_muted)(run.ledger)
@@ -91,7 +89,6 @@ def _change(store: Store, name: str, until: datetime | None, reason: str, now: d
         return before[-1]   # said twice, or a command that was cut off and is run again
     wanted = Mute(number=len(before) + 1, until=until, reason=reason.strip(), at=now)
     winner = _put(ledger, wanted)
-    seal_numbered(ledger, MUTES, winner.number)
     if (winner.until, winner.reason) != (wanted.until, wanted.reason):
         raise BadInput(f"{name}: somebody else muted or unmuted it at the same moment; look, and try again")
     return winner

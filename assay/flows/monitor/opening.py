@@ -25,7 +25,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Literal
 
@@ -100,19 +100,24 @@ def spent_in(
 def shared_out(run: MonitorRun, windows: Sequence[Window]) -> None:
     """Decide which of the due windows that are new get labels now: `run.expected`, `run.held`."""
     new = [window for window in windows if not run.openings.get(window.name)]
-    left, begins = left_this_month(run), not run.openings
+    left, first = left_this_month(run), _first_look(run)
     to_come, room = _for_windows_to_come(run), room_for_late(run)
     for window in reversed(new):
         spec = run.spec_of(window.name)
         reference = spec.monitor.drop is not None and window.name == spec.reference.name
         if is_behind(run, window) and not reference and not spec.all_known_when_complete:
-            refused = not begins and (room < 1 or too_old(run, window))
+            refused = run.due_at(window) > first and (room < 1 or too_old(run, window))
             if refused or left - to_come < spec.quiet_labels:
                 run.held.add(window.name)
                 continue
             room -= 1
         run.expected.add(window.name)
         left -= spec.quiet_labels
+
+
+def _first_look(run: MonitorRun) -> datetime:
+    """When the monitor was first looked at: what was due by then is its past, whichever run opens it."""
+    return min((one.opened for of in run.openings.values() for one in of), default=run.now)
 
 
 def kept_from(run: MonitorRun, window: Window, *, further: bool) -> int:

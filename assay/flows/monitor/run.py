@@ -26,6 +26,7 @@ from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import KeptEntries, find_kept
+from assay.tasks.ledger.log import carry_out_newest, refuse_changed
 from assay.tasks.ledger.monitors import (
     Opening,
     State,
@@ -38,9 +39,8 @@ from assay.tasks.ledger.monitors import (
     read_verdicts,
     signals_of,
 )
-from assay.tasks.ledger.record import Ledger, get_record
-from assay.tasks.ledger.seals import OPENINGS, STATES, seal_monitor, sealable
-from assay.tasks.ledger.stores.store import Remembering, Store
+from assay.tasks.ledger.record import DamagedRecord, Ledger, get_record
+from assay.tasks.ledger.stores.store import KeyMissing, Remembering, Store, StoreError
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import Settings
 from assay.tasks.spec.alerts import Alerts
@@ -151,12 +151,17 @@ class MonitorRun:
         return Ledger(self.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
-        """Do the work of one window. An error is kept for the summary and does not stop the other windows."""
+        """Do the work of one window. An error is kept for the summary and does not stop the other windows.
+
+        One of the store is raised: the next run goes on from what is written.
+        """
         if window in self.done.failed:
             return False
         try:
             return work()
         except AssayError as error:
+            if isinstance(error, StoreError) and not isinstance(error, KeyMissing | DamagedRecord):
+                raise     # of no window: to go on with others would decide them in another order
             _log.error("%s, window %s: %s", self.spec.name, window, error)
             why = str(error)
         except Exception as error:
@@ -195,18 +200,21 @@ class MonitorRun:
         signals, reasons = self.signals(verdict.window), {one.number: one.reason for one in self.versions.all}
         tell(self.ledger, self.spec, verdict, self.verdicts, self.now, signals, reasons)
 
-    def seal(self) -> None:
-        """Put the seals that are due."""
-        seal_monitor(self.ledger, self.keys, self.versions.all[-1].number)
-
     def signals(self, window: str) -> tuple[Signal, ...]:
         """Of a window's predictions."""
         return signals_of(self.openings.get(window, ()))
 
 
 def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -> MonitorRun:
-    """Begin a run; also: windows that are looked at, settled or not. Raises UnknownMonitor."""
+    """Begin a run; also: windows that are looked at, settled or not.
+
+    Raises UnknownMonitor, and DamagedRecord for a spec that is not what it was: nothing is judged by it.
+    """
+    ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
+    carry_out_newest(ledger)   # of a run that was cut off
     versions = open_monitor(store, name)
+    newest = layout.monitor_version(ledger.name, versions.all[-1].number)   # the first is spec.json
+    retried(refuse_changed)(ledger, layout.spec(ledger.name), newest)
     known = read_known(store, name, versions, now, also)
     return MonitorRun(
         store=store, ledger=known.ledger, versions=versions, now=now, done=Tick(monitor=name),
@@ -255,10 +263,10 @@ def read_known(
     kept = entries.newest
     if kept is None:
         remembering = Ledger(Remembering(store), ledger.name)
-        return KnownKeys(ledger=remembering, keys=sealable(ledger), settled=set(), entries=entries)
+        return KnownKeys(ledger=remembering, keys=_written(ledger), settled=set(), entries=entries)
     records = kept.records
     ledger = Ledger(Remembering(store, records), ledger.name)
-    keys = {*records, *(seal for key in records if (seal := seal_of(key)) is not None)}
+    keys = {*records}
     again = set(also)
     for verdict in _later_verdicts(ledger, kept.verdicts, keys):
         again.add(verdict.window)
@@ -269,14 +277,12 @@ def read_known(
 
 
 def _later_verdicts(ledger: Ledger, last: int, keys: set[str]) -> Iterator[WindowVerdict]:
-    """Verdicts with higher numbers than the last; their keys and seals are added."""
+    """Verdicts with higher numbers than the last; their keys are added."""
     for number in count(last + 1):
         key = layout.monitor_verdict(ledger.name, number)
         if not ledger.exists(key):
             return
         keys.add(key)
-        seal = layout.monitor_verdict_seal(ledger.name, number)
-        keys.update([seal] if ledger.exists(seal) else [])
         yield get_record(ledger, key, WindowVerdict)
 
 
@@ -289,15 +295,17 @@ def due_windows(versions: Versions, now: datetime) -> list[Window]:
     ]
 
 
-def seal_of(key: str) -> str | None:
-    """The key of the seal of an opening, a state or a verdict; None for a key of another kind."""
-    for chain in (OPENINGS, STATES):
-        if (values := chain.record.match(key)) is not None:
-            return chain.seal(*values)
-    found = layout.monitor_verdict.match(key)
-    return None if found is None else layout.monitor_verdict_seal(*found)
+def is_of_window(key: str) -> bool:
+    """Whether a key is an opening, a state or a verdict."""
+    kinds = (layout.monitor_opening, layout.window_state, layout.monitor_verdict)
+    return any(kind.match(key) for kind in kinds)
 
 
-def sealed_verdicts(name: str, keys: Collection[str]) -> int:
-    """How many verdicts are sealed, without a gap."""
-    return next(n - 1 for n in count(1) if layout.monitor_verdict_seal(name, n) not in keys)
+def verdicts_without_gap(name: str, keys: Collection[str]) -> int:
+    """How many verdicts of a monitor are among these keys, up to the first that is not."""
+    return next(n - 1 for n in count(1) if layout.monitor_verdict(name, n) not in keys)
+
+
+def _written(ledger: Ledger) -> set[str]:
+    name = ledger.name
+    return {*ledger.keys(layout.monitor_windows(name)), *ledger.keys(layout.monitor_verdicts(name))}

@@ -43,9 +43,9 @@ from assay.flows.monitor.run import (
     MonitorRun,
     Tick,
     due_windows,
+    is_of_window,
     read_run,
-    seal_of,
-    sealed_verdicts,
+    verdicts_without_gap,
     with_workers,
 )
 from assay.flows.monitor.states import tell_states, write_states
@@ -249,7 +249,7 @@ _FOR_GOOD = ("missing", "empty", "small", "unlabelled")   # a window stays so on
 
 def keep_settled(run: MonitorRun) -> None:
     """Write a checkpoint if windows became settled since the newest one."""
-    verdicts = sealed_verdicts(run.ledger.name, run.keys)
+    verdicts = verdicts_without_gap(run.ledger.name, run.keys)
     written = {*run.openings, *run.states}
     settled = run.settled | {name for name in written - run.settled if _is_settled(run, name, verdicts)}
     before = run.entries.newest
@@ -257,7 +257,7 @@ def keep_settled(run: MonitorRun) -> None:
         return
     records = {
         key: run.ledger.get(key) for key in sorted(run.keys)
-        if (seal := seal_of(key)) is not None and seal in run.keys and _is_kept(key, verdicts)
+        if is_of_window(key) and _is_kept(key, verdicts)
     }
     claims = layout.month_claims(run.ledger.name, month_of(run))
     records |= {key: run.ledger.get(key) for key in run.ledger.keys(claims)}   # read again by every opening
@@ -273,7 +273,7 @@ def _is_kept(key: str, verdicts: int) -> bool:
 
 
 def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
-    """Whether nothing can be due for a window any more; verdicts: so many are sealed."""
+    """Whether nothing can be due for a window any more; verdicts: so many are there."""
     spec, openings = run.spec_of(name), run.openings.get(name, [])
     if name in run.done.failed or not is_late(run, run.window(name)):
         return False
@@ -302,7 +302,6 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     run = read_run(store, name, now, [only] if only else [])
     if only and only not in {window.name for window in due_windows(run.versions, now)}:
         forget_kept(Ledger(store, run.ledger.name))   # nobody else would look for it
-    run.seal()   # what an earlier run wrote and had no time to seal
     windows = [run.window(only)] if only else due_windows(run.versions, now)
     names = {window.name for window in windows} - run.settled
     if not only:
@@ -310,22 +309,28 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     with with_workers(run):
         for window in windows:
             if window.name in names:
+                # older ones had their turn, before this run or in it: they buy once all are open
+                run.buys = window.name >= max(run.openings, default="")
                 run.attempt(window.name, partial(open_due, run, window))
             else:
                 leave_out_again(run, window.name)
             run.expected.discard(window.name)
-        # a verdict may buy further labels, which may be there at once; newer windows first
+        run.buys = True
         while True:
-            moved = [_moved(run, window, buys) for buys in (False, True)
-                     for window in (reversed(run.active) if buys else run.active)
-                     if window not in run.through and (only is None or window in names)]
-            if not any(moved) and not label_later(run, only):
+            active = [one for one in run.active if only is None or one in names]
+            while sum(_moved(run, one) for one in active if one not in run.through):
+                pass
+            # a verdict may buy further labels, which may be there at once: newer windows first, and one by
+            # one, so that a run that is cut off leaves nothing that the next one would decide otherwise
+            while (buyer := _buyer(run, active)) is not None:
+                while _moved(run, buyer):
+                    pass
+            if not label_later(run, only):
                 break
     if only and any(opening.why == "labelled later" for opening in run.done.opened):
         forget_kept(Ledger(store, run.ledger.name))   # it was settled
     to_come = _withdrawn(run)
     write_states(run, sorted({*(names if only else names | set(run.active)), *to_come}))
-    run.seal()
     tell_states(run)
     end_mutes(run)
     keep_settled(run)
@@ -346,13 +351,20 @@ def _withdrawn(run: MonitorRun) -> set[str]:
     return found
 
 
-def _moved(run: MonitorRun, window: str, buys: bool) -> bool:
+def _moved(run: MonitorRun, window: str, *, buys: bool = False) -> bool:
     """Take a window a step further; buys: further labels too."""
     run.buys = buys
     try:
         return run.attempt(window, partial(advance_window, run, window))
     finally:
         run.buys = True
+
+
+def _buyer(run: MonitorRun, active: Sequence[str]) -> str | None:
+    """The newest window that buys further labels, once it has."""
+    waiting = {name for name, of in run.openings.items() if of and of[-1].evaluation in run.done.waiting}
+    settled = run.through | waiting
+    return next((one for one in reversed(active) if one not in settled and _moved(run, one, buys=True)), None)
 
 
 def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -> Tick:
@@ -369,7 +381,6 @@ def advance_one_window(store: Store, name: str, window: str, *, now: datetime) -
             while run.attempt(one, partial(advance_window, run, one)):
                 pass
     write_states(run, windows)
-    run.seal()
     tell_states(run)
     return run.done
 

@@ -25,6 +25,7 @@ from assay.tasks.ledger.life import (
 from assay.tasks.ledger.life import (
     versions as library_versions,
 )
+from assay.tasks.ledger.log import MARK, begin_log
 from assay.tasks.ledger.monitors import (
     Amendment,
     WindowVerdict,
@@ -33,8 +34,7 @@ from assay.tasks.ledger.monitors import (
     read_amendments,
     read_openings,
 )
-from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.seals import VERSIONS, seal_numbered
+from assay.tasks.ledger.record import Ledger, understood
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.spec.amended import changed_keys, check_amendment, is_new_model
 from assay.tasks.spec.monitor import MonitorSpec
@@ -204,8 +204,9 @@ def register(store: Store, spec: MonitorSpec) -> None:
     recorded = retried(find_spec)(ledger)
     if recorded is None:
         recorded = _put_spec(ledger, RecordedSpec(
-            spec=spec.to_json(), versions=versions(), format=LEDGER_FORMAT,
+            spec=spec.to_json(), versions={**versions(), **MARK}, format=LEDGER_FORMAT,
         ))
+    begin_log(ledger)
     newest = retried(read_versions)(ledger, recorded).all[-1]
     differs = changed_keys(newest.asked, spec)
     if differs:
@@ -233,7 +234,8 @@ def open_monitor(store: Store, name: str) -> Versions:
             f"no monitor named {name!r} is in {store.url}; {have}. Register one with `assay monitor SPEC`, "
             "or say where to look with --store or ASSAY_STORE"
         )
-    return read_versions(ledger, recorded)
+    with understood(ledger.name):
+        return read_versions(ledger, recorded)
 
 
 # Amending a monitor: a further version of its spec, from a window on that is not due yet.
@@ -266,7 +268,6 @@ def amend(
             f"{spec.name}: somebody else made version {winner.number} at the same moment; see what it "
             "changed (`assay history`), and amend again if that is still wanted"
         )
-    seal_numbered(ledger, VERSIONS, winner.number)
     _log.info("%s: version %d, from window %s on", spec.name, winner.number, winner.first)
     return winner
 

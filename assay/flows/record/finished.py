@@ -164,7 +164,8 @@ def read_in_parallel(
     """What is read of each name, or why it cannot be."""
     def one(name: str) -> Found | AssayError:
         try:
-            return read(name)
+            with record.understood(name):
+                return read(name)
         except AssayError as error:   # one damaged record must not hide the others
             return error
 

@@ -65,8 +65,9 @@ from assay.tasks.ledger.life import (
     read_identity,
     read_spec,
 )
+from assay.tasks.ledger.log import MARK
 from assay.tasks.ledger.manifest import Manifest, load_manifest
-from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.record import Ledger, damaged, understood
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.spec.evaluation import Spec
 
@@ -536,9 +537,21 @@ def open_evaluation(
         manifest = load_manifest(ledger)
     except KeyMissing:
         raise UnknownEvaluation(_unknown(store, name)) from None
-    spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
+    with understood(name):
+        return _opened(ledger, recorded, manifest, extensions)
+
+
+def _opened(
+    ledger: Ledger, recorded: RecordedSpec, manifest: Manifest, extensions: Sequence[Extension] | None
+) -> Opened:
+    store, name = ledger.store, ledger.name
+    try:
+        spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
+    except BadInput as error:     # nobody who reads it wrote it
+        raise damaged(layout.spec(name), f"holds no spec that this version reads ({error})") from None
     opened = Opened(
-        ledger=ledger, spec=spec, versions=recorded.versions, manifest=manifest,
+        ledger=ledger, spec=spec, manifest=manifest,
+        versions={what: of for what, of in recorded.versions.items() if what not in MARK},
         begun=_Begun(store=store, spec=spec, manifest=manifest),
         why_method=_why(recorded, manifest.partition.method), rule=_rule(spec, ()),
     )

@@ -28,7 +28,7 @@ from assay.tasks.ledger.closed_round import (
     read_revisions,
 )
 from assay.tasks.ledger.life import Ending, Extension, read_ending
-from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.record import Ledger, understood
 from assay.tasks.report.standing import ExtensionRow, Moved, Standing, StateName, WaitingFor
 
 # The estimates that count now: those of the newest revision, and how they moved.
@@ -231,7 +231,15 @@ def _known_before(opened: Opened, rounds: int) -> int:
 
 
 def current_standing(opened: Opened) -> Standing:
-    """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
+    """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written.
+
+    Raises DamagedRecord where records that can be read do not fit each other.
+    """
+    with understood(opened.name):
+        return _standing_now(opened)
+
+
+def _standing_now(opened: Opened) -> Standing:
     ending = read_ending(opened.ledger, len(opened.extensions))
     known = last_estimate(opened.ledger, ending.rounds if ending else last_checkpoint(opened.ledger))
     reissued = reissued_at(opened.ledger, known)

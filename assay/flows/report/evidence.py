@@ -18,6 +18,7 @@ from assay.tasks.ledger.closed_round import (
     with_revision,
 )
 from assay.tasks.ledger.life import read_ending, versions
+from assay.tasks.ledger.log import newest_digest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
 
@@ -180,7 +181,10 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
         "extensions": [printed(one) for one in opened.extensions],
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
-        "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},
+        "seals": {
+            "rounds": seals, "ending": final,
+            "last": newest_digest(opened.ledger) or final or (closed[-1] if closed else None),
+        },
         "versions": {"began": dict(opened.versions), "this_pack": versions()},
     }
 

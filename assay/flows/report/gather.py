@@ -48,6 +48,7 @@ from assay.tasks.ledger.closed_round import (
 from assay.tasks.ledger.life import read_begun, read_closed, read_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.monitors import window_of
+from assay.tasks.ledger.record import understood
 from assay.tasks.pool.frozen import FrozenRow
 from assay.tasks.report.annotators import pseudonymous
 from assay.tasks.report.data import ComparedSystems, PoolSummary, ReportData
@@ -220,7 +221,8 @@ def report_data(
             f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
             f"run `assay advance {opened.name}` when people have answered"
         )
-    recorded = _from_ledger(opened, standing)
+    with understood(opened.name):
+        recorded = _from_ledger(opened, standing)
     return replace(recorded, truth=truth, random_sampling=random_sampling)
 
 

@@ -15,6 +15,7 @@ import asyncio
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -28,7 +29,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from assay.evalcore.errors import AssayError, BadInput, Unreachable
-from assay.flows.serve.guard import SEES, App, Guard, Scope
+from assay.flows.serve.guard import ASKS, SEES, App, Guard, Scope
 from assay.flows.serve.openapi import openapi
 from assay.flows.serve.pages import NoSuchPage, PageAsked, Pages, PageTold
 from assay.flows.serve.stores import Access, ServedStore
@@ -39,6 +40,7 @@ LOOK_SECONDS = 2.0        # between two looks for those who watch an evaluation
 BEAT_SECONDS = 15.0       # without news, a sign of life
 LONGEST_WATCH = 900.0     # seconds; browsers then ask again
 MOST_WATCHING = 32        # at the same time
+MOST_WATCHED_BY_ONE = 8   # of these, by one token or one user of a proxy
 MOST_DRAWING = 8          # threads for pages that may have to be drawn; the others have threads of their own
 FOR_GOOD = "public, max-age=31536000, immutable"
 _LISTED = {"q": "words", "show": "show", "kind": "kind", "team": "team", "store": "store", "sort": "sort"}
@@ -72,7 +74,7 @@ class Service:
         self.pages = pages or Pages(stores)
         self._access = access
         self.ends: Callable[[], bool] = lambda: False     # whether the server was told to end
-        self._watching = 0
+        self._watching: Counter[str] = Counter()     # pages, by who watches them
         self._drawing: CapacityLimiter | None = None
         self._looks: dict[tuple[str, str], tuple[float, str]] = {}
 
@@ -167,16 +169,17 @@ class Service:
             return self._said(request, error)
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        if self._watching >= MOST_WATCHING:
+        who = request.scope[ASKS]
+        if self._watching.total() >= MOST_WATCHING or (who and self._watching[who] >= MOST_WATCHED_BY_ONE):
             return _problem(request.scope, 503, "Too many pages are watched at once; reload this one later.")
         return StreamingResponse(
-            self._news(served, name, digest), media_type="text/event-stream",
+            self._news(served, name, digest, who), media_type="text/event-stream",
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
 
-    async def _news(self, served: ServedStore, name: str, digest: str) -> AsyncIterator[bytes]:
+    async def _news(self, served: ServedStore, name: str, digest: str, who: str) -> AsyncIterator[bytes]:
         """`changed` with where it stands, whenever the ledger changed; `finished` at the end."""
-        self._watching += 1
+        self._watching[who] += 1
         began = beat = time.monotonic()
         try:
             yield b"retry: 5000\n\n"
@@ -198,7 +201,8 @@ class Service:
                     beat = time.monotonic()
                     yield b": still there\n\n"
         finally:
-            self._watching -= 1
+            self._watching[who] -= 1
+            self._watching += Counter()     # without those who watch nothing any more
 
     def _digest(self, served: ServedStore, name: str) -> str:
         """Of an evaluation; one look serves all who watch it."""

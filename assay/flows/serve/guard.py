@@ -1,5 +1,6 @@
 """What stands before every page: who may look, which methods and hosts there are, and every answer's headers.
 
+    400   a length beside a transfer encoding: a proxy in front may read the request otherwise than we do
     401   no token, or none that opens anything; or no header of the proxy
     405   any method but GET and HEAD, of any path
     421   a host that is not this server, where no token is asked for: a page elsewhere that has a browser
@@ -10,9 +11,10 @@ import base64
 import binascii
 import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from hashlib import sha256
 from typing import Any
 
-from assay.flows.listen.receiver import is_loopback
+from assay.flows.listen.receiver import is_own_host
 from assay.flows.serve.stores import Access
 
 Scope = MutableMapping[str, Any]
@@ -20,6 +22,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Any, Send], Awaitable[None]]
 
 SEES = "assay.sees"        # in the scope of a request: the aliases that it may see
+ASKS = "assay.asks"        # and who asks: a digest of the token and of the proxy's user
 FREE = ("/healthz",)       # answered to everybody
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -60,6 +63,8 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "This service only shows: it takes GET and HEAD. `assay begin` begins evaluations."
         headers = _headers_of(scope["headers"])
+        if "transfer-encoding" in headers and "content-length" in headers:
+            return 400, "A request has a length or a transfer encoding, not both: two readers would differ."
         if self._access.open_to_all and not is_own_host(headers.get("host", "")):
             return 421, (
                 "Without a token this service answers to 127.0.0.1 and localhost alone. Start it with a "
@@ -72,14 +77,9 @@ class Guard:
         if seen is None:
             return 401, "A token is needed: `Authorization: Bearer TOKEN`, or the password of a browser."
         scope[SEES] = seen
+        who = f"{token_of(headers.get('authorization', ''))}\n{headers.get(name)}"
+        scope[ASKS] = "" if self._access.open_to_all else sha256(who.encode("utf-8", "replace")).hexdigest()
         return None
-
-
-def is_own_host(host: str) -> bool:
-    """Whether a Host header names this machine's loopback."""
-    name = host.strip().lower()
-    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-    return name == "localhost" or is_loopback(name)
 
 
 def token_of(authorization: str) -> str | None:

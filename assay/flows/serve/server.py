@@ -14,6 +14,7 @@ import uvicorn
 from assay.evalcore.errors import BadInput
 from assay.flows.listen.connections import PunctualProtocol, run_beside
 from assay.flows.listen.receiver import is_loopback
+from assay.flows.listen.seldom import seldom
 from assay.flows.serve.app import Service
 from assay.flows.serve.stores import TOKEN_VARIABLE_OF_PAGES, Access, ServedStore
 from assay.tasks.operating_system import share_memory_of_threads
@@ -84,7 +85,8 @@ def serve_pages(
     ))
     service.ends = lambda: server.should_exit
     helper = threading.Thread(target=_watch, args=(server, ended, ready), name="serve", daemon=True)
-    run_beside(server, helper, ended)
+    with seldom("uvicorn.error", "assay.serve"):
+        run_beside(server, helper, ended)
 
 
 def _watch(server: uvicorn.Server, ended: threading.Event, ready: Callable[[int], None] | None) -> None:

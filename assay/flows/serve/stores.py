@@ -89,11 +89,12 @@ def _root(store: Store) -> str:
         return ""
 
 
+_PLACE = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]*://|file:|[/\\~]|[A-Za-z]:[/\\]")
 _TEXTS = ("labels", "question", "guidelines", "measures", "measure", "name", "columns", "owner", "team")
 
 
 def spec_without_paths(spec: Any, key: str = "") -> Any:
-    """A spec in which files are named by the last part of their path, where that is a path of a machine."""
+    """A spec in which files are named by the last part of their path or address; web pages as they are."""
     if isinstance(spec, Mapping):
         return {
             name: value if name in _TEXTS and key != "desk" else spec_without_paths(value, name)
@@ -101,7 +102,7 @@ def spec_without_paths(spec: Any, key: str = "") -> Any:
         }
     if isinstance(spec, list | tuple):
         return [spec_without_paths(one, key) for one in spec]
-    if isinstance(spec, str) and re.match(r"(?:file:)|[/\\~]|[A-Za-z]:[/\\]", spec):
+    if isinstance(spec, str) and _PLACE.match(spec):
         return "…/" + spec.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return spec
 

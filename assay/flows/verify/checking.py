@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record", bound="DataclassInstance")
 
 # what reading a value that makes no sense may raise; a store that is away is not among them
-UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
+UNREADABLE = (AssayError, *record.NONSENSE, pa.ArrowException)
 
 
 def unreadable_key(key: str, error: Exception) -> Difference:

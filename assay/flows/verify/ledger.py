@@ -104,12 +104,12 @@ def verify(
     found = retried(check_integrity)(Ledger(store, name))
     if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
-    found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
     retried(check_unsealed)(found)
     retried(check_desk)(found)
     fitting = found.checked - found.damaged
     with chosen_workers(Settings().freeze_runner) as workers:
         rounds, labels, revisions = _recompute(found, workers, told)
+    found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
     return Verification(
         evaluation=name,
         finished=found.finished,

@@ -8,7 +8,7 @@
     mutes             can be read, numbered without a gap
     verdicts          numbered without a gap, each recomputed by the version of its window's time, from the
                       ledgers of the evaluations it rests on
-    seals             fit the openings, the verdicts and the seals of those evaluations
+    log               fits every record, and the seals of those evaluations
     alerts            can be read, and so can the attempts to send them
 
 A key that cannot be read is a difference like any other, and is named.
@@ -34,6 +34,7 @@ from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.findings import Difference, Integrity, in_one_sentence, value_differences
 from assay.tasks.ledger.integrity import check_monitor_seals
 from assay.tasks.ledger.life import check_format
+from assay.tasks.ledger.log_check import check_log
 from assay.tasks.ledger.monitors import Amendment, Claim, Mute, Opening, WindowState, WindowVerdict, latest
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
@@ -72,10 +73,11 @@ def verify_monitor(
         ledger=ledger, keys=there, known={}, rounds=0, finished=False, notes=notes
     )
     retried(check_monitor_seals)(sealed)
+    retried(check_log)(sealed)
     changed = {difference.key for difference in sealed.differences}
     found += claim_differences(ledger, there, changed, sealed.checked)   # openings vouch for them
     retried(check_alerts)(sealed)
-    sealed.expect(seal, among, layout.monitor_verdict_seal(ledger.name, 1))
+    sealed.expect(seal, among, layout.log_entry(ledger.name, 1))
     named = {difference.key for difference in found}
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
@@ -301,6 +303,8 @@ def claim_differences(
             yield Difference(key=key, difference="the claim before it is missing")
         else:
             of = layout.monitor_opening(ledger.name, read.window, read.opening)
+            if codec.encode(read) != ledger.get(key):
+                yield Difference(key=key, difference="is not written the way claims are: it was edited")
             claimed.setdefault(of, (key, read))
     for key in sorted(filter(layout.monitor_opening.match, there)):
         opening = read_or_say(ledger, key, Opening)

@@ -17,7 +17,7 @@ from assay.flows.alerts import verdict_changes
 from assay.flows.record.opened import Opened
 from assay.flows.verify.checking import UNREADABLE, unreadable_key
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.outbox import Settled, TryClaim
+from assay.tasks.alerts.outbox import Muted, Settled, TryClaim
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
 from assay.tasks.ledger.asked_round import Arrived, Attempt, PlannedRound, read_plan
@@ -119,6 +119,12 @@ def _of_no_alert(found: Integrity, values: tuple[Any, ...], _record: Any) -> Ite
         yield "there is no such alert"
 
 
+def _odd_mute(found: Integrity, values: tuple[Any, ...], record: Muted) -> Iterator[str]:
+    yield from _of_no_alert(found, values, record)
+    if layout.mute(found.ledger.name, record.mute) not in found.keys:
+        yield f"there is no mute {record.mute} during which it could have been raised"
+
+
 _RECORDS: tuple[Kind, ...] = (
     (layout.begun, Begun, _nothing), (layout.times, Closed, _odd_time),
     (layout.identity, Identity, _odd_identity), (layout.pool_sources, FilesRead, _nothing),
@@ -127,6 +133,7 @@ _RECORDS: tuple[Kind, ...] = (
 _ALERTS: tuple[Kind, ...] = (
     (layout.alert, Alert, _odd_alert), (layout.alert_try, TryClaim, _of_no_alert),
     (layout.alert_failed, Settled, _of_no_alert), (layout.alert_sent, Settled, _of_no_alert),
+    (layout.alert_muted, Muted, _odd_mute),
 )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.tasks.alerts.presentable import single_lined
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import Ownership
 from assay.tasks.report import wording
@@ -71,7 +72,7 @@ _LIMIT_MOVED = (
 
 def owned_alert(alert: Alert, ownership: Ownership) -> Alert:
     """The alert with a last line that says whose it is, where the spec does."""
-    whose = ownership.in_words
+    whose = single_lined(ownership).in_words
     return replace(alert, body=f"{alert.body}\nOwner: {whose}.") if whose else alert
 
 
@@ -98,6 +99,7 @@ def verdict_alert(
     *, key: str, kind: Kind, severity: Severity, about: str, news: VerdictNews, links: Sequence[str] = ()
 ) -> Alert:
     """The alert of a verdict that changed; about: the evaluation, as people know it."""
+    about, news = single_lined(about), single_lined(news)
     allowed = wording.allowed(news.minimum, news.maximum) or "not limited"
     row = news.now.row
     name = _name(row)
@@ -131,6 +133,7 @@ def window_alert(
     group: str = "",
 ) -> Alert:
     """The alert of a breach in a window, or of the recovery from one."""
+    news = single_lined(news)
     lines = [words.what_moved(news), words.how_sure(news)]
     if news.model:
         lines[0] = f"Model {news.model}. {lines[0]}"
@@ -241,6 +244,7 @@ def daily_alert(
 
     begun_today: those in which it began on this day, also if it has ended since.
     """
+    windows = single_lined(windows)
     key = f"{kind}-{now:%Y%m%d}"
     if begun_today:
         key += f"-{layout.digest(' '.join(sorted(begun_today)).encode())[:12]}"

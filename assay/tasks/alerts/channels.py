@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
@@ -27,6 +28,7 @@ from assay.evalcore.errors import missing_extra
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
+from assay.tasks.alerts.presentable import plain_body, plain_subject
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
 # Pagers: services that keep an incident open until they are told that it is over.
@@ -208,6 +210,11 @@ def message(alert: Alert, owner: str) -> str:
     return f"{alert.body}\n{links}\nReference: {owner}/{alert.key}".replace("\n\n\n", "\n\n")
 
 
+def _presentable(alert: Alert) -> Alert:
+    """The alert as every channel may carry it, whoever raised it and whatever is in it."""
+    return replace(alert, subject=plain_subject(alert.subject), body=plain_body(alert.body))
+
+
 def _open(choice: ChannelChoice, environment: Mapping[str, str]) -> list[Channel]:
     if choice.block is not None:
         return [BlockChannel(choice.name, choice.min_severity, choice.block)]
@@ -251,7 +258,7 @@ class AddressChannel:
 
     def send(self, alert: Alert, owner: str) -> None:
         with quiet():
-            why = self._send(alert, owner)
+            why = self._send(_presentable(alert), owner)
         if why:   # raised here, outside of any handler: an exception would carry its cause along
             raise NotDelivered(why, why.pause if isinstance(why, Refusal) else timedelta(0))
 
@@ -281,7 +288,7 @@ class BlockChannel:
 
     def send(self, alert: Alert, owner: str) -> None:
         with quiet():
-            why = self._send(alert, owner)
+            why = self._send(_presentable(alert), owner)
         if why:
             raise NotDelivered(why, why.pause if isinstance(why, Refusal) else timedelta(0))
 

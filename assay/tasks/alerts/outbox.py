@@ -32,8 +32,10 @@ from assay.evalcore.printed import printed
 from assay.evalcore.types import JsonObject
 from assay.tasks import events
 from assay.tasks.alerts.alert import DAILY, Alert, rank
+from assay.tasks.alerts.presentable import LONGEST_VALUE, one_line
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.log import put_logged
 from assay.tasks.ledger.monitors import Mute, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
 from assay.tasks.ledger.stores.store import KeyMissing, Store
@@ -234,10 +236,10 @@ def _raise(ledger: Ledger, alert: Alert, now: datetime) -> Literal["raised", "mu
     if mute is not None:
         put_record(ledger, layout.alert_muted(ledger.name, alert.key), Muted(mute=mute.number, at=now))
     if _exists(ledger, layout.alert_muted(ledger.name, alert.key)):   # also by an earlier, broken attempt
-        return "muted" if ledger.put(key, record.encode(alert)) == record.encode(alert) else ""
+        return "muted" if put_logged(ledger, key, record.encode(alert)) == record.encode(alert) else ""
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
     enter_alert_index(ledger, alert.key, now)
-    return "raised" if ledger.put(key, record.encode(alert)) == record.encode(alert) else ""
+    return "raised" if put_logged(ledger, key, record.encode(alert)) == record.encode(alert) else ""
 
 
 def enter_alert_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
@@ -423,7 +425,7 @@ def summary_alert(
     standing   alerts of what has not ended, which are told by themselves
     """
     number = wording.plural(len(muted), "alert", "alerts")
-    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {ended.reason}"]
+    lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {one_line(ended.reason, LONGEST_VALUE)}"]
     lines += [f"- {one.alert.subject}" for one in muted[:_MOST_LISTED]]
     if len(muted) > _MOST_LISTED:
         lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")

@@ -14,7 +14,6 @@ were tampered with can give wrong numbers, which `verify` finds, and cannot run 
 import importlib
 import json
 import sys
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from io import BytesIO
@@ -25,14 +24,13 @@ import numpy as np
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.evaluation.state import LATEST, RUN, History
-from assay.tasks.ledger import layout
+from assay.tasks.ledger import layout, record
 
 _MODULES = ("assay.evalcore.", "assay.tasks.ledger.asked_round", "assay.tasks.ledger.closed_round")
 _PLAIN = (bool, int, float, str, type(None))
 _SAME: dict[str, Any] = {"same": True}
 UNREADABLE = (
-    ValueError, KeyError, TypeError, IndexError, AttributeError, ImportError, EOFError, NotImplementedError,
-    zlib.error, BadZipFile,
+    *record.NONSENSE, ImportError, BadZipFile,
 )
 
 

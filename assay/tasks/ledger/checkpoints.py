@@ -256,11 +256,11 @@ def _seal_of(ledger: Ledger, number: int) -> str | None:
 #
 #     settled   the windows of which nothing is due any more
 #     others    the windows of which something is written, and that are not settled
-#     records   sealed openings, states and verdicts, as they are in the ledger: all of the windows above, and
+#     records   openings, states and verdicts, as they are in the ledger: all of the windows above, and
 #               all verdicts up to the number in the name
 #
 # The early records lie beside it, in *runs* under their digests: a run is never written again. Before the
-# first verdict the spec stands for its seal.
+# first verdict the spec stands for it.
 
 RECORDS_OF_RUN = 1_024   # records
 
@@ -386,4 +386,4 @@ def _unpacked(blob: bytes) -> dict[str, bytes]:
 
 
 def _kept_at(name: str, number: int) -> str:
-    return layout.monitor_verdict_seal(name, number) if number else layout.spec(name)
+    return layout.monitor_verdict(name, number) if number else layout.spec(name)

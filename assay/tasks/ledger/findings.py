@@ -137,7 +137,9 @@ class Integrity:
         if among is None:
             return
         if among.lower() in self.seals:
-            self.notes.append(f"the digest is that of {self.seals[among.lower()]}: nothing before it changed")
+            but = " but what is named above" if self.differences else ""
+            what = self.seals[among.lower()]
+            self.notes.append(f"the digest is that of {what}: nothing{but} has changed of what it covers")
         else:
             self.add(key, f"no seal has the digest {among}: the ledger was cut off, or is another one")
 

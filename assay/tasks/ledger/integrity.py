@@ -2,29 +2,27 @@
 
 Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
 
-    spec.json, pool/manifest.json, plans, designs, closing.json, labels, estimates, seals,
-    ending.json, extensions/, revisions/                                              by the seals
-    pool parts, partitions, inherited labels, gold, answers                           by their names
+    by the log      spec.json, identity.json, the manifest, pool/sources.json, extensions/, seals, alerts
+    by the seals    plans, designs, closing.json, labels, estimates, ending.json, revisions/
+    by their names  pool parts, partitions, inherited labels, gold, answers
 
-A round that is still open has no seal yet; its plan is judged by recomputing it. identity.json and
-pool/sources.json must be there, times.json, posts/ and alerts/ may be: what they say is no evidence, and is
-read by flows.verify.unsealed.
+A round that is still open has no seal yet; its plan is judged by recomputing it. times.json and posts/ may be
+there: what they say is no evidence, and is read by flows.verify.unsealed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
 from assay.evalcore.errors import plural
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.findings import Integrity, in_one_sentence
 from assay.tasks.ledger.layout import Key
 from assay.tasks.ledger.life import Extension
+from assay.tasks.ledger.log_check import check_log
 from assay.tasks.ledger.manifest import Manifest, partition_digest
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import DamagedRecord, Ledger, find_bytes, get_record
 from assay.tasks.ledger.seals import (
     CHAINS,
-    Chain,
     seal_bytes,
     sealed_at_the_end,
     sealed_by_bytes,
@@ -42,6 +40,7 @@ _BESIDE = {
     layout.begun, layout.times, layout.post, layout.arrived,
     layout.closing, layout.annotation, layout.annotators, layout.revision_annotators,
     layout.alert, layout.alert_try, layout.alert_failed, layout.alert_sent,
+    layout.log_entry,
 }
 # left behind where a freeze was aborted
 _FROZEN = {
@@ -70,6 +69,7 @@ def check_integrity(ledger: Ledger) -> Integrity:
     check_seals(found)
     _check_names(found)
     _check_others(found, required)
+    check_log(found)
     return found
 
 
@@ -311,45 +311,31 @@ def _digest(found: Integrity, key: str) -> str | None:
     return None if blob is None else layout.digest(blob)
 
 
-# Do the seals of a monitor fit what they cover? From the newest back, as for evaluations.
-#
-# A record is sealed just after it was written. One that has no seal, and none after it, may be waiting for
-# that: it is a note. Any other missing seal is a difference.
+# Do the seals that version 1.0.0 put into a monitor fit what they cover? From the newest back, as for
+# evaluations.  A record that is in the log needs none.
 
 def check_monitor_seals(found: Integrity) -> None:
     """Read every seal of a monitor, and compare what it covers with the digests it holds."""
     vouched: set[str] = set()
-    unsealed = 0
+    for seal, covered in _seals_there(found):
+        if seal in found.keys:
+            sealed = read_seal(found, seal)
+            if sealed is not None and covered is not None:
+                say_what_is_odd(found, seal, sealed.keys() ^ set(covered))
+            if sealed is not None:
+                compare_with_seal(found, seal, sealed, vouched)
+
+
+def _seals_there(found: Integrity) -> Iterator[tuple[str, list[str] | None]]:
+    """Each record's seal, the newest first, with the keys that it must cover; None if nobody can say."""
     name = found.ledger.name
-    verdicts = {values[1] for key in found.keys if (values := _of_verdict(key)) is not None}
-    last = max((n for n in verdicts if layout.monitor_verdict_seal(name, n) in found.keys), default=0)
-    for number in sorted((n for n in verdicts if n <= last), reverse=True):
-        _check(found, layout.monitor_verdict_seal(name, number), _with_verdict(found, number), vouched)
-    unsealed += sum(n > last for n in verdicts)
-    for chain, of, numbers in _chains(found):
-        seals = {n: chain.seal(*of, n) for n in numbers}
-        last = max((n for n, seal in seals.items() if seal in found.keys), default=0)
-        for number in sorted((n for n in numbers if n <= last), reverse=True):
-            _check(found, seals[number], chain.sealed((*of, number)), vouched)
-        unsealed += sum(n > last for n in numbers)
-    if unsealed:
-        found.notes.append(f"{plural(unsealed, 'record')} not sealed yet")
-
-
-def _chains(found: Integrity) -> Iterator[tuple[Chain, tuple[Any, ...], set[int]]]:
-    """The numbers of each chain, by monitor and window. A gap needs no entry: the seal after it covers it."""
+    numbers = {values[1] for key in found.keys if (values := layout.monitor_verdict_seal.match(key))}
+    for number in sorted(numbers, reverse=True):
+        yield layout.monitor_verdict_seal(name, number), _with_verdict(found, number)
     for chain in CHAINS:
-        numbers: dict[tuple[Any, ...], set[int]] = {}
-        for key in found.keys:
-            values = chain.record.match(key) or chain.seal.match(key)
-            if values is not None:
-                numbers.setdefault(tuple(values[:-1]), set()).add(values[-1])
-        for of, several in sorted(numbers.items()):
-            yield chain, of, several
-
-
-def _of_verdict(key: str) -> tuple[str, int] | None:
-    return layout.monitor_verdict.match(key) or layout.monitor_verdict_seal.match(key)
+        sealed = [values for key in found.keys if (values := chain.seal.match(key)) is not None]
+        for values in sorted(sealed, reverse=True):
+            yield chain.seal(*values), chain.sealed(tuple(values))
 
 
 def _with_verdict(found: Integrity, number: int) -> list[str] | None:
@@ -361,15 +347,3 @@ def _with_verdict(found: Integrity, number: int) -> list[str] | None:
         return sealed_with_verdict(found.ledger, get_record(found.ledger, key, WindowVerdict), found.keys)
     except DamagedRecord:
         return None
-
-
-def _check(found: Integrity, seal: str, wanted: list[str] | None, vouched: set[str]) -> None:
-    if seal not in found.keys:
-        found.add(seal, "is missing")
-        return
-    sealed = read_seal(found, seal)
-    if sealed is None:
-        return
-    if wanted is not None:
-        say_what_is_odd(found, seal, sealed.keys() ^ set(wanted))
-    compare_with_seal(found, seal, sealed, vouched)

@@ -97,6 +97,8 @@ def _is_number(spec: str | None) -> bool:
 
 # Of an evaluation or a monitor.
 spec = KeyPattern[str]("{owner}/spec.json")                      # what was asked
+log_entries = KeyPattern[str]("{owner}/log/")                    # what was decided, in one chain
+log_entry = KeyPattern[str, int]("{owner}/log/{entry:06d}.json")
 alerts = KeyPattern[str]("{owner}/alerts/")                      # the outbox
 alert = KeyPattern[str, str]("{owner}/alerts/{alert}.json")      # what is to be told, once
 alert_tries = KeyPattern[str, str]("{owner}/alerts/{alert}.tries/")

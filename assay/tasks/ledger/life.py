@@ -28,6 +28,7 @@ from assay.evalcore.errors import DISTRIBUTION, BadInput
 from assay.evalcore.evaluation.stopping import StopReason, Verdict
 from assay.tasks.effects import flow_run_id, retried
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.log import put_logged_record
 from assay.tasks.ledger.record import Ledger, find_bytes, find_record, put_record
 from assay.tasks.ledger.stores.store import Store
 
@@ -129,12 +130,20 @@ def _of_our_format(ledger: Ledger, blob: bytes) -> RecordedSpec:
         return record.decode(RecordedSpec, blob, key)
     of = told.get("versions")
     writer = str(of.get("assay")) if isinstance(of, dict) else ""
+    ours = _installed()["assay"]
     known = re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,39}", writer) is not None
-    named = f"{DISTRIBUTION} {writer}" if known else "the version that wrote it"
+    # one that is not later than this one reads no further format, whatever the ledger says
+    later = known and _release(writer) > _release(ours)
+    named = f"{DISTRIBUTION} {writer}" if later else f"a version later than {DISTRIBUTION} {ours}"
     raise OtherFormat(
         f"{ledger.name}: its ledger has format {json.dumps(number)[:20]}, and this version ({DISTRIBUTION} "
-        f"{_installed()['assay']}) reads format {LEDGER_FORMAT}; {named} reads it"
+        f"{ours}) reads format {LEDGER_FORMAT}; {named} reads it"
     )
+
+
+def _release(text: str) -> list[int]:
+    """The numbers of a version, for comparing."""
+    return [int(number) for number in re.findall(r"\d{1,9}", text)[:3]]
 
 
 def versions() -> dict[str, str]:
@@ -311,7 +320,7 @@ class Extension:
 
 def write_extension(ledger: Ledger, extension: Extension) -> Extension:
     """Put an extension; returns the one under its number, which somebody else may have put first."""
-    return put_record(ledger, layout.extension(ledger.name, extension.number), extension)
+    return put_logged_record(ledger, layout.extension(ledger.name, extension.number), extension)
 
 
 def read_extensions(ledger: Ledger) -> tuple[Extension, ...]:

@@ -7,7 +7,7 @@
     monitors/<name>/months/<month>/0001.json               labels of a month that an opening has claimed
     monitors/<name>/verdicts/000001.json                   a verdict on a window
     monitors/<name>/mutes/0001.json                        when alerts are muted (of an evaluation, too)
-    beside all but claims: their seals                     (tasks.ledger.seals)
+    monitors/<name>/log/000001.json                        all of these but claims, in one chain
 
 Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
 first has decided, and all others use what is there. Predictions of a window that are replaced get a further
@@ -29,6 +29,7 @@ from assay.evalcore.monitoring.sizing import Sizing
 from assay.evalcore.monitoring.tracking import DrawnPart
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout, record
+from assay.tasks.ledger.log import put_logged_record
 from assay.tasks.ledger.record import Ledger, put_record, read_records
 from assay.tasks.ledger.stores.store import Store
 
@@ -140,7 +141,8 @@ def is_question(place: PlaceVerdict) -> bool:
 
 def create_opening(ledger: Ledger, opening: Opening) -> Opening:
     """Put an opening; returns the one under its number."""
-    return put_record(ledger, layout.monitor_opening(ledger.name, opening.window, opening.number), opening)
+    key = layout.monitor_opening(ledger.name, opening.window, opening.number)
+    return put_logged_record(ledger, key, opening)
 
 
 def read_openings(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[Opening]]:
@@ -174,8 +176,21 @@ def current(openings: Sequence[Opening]) -> list[Opening]:
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
-    """Put a verdict; returns the one under its number."""
-    return put_record(ledger, layout.monitor_verdict(ledger.name, verdict.number), verdict)
+    """Put a verdict; returns the one under its number.
+
+    Its entry in the log covers what it rests on: the newest seal of its evaluation, and the version of the
+    spec.
+    """
+    version = layout.monitor_version(ledger.name, verdict.version)   # none is there of the first
+    key = layout.monitor_verdict(ledger.name, verdict.number)
+    return put_logged_record(ledger, key, verdict, [newest_seal(verdict.rests_on), version])
+
+
+def newest_seal(part: SupportingEvaluation) -> str:
+    """The newest seal of an evaluation when a verdict was given: its last one, or that of a revision."""
+    if part.revision:
+        return layout.revision_seal(part.evaluation, part.revision)
+    return layout.final_seal_after(part.evaluation, part.follow_ups)
 
 
 def read_verdicts(ledger: Ledger, keys: Iterable[str] | None = None) -> list[WindowVerdict]:
@@ -310,7 +325,7 @@ class Amendment:
 
 def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:
     """Put an amendment; returns the one under its number."""
-    return put_record(ledger, layout.monitor_version(ledger.name, amendment.number), amendment)
+    return put_logged_record(ledger, layout.monitor_version(ledger.name, amendment.number), amendment)
 
 
 def read_amendments(ledger: Ledger) -> list[Amendment]:
@@ -349,7 +364,8 @@ class WindowState:
 
 def create_state(ledger: Ledger, state: WindowState) -> WindowState:
     """Put a state; returns the one under its number."""
-    return put_record(ledger, layout.window_state(ledger.name, state.window, state.number), state)
+    key = layout.window_state(ledger.name, state.window, state.number)
+    return put_logged_record(ledger, key, state)
 
 
 def read_states(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[WindowState]]:
@@ -378,7 +394,7 @@ class Mute:
 
 def create_mute(ledger: Ledger, mute: Mute) -> Mute:
     """Put a mute; returns the one under its number."""
-    return put_record(ledger, layout.mute(ledger.name, mute.number), mute)
+    return put_logged_record(ledger, layout.mute(ledger.name, mute.number), mute)
 
 
 def read_mutes(ledger: Ledger) -> list[Mute]:

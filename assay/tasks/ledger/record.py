@@ -10,15 +10,20 @@ not. So a process that loses a `put` uses the winner's bytes, and versions are c
 """
 
 import json
+import logging
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
+import pydantic_core
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.stores.store import KeyMissing, Store, StoreError
 
@@ -54,6 +59,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from _typeshed import DataclassInstance
 
+MOST_BYTES = 1 << 28     # of a record: a hundred times the largest partition that was ever measured
+# what using a value that makes no sense may raise
+NONSENSE = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, NotImplementedError,
+    EOFError, MemoryError, AssertionError, zlib.error,
+)
+_log = logging.getLogger("assay.ledger")
 _Decoded = TypeVar("_Decoded")
 _IN_OUR_WORDS = {"missing": "is missing", "unexpected_keyword_argument": "is not a field of this record"}
 
@@ -73,7 +85,8 @@ def encode(record: "DataclassInstance") -> bytes:
 
 
 def decode(kind: type[_Decoded], blob: bytes, key: str) -> _Decoded:
-    """The record in the bytes of a key. Raises DamagedRecord."""
+    """The record in the bytes of a key, of at most MOST_BYTES and 200 levels. Raises DamagedRecord."""
+    _refuse_large(blob, key)
     try:
         record = _adapter(kind, strict=True).validate_json(blob)
     except ValidationError as error:
@@ -107,11 +120,35 @@ def to_json(value: Any) -> bytes:
 
 
 def from_json(blob: bytes, key: str) -> Any:
-    """Any JSON value, unchecked. Raises DamagedRecord."""
+    """Any JSON value of at most MOST_BYTES and 200 levels, unchecked otherwise. Raises DamagedRecord."""
+    _refuse_large(blob, key)
     try:
-        return json.loads(blob)
+        return pydantic_core.from_json(blob)
     except ValueError as error:
         raise damaged(key, f"not JSON ({error})") from None
+
+
+def _refuse_large(blob: bytes, key: str) -> None:
+    if len(blob) > MOST_BYTES:
+        raise damaged(key, f"{len(blob):,} bytes, where no record has more than {MOST_BYTES:,}")
+
+
+@contextmanager
+def understood(owner: str) -> Iterator[None]:
+    """Whatever is read of a ledger in this context and makes no sense is a DamagedRecord of its owner.
+
+    A record is validated by itself; this is for what only its use shows, such as a number beyond any pool.
+    """
+    try:
+        yield
+    except (StoreError, BadInput):
+        raise
+    except NONSENSE as error:
+        _log.debug("%s", owner, exc_info=True)
+        raise DamagedRecord(
+            f"{owner}: what its ledger holds makes no sense ({type(error).__name__}: {str(error)[:200]}); "
+            f"`assay verify {owner}` names the key, to be restored from a copy of the ledger"
+        ) from None
 
 
 def to_parquet(
@@ -154,10 +191,14 @@ def from_parquet(
 
     try:
         # pq.read_table takes five times as long
-        table = pq.ParquetFile(pa.BufferReader(blob)).read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+        file = pq.ParquetFile(pa.BufferReader(blob))
+        large = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+        if large > 16 * MOST_BYTES:
+            raise ValueError(f"{large:,} bytes of columns")
+        table = file.read(use_threads=False)
+        attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    except (pa.ArrowException, OSError, *NONSENSE) as error:
         raise damaged(key, f"not a Parquet file ({error})") from None
-    attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
     if schema is not None:
         left_out = {name for name in optional if name not in table.column_names}
         _check_columns(table, pa.schema([field for field in schema if field.name not in left_out]), key)

@@ -1,4 +1,4 @@
-"""Seals: what a ledger held when a round was closed or a window judged, as chained digests.
+"""Seals: what a ledger held when a round was closed, as chained digests; the log has each of them.
 
     rounds/<n>/seal.json   of the round's plan, design, labels, estimate, pack, annotators.json where there is
                            one, the answers its labels were decided from and those to gold, and the seal
@@ -12,17 +12,16 @@
 
 A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}; a key of another owner begins with a
 slash. The manifest names the frozen parts and the partition by their digests, so the last seal covers every
-byte that the numbers rest on. If its digest was noted elsewhere, any later change can be found, seals
-included.
+byte that the numbers rest on.
 
 Seals are computed from what is under the keys, hold no times, and are put like everything else: every process
 writes the same bytes, at any time after the round was closed.
 
-Not sealed, because they hold times or random words that no number depends on, and differ between runs that
-decide the same: times.json, identity.json, pool/sources.json and posts/.
+Not sealed, because they hold times that no number depends on, and differ between runs that decide the same:
+times.json and posts/. The log has identity.json and pool/sources.json.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +31,9 @@ from assay.tasks.ledger.asked_round import write_pack
 from assay.tasks.ledger.closed_round import Revision, named_answers
 from assay.tasks.ledger.layout import KeyPattern
 from assay.tasks.ledger.life import Extension, extensions_before, read_extensions
-from assay.tasks.ledger.monitors import Opening, SupportingEvaluation, WindowVerdict
+from assay.tasks.ledger.log import ensure_logged, full_key, put_logged, refuse_changed, short_key
+from assay.tasks.ledger.monitors import Opening, WindowVerdict, newest_seal
 from assay.tasks.ledger.record import Ledger, get_record
-from assay.tasks.ledger.stores.store import KeyMissing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +48,14 @@ def seal_rounds(ledger: Ledger, last: int, extensions: Sequence[Extension]) -> N
     """Put the seals of the closed rounds up to `last` that have none yet.
 
     extensions: all that the evaluation had before round `last`
+
+    Raises DamagedRecord where spec or manifest were changed since the evaluation began.
     """
     first = last + 1
     while first > 1 and not ledger.exists(layout.seal(ledger.name, first - 1)):
         first -= 1
+    if first == 1:
+        refuse_changed(ledger, layout.spec(ledger.name), layout.manifest(ledger.name))
     for number in range(first, last + 1):
         answers = sorted(named_answers(ledger, number))
         write_pack(ledger, number, answers)
@@ -63,7 +66,7 @@ def seal_rounds(ledger: Ledger, last: int, extensions: Sequence[Extension]) -> N
         sealed = {key: layout.digest(ledger.get(key)) for key in covered}
         # an answer's name is its digest
         sealed |= {layout.annotation(ledger.name, number, digest): digest for digest in answers}
-        ledger.put(layout.seal(ledger.name, number), seal_bytes(ledger.name, sealed))
+        put_logged(ledger, layout.seal(ledger.name, number), seal_bytes(ledger.name, sealed))
 
 
 @retried
@@ -74,10 +77,11 @@ def seal_ending(ledger: Ledger, rounds: int, extensions: Sequence[Extension] = (
     """
     key = layout.final_seal_after(ledger.name, len(extensions))
     if ledger.exists(key):
+        ensure_logged(ledger, key)
         return
     seal_rounds(ledger, rounds, extensions)
     covered = sealed_at_the_end(ledger.name, rounds, len(extensions))
-    ledger.put(key, seal_bytes(ledger.name, {one: layout.digest(ledger.get(one)) for one in covered}))
+    put_logged(ledger, key, seal_bytes(ledger.name, {one: layout.digest(ledger.get(one)) for one in covered}))
 
 
 @retried
@@ -91,7 +95,7 @@ def seal_revision(ledger: Ledger, revision: Revision) -> None:
         sealed |= {
             layout.annotation(ledger.name, item.round, digest): digest for digest in item.decided.annotations
         }
-    ledger.put(layout.revision_seal(ledger.name, revision.number), seal_bytes(ledger.name, sealed))
+    put_logged(ledger, layout.revision_seal(ledger.name, revision.number), seal_bytes(ledger.name, sealed))
 
 
 def sealed_by_revision(
@@ -129,24 +133,17 @@ def sealed_at_the_end(evaluation: str, rounds: int, extensions: int) -> list[str
 
 def seal_bytes(evaluation: str, sealed: Mapping[str, str]) -> bytes:
     """The bytes of a seal; `sealed`: full key -> digest."""
-    below = {_below(key, evaluation): digest for key, digest in sealed.items()}
+    below = {short_key(key, evaluation): digest for key, digest in sealed.items()}
     return record.encode(Seal(seals=below))
 
 
 def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
     """Full key -> digest, from the bytes of a seal. Raises DamagedRecord."""
     seal = record.decode(Seal, blob, key)
-    return {
-        below[1:] if below.startswith("/") else f"{evaluation}/{below}": digest
-        for below, digest in seal.seals.items()
-    }
+    return {full_key(below, evaluation): digest for below, digest in seal.seals.items()}
 
 
-def _below(key: str, owner: str) -> str:
-    return key.removeprefix(f"{owner}/") if key.startswith(f"{owner}/") else f"/{key}"
-
-
-# Seals of a monitor: what was decided about it and its windows, as chained digests.
+# Seals of a monitor, as version 1.0.0 put them beside its records; now all of these are in its log.
 #
 #   windows/<window>/openings/0001.seal.json   of the opening, and of the seal of the window's opening before
 #   windows/<window>/states/0001.seal.json     the same of a state of the window,
@@ -157,13 +154,6 @@ def _below(key: str, owner: str) -> str:
 #                                              version it was judged by where that is not the first, and of
 #                                              the newest seal of each evaluation, as it was then
 #   The first seal of each kind, in a window or of the monitor, is chained to spec.json.
-#
-# So the seal of the newest verdict covers all verdicts, the openings they rest on, the versions they were
-# judged by, and the evaluations. No verdict rests on a state or a mute: the last of these can be removed
-# together with its seal, and nothing shows it; any other change is found.
-#
-# Every process writes the same bytes, at any time after what is sealed was written; what a process that
-# crashed left unsealed is sealed by the next one.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
@@ -185,48 +175,6 @@ STATES = Chain(record=layout.window_state, seal=layout.window_state_seal)
 VERSIONS = Chain(record=layout.monitor_version, seal=layout.monitor_version_seal, first=2)
 MUTES = Chain(record=layout.mute, seal=layout.mute_seal)
 CHAINS = (OPENINGS, STATES, VERSIONS, MUTES)
-_SEAL = ".seal.json"   # in place of .json
-
-
-def sealable(ledger: Ledger) -> set[str]:
-    """The keys of the monitor's windows and verdicts: records and seals."""
-    name = ledger.name
-    return {*ledger.keys(layout.monitor_windows(name)), *ledger.keys(layout.monitor_verdicts(name))}
-
-
-@retried
-def seal_monitor(ledger: Ledger, there: set[str], last_version: int) -> None:
-    """Put the seals of the versions, openings, states and verdicts that have none yet.
-
-    there           the keys that may need one (`sealable`); the seals that are put are added
-    last_version    of the spec
-
-    A verdict whose evaluations are not sealed yet waits, and so do those after it.
-    """
-    seal_numbered(ledger, VERSIONS, last_version)
-    # the seal of a record lies beside it, so that nothing is read of thousands of windows that have theirs
-    unsealed = {key for key in there if not key.endswith(_SEAL)
-                and key.removesuffix(".json") + _SEAL not in there}
-    for chain in (OPENINGS, STATES):
-        for values in _matched(chain.record, unsealed):
-            _seal(ledger, chain.seal(*values), chain.sealed(values), there)
-    for values in _matched(layout.monitor_verdict, unsealed):
-        seal = layout.monitor_verdict_seal(*values)
-        verdict = get_record(ledger, layout.monitor_verdict(*values), WindowVerdict)
-        if not _seal(ledger, seal, sealed_with_verdict(ledger, verdict, there), there):
-            break
-
-
-@retried
-def seal_numbered(ledger: Ledger, chain: Chain, last: int) -> None:
-    """Put the seals of a monitor's versions or mutes up to a number, back to one that is there."""
-    first = last + 1
-    while first > chain.first and not ledger.exists(chain.seal(ledger.name, first - 1)):
-        first -= 1
-    for number in range(first, last + 1):
-        _seal(ledger, chain.seal(ledger.name, number), chain.sealed((ledger.name, number)), set())
-
-
 def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, there: Collection[str]) -> list[str]:
     """The keys that the seal of a verdict covers; there: the monitor's keys. Raises DamagedRecord."""
     name, number = ledger.name, verdict.number
@@ -241,32 +189,5 @@ def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, there: Collectio
     version = [] if verdict.version < VERSIONS.first else [VERSIONS.seal(name, verdict.version)]
     return [
         before, layout.monitor_verdict(name, number), OPENINGS.seal(name, verdict.window, last), *version,
-        evaluation_seal(verdict.rests_on),
+        newest_seal(verdict.rests_on),
     ]
-
-
-def evaluation_seal(part: SupportingEvaluation) -> str:
-    """The newest seal of an evaluation when a verdict was given: its last one, or that of a revision."""
-    if part.revision:
-        return layout.revision_seal(part.evaluation, part.revision)
-    return layout.final_seal_after(part.evaluation, part.follow_ups)
-
-
-def _matched(pattern: KeyPattern[*tuple[Any, ...]], there: Collection[str]) -> Iterator[tuple[Any, ...]]:
-    for key in sorted(there):
-        values = pattern.match(key)
-        if values is not None:
-            yield values
-
-
-def _seal(ledger: Ledger, key: str, covered: Collection[str], there: set[str]) -> bool:
-    """Put one seal unless it is there; False if something it covers is not."""
-    if key in there:
-        return True
-    try:
-        sealed = {one: layout.digest(ledger.get(one)) for one in covered}
-    except KeyMissing:
-        return False
-    ledger.put(key, seal_bytes(ledger.name, sealed))
-    there.add(key)
-    return True

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.two_classes import where_alike
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.log import put_logged_record
 from assay.tasks.ledger.manifest import FileRead, FilesRead, Manifest, SourceEntry, load_manifest
 from assay.tasks.ledger.record import Ledger, put_record
 from assay.tasks.ledger.stores.store import KeyMissing, Store
@@ -107,7 +108,7 @@ def freeze_pool(
     )))
     if before_commit:
         before_commit(manifest)
-    committed = put_record(ledger, key, manifest)
+    committed = put_logged_record(ledger, key, manifest)
     frozen.forget()
     return committed
 

@@ -22,6 +22,7 @@ from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.printed import FORMAT_NUMBER, PRINTED_FORMAT, json_file, printed
 from assay.evalcore.weighted.judges import Judges, ReliabilityBin
 from assay.evalcore.weighted.sample import ScoreBin, WrongPredictions
+from assay.tasks.ledger.record import understood
 from assay.tasks.report.data import JudgeChecks, ReportData, rounds_and_reissue
 from assay.tasks.report.standing import EvaluationJson
 
@@ -121,7 +122,8 @@ def report_json(data: ReportData) -> bytes:
     whole = {**data.contract(), "history": history} | {
         name: printed(part) for name, part in beside.items() if part not in (None, (), [])
     }
-    return json_file(whole)
+    with understood(data.evaluation):    # a number that no measure has
+        return json_file(whole)
 
 
 def report_parquet(data: ReportData) -> bytes:

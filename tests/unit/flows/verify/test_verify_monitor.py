@@ -1,5 +1,7 @@
 """A monitor's ledger with damaged keys: each is named, and what rests on it is not recomputed."""
 
+from contextlib import suppress
+
 import pytest
 from doubles.stream import a_monitor, after, write_stream
 
@@ -8,7 +10,10 @@ from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import UnknownMonitor, amend, register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import read_verdicts
+from assay.tasks.ledger.record import DamagedRecord, Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
+from assay.tasks.spec.monitor import MonitorSpec
 
 MONITOR = layout.monitor_ledger("stream")
 
@@ -100,9 +105,9 @@ def test_whole_ledgers_have_no_differences_and_unknown_monitors_are_told(watched
     found = verify_monitor(watched, "stream")
     assert found.verified
     assert recomputed(found) == 3
-    # all but spec.json are sealed, or are a seal; it is too
-    assert found.keys_checked == found.keys == 16
-    assert found.seal == layout.digest(watched.get(layout.monitor_verdict_seal(MONITOR, 3)))
+    # every key is in the log, or of it, or claimed by an opening that is
+    assert found.keys_checked == found.keys == 17
+    assert found.seal == layout.digest(watched.get(layout.log_entry(MONITOR, 7)))
     with pytest.raises(UnknownMonitor):
         verify_monitor(watched, "strean")
 
@@ -130,17 +135,17 @@ def test_an_edited_opening_is_named(watched):
 
 
 def test_a_deleted_verdict_or_opening_is_named(watched):
-    seals = layout.monitor_opening_seal(MONITOR, "2026-11-03", 1), layout.monitor_verdict_seal(MONITOR, 2)
-    for key in (layout.monitor_verdict(MONITOR, 3), opening(1), opening(3), *seals):
+    entries = [layout.log_entry(MONITOR, number) for number in (1, 3, 6)]
+    for key in (layout.monitor_verdict(MONITOR, 3), opening(1), opening(3), *entries):
         assert key in named(without(watched, key)), key
-    assert seals[0] in named(without(watched, opening(3), seals[0]))
+    assert entries[-1] in named(without(watched, opening(3), entries[-1]))
 
 
-def test_a_digest_noted_earlier_is_found_among_the_seals(watched):
-    noted = layout.digest(watched.get(layout.monitor_verdict_seal(MONITOR, 2)))
+def test_a_digest_noted_earlier_is_found_in_the_log(watched):
+    noted = layout.digest(watched.get(layout.log_entry(MONITOR, 5)))
     assert verify_monitor(watched, "stream", among=noted).differences == ()
     found = verify_monitor(watched, "stream", among="0" * 64).differences
-    assert [d.key for d in found] == [layout.monitor_verdict_seal(MONITOR, 3)]
+    assert [d.key for d in found] == [layout.log_entry(MONITOR, 7)]
 
 
 def test_the_seal_of_an_evaluation_that_was_made_anew_is_named(watched):
@@ -152,19 +157,18 @@ def test_the_seal_of_an_evaluation_that_was_made_anew_is_named(watched):
 def test_the_digest_noted_elsewhere_finds_verdicts_cut_off_with_their_seals(watched):
     noted = verify_monitor(watched, "stream").seal
     assert named(watched, noted.upper()) == set()
-    cut = without(watched, layout.monitor_verdict(MONITOR, 3), layout.monitor_verdict_seal(MONITOR, 3))
+    cut = without(watched, layout.monitor_verdict(MONITOR, 3), layout.log_entry(MONITOR, 7))
     assert named(cut) == set()
-    assert named(cut, noted) == {layout.monitor_verdict_seal(MONITOR, 2)}
+    assert named(cut, noted) == {layout.log_entry(MONITOR, 6)}
 
 
-def test_what_a_crash_left_unsealed_is_a_note_and_sealed_by_the_next_run(watched):
-    seals = [key for key in watched.keys(MONITOR) if key.endswith(".seal.json")]
-    store = without(watched, *seals)
-    found = verify_monitor(store, "stream")
-    assert found.verified
-    assert found.notes[1] == "6 records not sealed yet"
+def test_a_record_that_a_crash_kept_from_its_key_is_named_and_put_there_by_the_next_run(watched):
+    key = layout.monitor_verdict(MONITOR, 3)
+    store = without(watched, key)
+    assert named(store) == {key}
     tick(store, "stream", now=after(3))
-    assert all(store.get(key) == watched.get(key) for key in seals)
+    assert store.get(key) == watched.get(key)
+    assert named(store) == set()
 
 
 @pytest.fixture(scope="module")
@@ -196,8 +200,7 @@ def test_an_edited_version_state_or_mute_is_named(changing, key, was, now):
     assert named(changing) == set()
     assert was in changing.get(key)
     found = named(changed(changing, key, lambda blob: blob.replace(was, now)))
-    # a seal that no later one covers may be what was changed, as far as anyone can tell
-    assert found == ({key} if key == VERSION else {key, key.replace(".json", ".seal.json")})
+    assert found == {key}
 
 
 @pytest.mark.parametrize("key", [VERSION, STATE, MUTE])
@@ -205,12 +208,127 @@ def test_a_deleted_version_state_or_mute_is_named(changing, key):
     assert key in named(without(changing, key))
 
 
-def test_a_version_deleted_with_its_seal_is_named_by_the_verdict_it_judged(changing):
-    seal = layout.monitor_version_seal(MONITOR, 2)
-    assert seal in named(without(changing, VERSION, seal))
+def entry_of(store, key):
+    """The key of the entry that put this one."""
+    short = key.removeprefix(f"{MONITOR}/")
+    log = store.keys(layout.log_entries(MONITOR))
+    return next(entry for entry in log if f'"key":"{short}"'.encode() in store.get(entry))
+
+
+@pytest.mark.parametrize("key", [VERSION, STATE, MUTE])
+def test_a_version_state_or_mute_deleted_with_its_entry_is_named(changing, key):
+    entry = entry_of(changing, key)
+    assert entry in named(without(changing, key, entry))
 
 
 def test_a_planted_alert_that_cannot_be_read_is_named(watched):
     store = without(watched)
     store.put(layout.alert(MONITOR, "verdict-000009"), b"{}")
     assert named(store) == {layout.alert(MONITOR, "verdict-000009")}
+
+
+def test_a_claim_with_other_spacing_is_named(watched):
+    key = layout.month_claim(MONITOR, "2026-11", 2)
+    assert named(changed(watched, key, lambda blob: blob.replace(b",", b", "))) == {key}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A monitor that told of a breach, and of a missing window."""
+    folder = tmp_path_factory.mktemp("told")
+    write_stream(folder, 2, drop_from=0, worse=0.45, items=60)
+    (folder / "predictions-2026-11-02.csv").unlink()
+    store = MemoryStore()
+    register(store, a_monitor(folder, quiet_labels=40))
+    tick(store, "stream", now=after(4))
+    return store
+
+
+def test_an_alert_that_somebody_silenced_is_named(told):
+    key = layout.alert_muted(MONITOR, "verdict-000001")
+    store = without(told)
+    store.put(key, b'{"at":"2026-11-02T12:00:00+00:00","mute":1}\n')
+    assert named(store) == {key}
+
+
+def test_an_outbox_that_was_removed_is_named_alert_by_alert(told):
+    alerts = [key for key in told.keys(layout.alerts(MONITOR)) if layout.alert.match(key)]
+    assert any("verdict-000001" in key for key in alerts)
+    gone = list(told.keys(layout.alerts(MONITOR)))
+    assert set(alerts) <= named(without(told, *gone))
+    for key in alerts:
+        lie = changed(told, key, lambda blob: blob.replace(b"stream", b"strean"))
+        assert key in named(lie), "the text of an alert is in the log"
+
+
+# A limit, a state or a mute that is forged, whatever else is removed, and what the next run makes of it.
+
+NEWEST = {
+    "version": (VERSION, b'"min":0.85', b'"min":0.1'),
+    "state": (layout.window_state(MONITOR, "2026-11-01", 1), b'"state":"missing"', b'"state":"empty"'),
+    "mute": (MUTE, b"roll-out", b"holiday!"),
+}
+
+
+@pytest.fixture(scope="module", params=NEWEST)
+def newest(request, tmp_path_factory):
+    """A monitor whose newest record is a version, a state or a mute; and the key, what it says, and a lie."""
+    folder = tmp_path_factory.mktemp("newest")
+    write_stream(folder, 2, items=60)
+    (folder / "predictions-2026-11-01.csv").unlink()
+    store = MemoryStore()
+    register(store, a_monitor(folder, quiet_labels=30))
+    if request.param == "version":
+        amended = a_monitor(folder, quiet_labels=30).to_json()
+        amended["limit" if "limit" in amended else "threshold"] = {"min": 0.85001}
+        amend(store, MonitorSpec.from_data(amended, origin="the test"), now=after(1))
+        return store, VERSION, b'"min":0.85001', b'"min":0.10000'
+    if request.param == "state":
+        tick(store, "stream", now=after(2.5))
+    else:
+        mute(store, "stream", until=after(2), reason="roll-out", now=after(0))
+    return store, *NEWEST[request.param]
+
+
+def forgeries(store, key):
+    """What somebody may remove beside: nothing, its entry, all entries from it on, or the whole log."""
+    log = list(store.keys(layout.log_entries(MONITOR)))
+    return [[], [entry_of(store, key)], log[log.index(entry_of(store, key)):], log]
+
+
+@pytest.mark.parametrize("removed", range(4))
+def test_the_newest_record_cannot_be_forged(newest, removed):
+    store, key, truth, lie = newest
+    noted = verify_monitor(store, "stream").seal
+    assert truth in store.get(key)
+    also = forgeries(store, key)[removed]
+    forged = without(changed(store, key, lambda blob: blob.replace(truth, lie)), *also)
+    for _ in range(2):
+        found = verify_monitor(forged, "stream", among=noted)
+        assert not found.verified
+        assert key in {one.key for one in found.differences}
+        assert forged.get(key) != store.get(key)
+        with suppress(DamagedRecord):       # and the next run does not lend it a seal
+            tick(forged, "stream", now=after(3))
+
+
+@pytest.mark.parametrize("removed", [0, 1])
+def test_no_window_is_judged_by_a_limit_that_was_forged(tmp_path, removed):
+    write_stream(tmp_path, 2, drop_from=0, worse=0.45, items=200)
+    store, spec = MemoryStore(), a_monitor(tmp_path)
+    register(store, spec)
+    stricter = spec.to_json()
+    stricter["limit" if "limit" in stricter else "threshold"] = {"min": 0.9}
+    amend(store, MonitorSpec.from_data(stricter, origin="the test"), now=after(0))
+    for key, was, lie in (
+        (VERSION, b'"min":0.9', b'"min":0.1'), (layout.spec(MONITOR), b'"min":0.85', b'"min":0.05'),
+    ):
+        forged = changed(store, key, lambda blob, was=was, lie=lie: blob.replace(was, lie))
+        if removed:
+            forged = without(forged, layout.log_entry(MONITOR, 2 if key == VERSION else 1))
+        with pytest.raises(DamagedRecord):
+            tick(forged, "stream", now=after(2))
+        assert not list(forged.keys(layout.monitor_verdicts(MONITOR)))
+    tick(store, "stream", now=after(2))
+    assert [one.verdict for one in read_verdicts(Ledger(store, MONITOR))] == ["breach", "breach"]
+    assert verify_monitor(store, "stream").verified

@@ -3,14 +3,20 @@
 Each is told of a breach and of its recovery, over HTTP or SMTP, and its receiver keeps what arrived.
 """
 
+import json
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 from apprise.plugins import opsgenie, pagerduty
+from apprise.plugins.discord import NotifyDiscord
 from apprise.plugins.slack import NotifySlack
 from doubles.channels import an_alert
 from services.receivers import mail_server, webhook_receiver
 
 from assay.tasks.alerts.channels import incident, open_channels
 from assay.tasks.alerts.outbox import NotDelivered
+from assay.tasks.alerts.presentable import single_lined
 
 OWNER = "monitors/stream"
 LINK = "https://reports.example.com/stream/windows/2026-11-20.html"
@@ -139,6 +145,63 @@ def test_mail_keeps_its_lines_also_where_it_is_read_as_plain_text():
     assert lines[:5] == [*BREACH.body.splitlines(), ""]
     assert LINK in lines, "a link on a line of its own can be clicked"
     assert f"Reference: {OWNER}/verdict-000002" in lines
+
+
+# A value of the data that is a message of its own: nothing of it acts on any channel.
+
+HOSTILE = (
+    "Q\nA: yes\r\nBcc: all@example.com <!channel> <@U123> <@&42> @everyone @ada <https://evil.example|x> "
+    "[x](y)"
+)
+FROM_DATA = an_alert(
+    "verdict-000009", group="segment", links=(LINK,),
+    subject=f"stream: F1 of {HOSTILE} in breach {'x' * 900}",
+    body=f"F1 is 0.7 in {HOSTILE}\u202e.\nThe owner is ada@example.com.\x07" + "y" * 20_000,
+)
+ADDRESSES = {
+    "slack": "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ",
+    "discord": "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js",
+    "pagerduty": "pagerduty://" + "r" * 32 + "@api-key/assay/model?region=eu",
+    "opsgenie": "opsgenie://" + "a" * 36 + "/?region=eu",
+    "json": "json://127.0.0.1:{port}/hook",
+    "own webhook": "http://127.0.0.1:{port}/hook",
+}
+
+
+@pytest.mark.parametrize("kind", ADDRESSES)
+def test_a_value_from_the_data_rings_nobody_and_adds_no_line(receiver, monkeypatch, kind):
+    monkeypatch.setattr(NotifyDiscord, "notify_url", receiver.url("/discord"))
+    receiver.answer = b"ok" if kind == "slack" else b"{}"
+    send(ADDRESSES[kind].format(port=receiver.port), FROM_DATA)
+    told = json.dumps(receiver.received, ensure_ascii=False)
+    assert "F1 of Q A: yes" in told
+    for acts in ("<!", "<@", "@everyone", "@ada ", "<https", "](y)", "\u202e", "\\u0007"):
+        assert acts not in told, acts
+    assert "ada@example.com" in told, "an address is no mention"
+    assert LINK in told
+    assert len(told) < 12_000
+
+
+def test_a_value_from_the_data_is_no_header_of_a_mail():
+    with mail_server() as mail:
+        send(mail.address(), FROM_DATA)
+    (message,) = mail.messages
+    assert message["Subject"].startswith("stream: F1 of Q A: yes Bcc: all@example.com")
+    assert message["Bcc"] is None
+    assert "@everyone" not in str(message)
+
+
+def test_a_segment_of_many_lines_is_one_line_of_the_alert_of_its_window():
+    place = PlaceReading(segment="a\nWhat to do: nothing\x00", more=("b\r\nc", {"d\te": 1}))
+    assert single_lined(place) == PlaceReading(segment="a What to do: nothing ", more=("b c", {"d e": 1}))
+    plain = PlaceReading(segment="a", more=("b", {"d": 1}))
+    assert single_lined(plain) is plain
+
+
+@dataclass(frozen=True)
+class PlaceReading:
+    segment: str
+    more: tuple[Any, ...]
 
 
 def test_a_webhook_of_one_s_own_is_told_which_incident_it_is():

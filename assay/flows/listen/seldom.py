@@ -1,0 +1,50 @@
+"""Lines of a log that anybody can cause, one a minute of a kind: a flood of requests fills no disk.
+
+The first line of a kind is written as it is.  Those that follow within a minute are counted, and the next one
+that is written says how many there were.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+MINUTE = 60.0     # seconds
+MOST_KINDS = 256  # that are told apart; all further ones are one kind
+
+
+class Seldom(logging.Filter):
+    """Lets one record a minute through, of each message and place in the code."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[object, tuple[float, int]] = {}    # kind -> when it was last written, others since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is written."""
+        kind: object = (record.name, record.levelno, record.pathname, record.lineno)
+        if kind not in self._seen and len(self._seen) >= MOST_KINDS:
+            kind = None
+        now = self._clock()
+        last, others = self._seen.get(kind, (now - MINUTE, 0))
+        if now - last < MINUTE:
+            self._seen[kind] = last, others + 1
+            return False
+        self._seen[kind] = now, 0
+        if others:
+            record.msg, record.args = f"{record.getMessage()} (and {others} more like it)", ()
+        return True
+
+
+@contextmanager
+def seldom(*names: str) -> Iterator[None]:
+    """In this context the loggers of these names write one line a minute of a kind."""
+    rare = Seldom()
+    for name in names:
+        logging.getLogger(name).addFilter(rare)
+    try:
+        yield
+    finally:
+        for name in names:
+            logging.getLogger(name).removeFilter(rare)

@@ -1,0 +1,90 @@
+"""Text that comes from data, made fit for a message: where an alert is made, and again where it is sent.
+
+Segments, classes, reasons and the messages of errors are whatever somebody wrote into a file.  Where an alert
+is made, each such value becomes one line without control characters (`single_lined`), so that no value adds a
+line of its own to a message.  Where it is sent, whichever the channel (`plain_subject`, `plain_body`):
+
+    the subject   one line of at most 300 characters: it is a header of mail, and the title of an incident
+    the body      at most 8,000 characters
+    mentions      `<!channel>`, `<@U123>`, `<@&role>`, `@everyone`, `@name` ring nobody: the sign is replaced
+                  by one that looks like it
+    links         of markup, `<https://...|text>` and `[text](https://...)`, do not hide where they lead
+    direction     marks that turn around the text after them are spelled out: `[U+202E]`
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from assay.tasks.report.wording import shown_text
+
+LONGEST_VALUE = 500        # characters of one value in a message
+LONGEST_SUBJECT = 300
+LONGEST_BODY = 8_000
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CONTROL_BUT_LINES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]+")
+# `@` at the beginning of a word, and before the names that ring many wherever they stand
+_MENTION = re.compile(r"@(?=(?:everyone|here|channel|all|room|team)\b)|(?<![\w.+-])@(?=\S)", re.IGNORECASE)
+_MARKUP = {ord("<"): "\u2039", ord(">"): "\u203a"}
+
+Value = TypeVar("Value")
+
+
+def single_lined(value: Value) -> Value:
+    """A record with every text in it on one line, without control characters, of at most LONGEST_VALUE.
+
+    What needs no change is given back as it is.
+    """
+    return cast(Value, _single_lined(value, {}))
+
+
+def _single_lined(value: Any, done: dict[int, Any]) -> Any:
+    if isinstance(value, str):
+        return one_line(value, LONGEST_VALUE)
+    if id(value) in done:      # parts that are the same object stay so
+        return done[id(value)]
+    found: Any
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {
+            one.name: new for one in fields(value)
+            if one.init and (new := _single_lined(old := getattr(value, one.name), done)) is not old
+        }
+        found = replace(value, **changed) if changed else value
+    elif isinstance(value, tuple | list):
+        parts = [_single_lined(one, done) for one in value]
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        found = value if same else type(value)(parts)
+    elif isinstance(value, Mapping):
+        pairs = {_single_lined(name, done): _single_lined(one, done) for name, one in value.items()}
+        found = value if all(value.get(name) is one for name, one in pairs.items()) else pairs
+    else:
+        return value
+    done[id(value)] = found
+    return found
+
+
+def one_line(text: str, longest: int) -> str:
+    """The text on one line; the text itself where that is what it is."""
+    plain = _CONTROL.sub(" ", text)
+    return text if plain == text and len(text) <= longest else _shortened(plain, longest)
+
+
+def plain_subject(text: str) -> str:
+    """A subject as every channel may carry it."""
+    return _harmless(one_line(text, LONGEST_SUBJECT))
+
+
+def plain_body(text: str) -> str:
+    """A body as every channel may carry it; its lines stay."""
+    return _harmless(_shortened(_CONTROL_BUT_LINES.sub(" ", text), LONGEST_BODY))
+
+
+def _harmless(text: str) -> str:
+    spelled = _MENTION.sub("\uff20", text.translate(_MARKUP)).replace("](", "] (")
+    return str(shown_text(spelled))
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "\u2026"

@@ -1,0 +1,126 @@
+"""Two versions take turns on one ledger: 1.0.0, from its commit in a folder of its own, and the code of here.
+
+An evaluation at a folder desk, of five rounds, with an extension and a revision, and a monitor of five
+windows with an amendment and a mute.  The versions take every other step, each in a process of its own, and
+either begins.  At the end the estimates, labels and verdicts must be those of this version alone, and
+`verify` of this version must find nothing; what `verify` of 1.0.0 says is written down.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+VERSION_1_0_0 = "176743d9"      # the commit of version 1.0.0
+PROGRAM = Path(__file__).with_name("a_turn.py")
+STEPS = ("begin", *("advance",) * 5, "extend", *("advance",) * 3, "change", "look", "look")
+OF_MONITOR = ("register", "tick 1", "tick 2", "amend", "tick 3", "mute", "tick 4", "tick 5", "tick 5")
+
+@dataclass(slots=True, kw_only=True)
+class Turns:
+    """What came of one ledger."""
+
+    what: str
+    where: str
+    first: str                     # the version of the first turn
+    steps: int
+    as_alone: bool                 # the outcome is that of this version alone
+    named: list[str] = field(default_factory=list)           # by this version's `verify`
+    named_by_earlier: list[str] = field(default_factory=list)     # by that of 1.0.0
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing differs and nothing is named."""
+        return self.as_alone and not self.named
+
+
+def code_of(commit: str, folder: Path) -> Path:
+    """The files of a commit, in a folder of their own."""
+    folder.mkdir(parents=True)
+    packed = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+    return folder
+
+
+class Version:
+    """A process of one version, which does what it is told. A context manager."""
+
+    def __init__(self, code: Path) -> None:
+        self.code = code
+
+    def __enter__(self) -> "Version":
+        environment = {**os.environ, "PYTHONPATH": str(self.code)}
+        environment.pop("ASSAY_STORE", None)
+        self._process = subprocess.Popen(
+            [sys.executable, str(PROGRAM)], env=environment, cwd=self.code, text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def does(self, store: str, folder: Path, step: str) -> Any:
+        """What a step came to. Raises RuntimeError where the process ended."""
+        asked, told = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert told is not None
+        asked.write(json.dumps([store, str(folder), step]) + "\n")
+        asked.flush()
+        line = told.readline()
+        if not line:
+            raise RuntimeError(f"{step}, by the code in {self.code}: it ended with {self._process.wait()}")
+        return json.loads(line)
+
+
+def take_turns(folder: Path, where: str, new_store: Callable[[str], str]) -> list[Turns]:
+    """Every ledger, with either version first; new_store: the address of a store of this name."""
+    found = []
+    with Version(code_of(VERSION_1_0_0, folder / "1.0.0")) as earlier, Version(ROOT) as this:
+        for what, steps in (("evaluation", STEPS), ("monitor", OF_MONITOR)):
+            alone = _outcome(folder / f"{what}-alone", new_store(f"{what}-alone"), what, steps, [this], this)
+            for first, versions in (("1.0.0", [earlier, this]), ("this", [this, earlier])):
+                name = f"{what}-{first.replace('.', '-')}-first"
+                here, store = folder / name, new_store(name)
+                outcome = _outcome(here, store, what, steps, versions, this)
+                found.append(Turns(
+                    what=what, where=where, first=first, steps=len(steps), as_alone=outcome == alone,
+                    named=this.does(store, here, f"verify {what}"),
+                    named_by_earlier=earlier.does(store, here, f"verify {what}"),
+                ))
+    return found
+
+
+def _outcome(
+    folder: Path, store: str, what: str, steps: tuple[str, ...], versions: list[Version], last: Version
+) -> Any:
+    folder.mkdir(parents=True)
+    (folder / "specs.json").write_text(json.dumps(_write(folder)))
+    for turn, step in enumerate(steps):
+        versions[turn % len(versions)].does(store, folder, step)
+    # this version comes last, as it does where somebody has moved on to it
+    last.does(store, folder, steps[-1])
+    return last.does(store, folder, f"outcome {what}")
+
+
+def _write(folder: Path) -> Mapping[str, Any]:
+    """The files of both ledgers; their specs."""
+    from doubles.small_pool import spec_json, write_small_pool
+    from doubles.stream import monitor_data, write_stream
+
+    predictions, labels = write_small_pool(folder, n=60)
+    evaluation = spec_json(
+        predictions, labels, n=60, budget={"labels": 9}, batch_size=3, limit={"min": 0.2},
+        desk={"kind": "folder", "path": str(folder / "desk"), "ask_again": False}, method="passive",
+    )
+    evaluation.pop("n", None)
+    evaluation.pop("target", None)
+    write_stream(folder / "stream", 5, drop_from=3, worse=0.45, items=80)
+    monitor = monitor_data(folder / "stream", quiet_labels=20, follow_ups=1)
+    return {"evaluation": evaluation, "monitor": {**monitor, "budget": {"labels": 40}, "batch_size": 20}}
