@@ -31,6 +31,7 @@ from assay.evalcore.design.round import (
 )
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.population import About
+from assay.evalcore.evaluation.known_values import needs_no_label, values_without_labels
 from assay.evalcore.evaluation.nonresponse import Nonresponse, after_gaps, response
 from assay.evalcore.measures.measure import leading
 from assay.evalcore.measures.stack import Stack
@@ -217,7 +218,7 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     """The next round, of at most `size` newly asked items.
 
     Depends on the question and the closed rounds only, so whoever plans the same round plans the same draws.
-    Raises BadInput for a size below 1, and for a method that asks about an item several times in a round.
+    Where no label can change anything the round is empty: nobody is asked.  Raises BadInput for a size below 1, and for a method that asks about an item several times in a round.
     """
     if question.method.repeats_in_a_round:
         raise BadInput(f"method {question.method.name!r} may ask about an item several times in a round, "
@@ -227,7 +228,21 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
     design, draws = question.method.next_round(state.inner, np.array([size]), rng)
     items = stream(question.seed, question.evaluation, state.round + 1, "items")
-    return _address(question.cells.size, state, design, draws, items, anew=question.method.asks_anew)
+    planned = _address(question.cells.size, state, design, draws, items, anew=question.method.asks_anew)
+    return _without_draws(planned) if asks_nobody(question) else planned
+
+
+def asks_nobody(question: Question) -> bool:
+    """Whether the predictions alone say what every measure is."""
+    return needs_no_label(values_without_labels(question.measures, question.cells, question.systems))
+
+
+def _without_draws(planned: RoundPlan) -> RoundPlan:
+    nothing = slice(0, 0)
+    return replace(
+        planned, cell=planned.cell[nothing], rank=planned.rank[nothing], ask=planned.ask[nothing],
+        probability=planned.probability[nothing],
+    )
 
 
 def _address(
@@ -312,6 +327,8 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
     plan, codes, cells = closed.plan, closed.code, question.cells
     if len(codes) != len(plan.cell):
         raise BadInput(f"give one label for each of {plural(len(plan.cell), 'draw')}, got {len(codes)}")
+    if not len(codes):
+        return replace(state, round=state.round + 1)    # nobody was asked
     heard = question.method.heard(state.inner, closed)
     design, nonresponse = after_gaps(question.measures, cells, closed, state.nonresponse)
     excluded = np.bincount(plan.cell[plan.ask & (codes == UNDECIDED)], minlength=cells.n_cells)[None]

@@ -349,12 +349,15 @@ def _why(measured: Sequence[Signal]) -> str:
 
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:
-    """The last evaluation of the latest earlier window of the same model that has a verdict."""
+    """The last evaluation of the latest earlier window of the same model whose verdict rests on labels."""
     spec, model = run.spec_of(window.name), run.versions.model_of(window.name)
     if spec.monitor.carry_over == 0 or not spec.starts_warm:
         return None
     standing = run.standing
-    earlier = sorted(n for n in standing if n < window.name and run.versions.model_of(n) == model)
+    earlier = sorted(
+        name for name, verdict in standing.items()
+        if name < window.name and run.versions.model_of(name) == model and verdict.rests_on.labels
+    )
     return standing[earlier[-1]].rests_on.evaluation if earlier else None
 
 

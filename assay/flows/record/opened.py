@@ -32,6 +32,7 @@ from assay.evalcore.evaluation.state import (
     Segments,
     State,
     as_if_decided,
+    asks_nobody,
     before_any_label,
     close_round,
     counted,
@@ -143,6 +144,7 @@ class Statistics:
         from assay.evalcore.weighted.segments import estimates_by_segment
 
         question = self.question
+        nobody = asks_nobody(question)
         positives = None if self.classes_stand_equal else labelled[1]
         several = asks_several(question)
         return RoundEstimate(
@@ -151,12 +153,12 @@ class Statistics:
             labels=state.labels,
             positives=positives,
             undecided=state.undecided,
-            exhausted=state.exhausted,
+            exhausted=state.exhausted or nobody,
             estimates=self._of_pool(state, as_if),
             segments=estimates_by_segment(
                 question, state, [one.labelled(segments) for one in closed] if segments else (), segments
             ),
-            joint=reported_region(question, state),
+            joint=None if nobody else reported_region(question, state),
             systems=tuple(system_estimates(question, state)),
             unanswered=state.nonresponse.unanswered,
             counts=labelled if positives is None else (),
