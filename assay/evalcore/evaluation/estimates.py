@@ -21,11 +21,11 @@ from assay.evalcore.evaluation.estimate import (
     MeasureEstimate,
     why_undefined,
 )
-from assay.evalcore.evaluation.known_values import needs_no_label, values_without_labels
+from assay.evalcore.evaluation.known_values import no_label_matters
 from assay.evalcore.evaluation.population import about_of, both_estimates
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.questions import asks_several, each_question
-from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.evaluation.state import Question, State, exact_values
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
 from assay.evalcore.measures.stack import Stack
@@ -56,8 +56,8 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
             replace(row, question=one.name)
             for one in each_question(question, state) for row in estimates(one.question, one.state)
         ]
-    known = values_without_labels(question.measures, question.cells, question.systems)
-    if known is not None and needs_no_label(known):
+    known = exact_values(question, state)
+    if known is not None and no_label_matters(known):
         return [
             _present(question, state, asked, _known_arrays(one), exact=True, about="pool")
             for asked, one in zip(_asked(question), known, strict=True)

@@ -32,11 +32,11 @@ from assay.evalcore.evaluation.state import (
     Segments,
     State,
     as_if_decided,
-    asks_nobody,
     before_any_label,
     close_round,
     counted,
     has_undecided,
+    is_settled,
     leading_numbers,
     outcomes_seen,
     revised_state,
@@ -144,7 +144,6 @@ class Statistics:
         from assay.evalcore.weighted.segments import estimates_by_segment
 
         question = self.question
-        nobody = asks_nobody(question)
         positives = None if self.classes_stand_equal else labelled[1]
         several = asks_several(question)
         return RoundEstimate(
@@ -153,12 +152,12 @@ class Statistics:
             labels=state.labels,
             positives=positives,
             undecided=state.undecided,
-            exhausted=state.exhausted or nobody,
+            exhausted=is_settled(question, state),
             estimates=self._of_pool(state, as_if),
             segments=estimates_by_segment(
                 question, state, [one.labelled(segments) for one in closed] if segments else (), segments
             ),
-            joint=None if nobody else reported_region(question, state),
+            joint=reported_region(question, state),
             systems=tuple(system_estimates(question, state)),
             unanswered=state.nonresponse.unanswered,
             counts=labelled if positives is None else (),

@@ -36,7 +36,6 @@ from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
 
-
 _log = logging.getLogger("assay.pool")
 
 
