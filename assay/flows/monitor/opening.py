@@ -47,8 +47,10 @@ from assay.tasks.ledger.monitors import (
     create_opening,
     current,
     read_claims,
+    signals_of,
 )
 from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.responses import Response
 from assay.tasks.pool.inherited import labels_by_item
 from assay.tasks.pool.known_answers import outcomes_of
 from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
@@ -177,7 +179,8 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     complete = outcomes_due(run, window)
     if before and seen.content == before[-1].content and not complete:
         return None
-    found = signals_of_traffic(run.versions, window, seen.profile, known) + _expected_beyond(
+    apart = unusual_signals(run.openings, run.responses)
+    found = signals_of_traffic(run.versions, window, seen.profile, known, apart) + _expected_beyond(
         run, window, seen.profile, known
     )
     replaced = before[-1].replaced + 1 if before else 0
@@ -375,17 +378,41 @@ def known_profiles(
 
 
 def signals_of_traffic(
-    versions: Versions, window: Window, profile: Profile, known: Mapping[str, Profile]
+    versions: Versions, window: Window, profile: Profile, known: Mapping[str, Profile],
+    apart: Mapping[str, frozenset[str]],
 ) -> list[Signal]:
-    """The signals of a window against earlier ones of the same model; known: by `known_profiles`."""
+    """The signals of a window against earlier ones of the same model.
+
+    known   their profiles (`known_profiles`)
+    apart   what was unusual about them (`unusual_signals`)
+    """
     spec = versions.of(window.name).spec
     before = [
-        Watched(profile=known[name], seasons=seasons(spec.window(name)))
+        Watched(profile=known[name], seasons=seasons(spec.window(name)), apart=apart.get(name, frozenset()))
         for name in known if name < window.name
     ]
     new = Watched(profile=profile, seasons=seasons(window))
-    watch = spec.monitor
-    return signals([*before, new], rate=watch.signal_rate, fewest=watch.signal_windows)
+    watch, offered = spec.monitor, spec.labels.offered
+    return signals(
+        [*before, new], rate=watch.signal_rate, fewest=watch.signal_windows,
+        classes=tuple(reversed(offered)) if len(offered) == 2 else (),
+    )
+
+
+def unusual_signals(
+    openings: Mapping[str, Sequence[Opening]], responses: Sequence[Response]
+) -> dict[str, frozenset[str]]:
+    """Window -> the signals that were raised in it, and that nobody has said are ordinary."""
+    accepted = {
+        (window, signal) for one in responses if one.action == "acknowledge"
+        for window in one.windows for signal in one.signals
+    }
+    return {
+        window: frozenset(
+            one.name for one in signals_of(several) if one.raised and (window, one.name) not in accepted
+        )
+        for window, several in openings.items()
+    }
 
 
 def _expected_beyond(

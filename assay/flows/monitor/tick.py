@@ -50,6 +50,7 @@ from assay.flows.monitor.run import (
 )
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
+from assay.flows.monitor.unusual import tell_signals
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects import retried
@@ -327,6 +328,7 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     write_states(run, sorted({*(names if only else names | set(run.active)), *to_come}))
     run.seal()
     tell_states(run)
+    tell_signals(run)
     end_mutes(run)
     keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.monitoring.signals import Signal
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import Ownership
 from assay.tasks.report import wording
@@ -272,6 +273,54 @@ def ended_alert(
         subject=f"{monitor}: {said}",
         body=f"{said[0].upper()}{said[1:]}. What was told as {kind} lasted from {_time(since)} to "
              f"{_time(until)}, and no other window is in that state. All windows: assay history {monitor}",
+    )
+
+
+# Alerts of a window whose predictions are unusual: told once when that begins, and once when it has ended.
+
+_UNUSUAL: dict[str, str] = {
+    "collapse": "What to do: see whether the model, its features or its threshold broke. While it lasts "
+                "every window is looked at. If it is as it should be: assay acknowledge {monitor} collapse",
+    "signal": "What to do: see whether the source of the predictions changed, or the job that writes them. "
+              "No verdict follows from a signal: labels show whether the model is worse. It stays raised "
+              "until the windows are as before. If this is how the traffic is now: assay acknowledge "
+              "{monitor} signal, and these windows count as ordinary; if the model is another one: assay "
+              "amend SPEC with another model_version.",
+}
+
+
+def unusual_alert(
+    monitor: str, kind: Kind, severity: Severity, since: str, newest: str, raised: Sequence[Signal]
+) -> Alert:
+    """What is told when predictions become unusual.
+
+    since    the first window in which they are
+    newest   the newest window
+    raised   the signals that began with that window, as they are in the newest one; at least one
+    """
+    names = " ".join(sorted(one.name for one in raised))
+    said = [words.signal_in_full(one) for one in raised]
+    when = f"window {newest}" if since == newest else f"windows {since} to {newest}"
+    subject = said[0] if len(said) == 1 else f"{said[0]}, and {wording.plural(len(said) - 1, 'more signal')}"
+    return Alert(
+        key=f"{kind}-{since}" + ("" if kind == "collapse" else f"-{layout.digest(names.encode())[:12]}"),
+        kind=kind, severity=severity, group=kind, subject=f"{monitor}: {subject} ({when})",
+        body="\n".join([
+            f"The predictions of {when} are unusual, before anybody has labelled them:",
+            *(f"- {one}" for one in said), _UNUSUAL[kind].format(monitor=monitor),
+            f"All windows: assay history {monitor}",
+        ]),
+    )
+
+
+def usual_again_alert(monitor: str, kind: Kind, severity: Severity, last: str) -> Alert:
+    """What is told once when nothing of a kind is unusual any more; last: the last window that was."""
+    what = "several classes are predicted again" if kind == "collapse" else "no signal is raised any more"
+    return Alert(
+        key=f"{kind}-ended-{last}", kind="recovery", severity=severity, group=kind,
+        subject=f"{monitor}: {what}",
+        body=f"{what[0].upper()}{what[1:]}. The last window that was unusual is {last}. All windows: assay "
+             f"history {monitor}",
     )
 
 

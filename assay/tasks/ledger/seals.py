@@ -151,7 +151,8 @@ def _below(key: str, owner: str) -> str:
 #   windows/<window>/openings/0001.seal.json   of the opening, and of the seal of the window's opening before
 #   windows/<window>/states/0001.seal.json     the same of a state of the window,
 #   versions/0002.seal.json                    of a version of the spec,
-#   mutes/0001.seal.json                       and of a mute
+#   mutes/0001.seal.json                       of a mute,
+#   responses/0001.seal.json                   and of a response to an incident
 #   verdicts/000001.seal.json                  of the verdict, of the seal of the verdict before, of the
 #                                              seal of the last opening it rests on, of the seal of the
 #                                              version it was judged by where that is not the first, and of
@@ -184,7 +185,8 @@ OPENINGS = Chain(record=layout.monitor_opening, seal=layout.monitor_opening_seal
 STATES = Chain(record=layout.window_state, seal=layout.window_state_seal)
 VERSIONS = Chain(record=layout.monitor_version, seal=layout.monitor_version_seal, first=2)
 MUTES = Chain(record=layout.mute, seal=layout.mute_seal)
-CHAINS = (OPENINGS, STATES, VERSIONS, MUTES)
+RESPONSES = Chain(record=layout.response, seal=layout.response_seal)
+CHAINS = (OPENINGS, STATES, VERSIONS, MUTES, RESPONSES)
 _SEAL = ".seal.json"   # in place of .json
 
 

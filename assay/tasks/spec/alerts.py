@@ -22,7 +22,8 @@ from assay.tasks.schema import Finite, Location, Part, wrong
 Severity = Literal["info", "warning", "critical"]
 Kind = Literal[
     "breach", "recovery", "inconclusive", "failure",
-    "missing", "stale", "spent", "unlabelled", "empty", "small", "muted",   # of monitors
+    # of monitors
+    "missing", "stale", "spent", "unlabelled", "empty", "small", "muted", "collapse", "signal",
 ]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")   # least first
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -85,6 +86,8 @@ class AlertSeverity(Part):
     empty: Severity = Field(default="info", description="info, warning or critical")
     small: Severity = Field(default="info", description="info, warning or critical")
     muted: Severity = Field(default="info", description="info, warning or critical")
+    collapse: Severity = Field(default="critical", description="info, warning or critical")
+    signal: Severity = Field(default="warning", description="info, warning or critical")
 
     def of(self, kind: Kind) -> Severity:
         """The severity of an alert of this kind."""
@@ -99,7 +102,7 @@ class Alerts(Part):
         default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"
     )
     tell: Annotated[tuple[Kind, ...], Strict(False)] = Field(
-        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted"),
+        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted", "collapse"),
         description="kinds of alerts that are raised",
     )
     severity: AlertSeverity = Field(default_factory=AlertSeverity, description="how severe each kind is")

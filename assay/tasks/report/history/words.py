@@ -38,6 +38,12 @@ STATES = {
     "failed": "the last run failed",
 }
 SIGNALS = {
+    "rows": "number of items",
+    "repeats": "share of items that repeat another one",
+    "new_classes": "new predicted classes",
+    "lost_classes": "predicted classes that are lost",
+    "collapse": "all predictions are of one class",
+    "schema": "columns changed",
     "psi": "distribution of scores (PSI)",
     "ks": "distribution of scores (Kolmogorov-Smirnov)",
     "predictions": "share of predicted positives",
@@ -455,6 +461,20 @@ def signal_in_words(signal: Signal) -> str:
     """`distribution of scores (PSI) 0.25`."""
     shown = "" if signal.value is None else f" {wording.number(signal.value, 3)}"
     return SIGNALS.get(signal.name, signal.name) + shown
+
+
+def signal_in_full(signal: Signal) -> str:
+    """`number of items 400, usually 1,000`, `every item is predicted 'other', before 55.0% of them`."""
+    name = SIGNALS.get(signal.name, signal.name)
+    if signal.name == "collapse":
+        return signal.why
+    if signal.why and signal.raised:
+        return f"{name}: {signal.why}"
+    if signal.level is None or signal.usual is None:
+        return signal_in_words(signal)
+    if signal.name == "rows":
+        return f"{name} {round(signal.level):,}, usually {round(signal.usual):,}"
+    return f"{name} {wording.number(signal.level, 3)}, usually {wording.number(signal.usual, 3)}"
 
 
 def _value(m: Measured) -> str:
