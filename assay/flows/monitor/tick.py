@@ -215,10 +215,11 @@ def _advance(run: MonitorRun, openings: Sequence[Opening]) -> bool:
     if standing.state != "finished":
         waits = standing.waiting_for
         on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
-        if waits and waits.answered:
+        if waits and (waits.answered or waits.waiting_for_person):
             run.answered[openings[0].window] = (
-                f"; {waits.answered} of {waits.items} answered: `assay advance {name} --close-round` judges "
-                f"with those {waits.answered}"
+                f"; {waits.answered} of {waits.items} answered"
+                + (f", {waits.partly_answered}" if waits.partly_answered else "")
+                + f": `assay advance {name} --close-round` judges with the answers there are"
             )
         run.done.waiting[name] = on_desk
         return False

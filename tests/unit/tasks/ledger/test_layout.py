@@ -19,7 +19,7 @@ FIELDS = {
     "channel": st.from_regex(r"[a-z0-9][a-z0-9-]{0,30}", fullmatch=True),
     "round": NUMBERS, "revision": NUMBERS, "attempt": NUMBERS, "part": NUMBERS, "opening": NUMBERS,
     "verdict": NUMBERS, "asking": NUMBERS, "annotators": NUMBERS, "telling": NUMBERS,
-    "version": NUMBERS, "state": NUMBERS, "mute": NUMBERS, "claim": NUMBERS, "shard": NUMBERS,
+    "version": NUMBERS, "state": NUMBERS, "mute": NUMBERS, "response": NUMBERS, "claim": NUMBERS, "shard": NUMBERS,
     "extension": NUMBERS, "run": NUMBERS, "file": NUMBERS,
     "month": st.from_regex(r"[0-9]{4}-[0-9]{2}", fullmatch=True),
     "desk": st.from_regex(r"[a-z][a-z-]{0,30}", fullmatch=True),
