@@ -363,13 +363,31 @@ def test_what_is_raised_during_a_mute_is_summed_up_and_a_standing_breach_told(tm
     summary = alerts(store)["mute-0001-ended"]
     assert summary.subject == "stream: the mute has ended; 1 alert muted"
     assert "roll-out" in summary.body
-    again = alerts(store).get(f"{key}-unmuted") or alerts(store)["verdict-000002"]
+    # of the second window, in the same run: of the incident that was muted, under another key
+    again = alerts(store)["verdict-000002"]
     assert again.kind == "breach"
+    assert f"Of this still stands, and is told by itself:\n- {again.subject}" in summary.body
+    assert f"{key}-unmuted" not in alerts(store), "one incident is told once"
     waiting = {one.key for one in outbox_index(store)[MONITOR]}
     assert "mute-0001-ended" in waiting
     assert key not in waiting
     tick(store, "stream", now=after(2) + timedelta(minutes=9))
     assert sum("ended" in one for one in alerts(store)) == 1
+
+
+def test_a_collapse_and_a_missing_window_outlive_a_mute(tmp_path):
+    write_stream(tmp_path, 3, items=150)
+    file = tmp_path / "predictions-2026-11-02.csv"
+    file.write_text(file.read_text().replace(",1,item", ",0,item"))
+    (tmp_path / "predictions-2026-11-03.csv").unlink()
+    store = watched(spec_of(changed(tmp_path, last="2026-11-03")), 1)
+    mute(store, "stream", until=after(4) + timedelta(hours=1), reason="roll-out", now=after(1))
+    tick(store, "stream", now=after(4))
+    assert {one.kind for one in alerts(store).values()} >= {"collapse", "missing"}
+    tick(store, "stream", now=after(4) + timedelta(hours=2))
+    summary = alerts(store)["mute-0001-ended"].body
+    (collapse,) = [one for key, one in alerts(store).items() if key == "collapse-2026-11-02-unmuted"]
+    assert f"- {collapse.subject}\n- 1 window missing: 2026-11-03" in summary
 
 
 def test_a_mute_may_be_ended_early_and_needs_a_reason_and_a_date_to_come(tmp_path):

@@ -19,7 +19,7 @@ from assay.tasks.ledger.monitors import WindowState, create_state, current, stan
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.spec.alerts import Kind
 
-_KINDS: dict[str, Kind] = {
+STATE_KINDS: dict[str, Kind] = {
     "missing": "missing", "empty": "empty", "small": "small", "unlabelled": "unlabelled", "stale": "stale",
     "failed": "failure",
 }
@@ -48,7 +48,7 @@ def write_states(run: MonitorRun, windows: Iterable[str]) -> None:
 def tell_states(run: MonitorRun) -> None:
     """Raise the alerts of the day for every kind of state that people want to hear of."""
     alerts = run.alerts
-    for state, kind in _KINDS.items():
+    for state, kind in STATE_KINDS.items():
         if kind not in alerts.tell:
             continue
         begun_today = {

@@ -73,21 +73,30 @@ def _begun(signal: str, order: Sequence[str], apart: dict[str, frozenset[str]]) 
 
 def tell_signals(run: MonitorRun) -> None:
     """Raise the alerts of what is unusual and of what has ended, each once."""
-    alerts, standing = run.alerts, {one.kind: one for one in standing_signals(run)}
+    alerts, standing = run.alerts, unusual_alerts(run)
+    for alert in standing:
+        _raise(run, alert)
     for kind in _KINDS:
-        if kind not in alerts.tell:
+        if kind not in alerts.tell or "recovery" not in alerts.tell or any(a.kind == kind for a in standing):
             continue
-        severity = alerts.severity.of(kind)
-        if kind in standing:
-            one = standing[kind]
-            for since in sorted(set(one.since.values())):
-                names = {name for name, begun in one.since.items() if begun == since}
-                _raise(run, unusual_alert(
-                    run.spec.name, kind, severity, since, one.newest,
-                    [signal for signal in one.raised if signal.name in names],
-                ))
-        elif "recovery" in alerts.tell and (ended := _last_ended(run, kind)) is not None:
-            _raise(run, usual_again_alert(run.spec.name, kind, severity, ended))
+        if (ended := _last_ended(run, kind)) is not None:
+            _raise(run, usual_again_alert(run.spec.name, kind, alerts.severity.of(kind), ended))
+
+
+def unusual_alerts(run: MonitorRun) -> list[Alert]:
+    """The alerts of what is unusual about the newest window, as far as people want to hear of it: for each
+    kind one for every window in which signals began."""
+    found, alerts = [], run.alerts
+    for one in standing_signals(run):
+        if one.kind not in alerts.tell:
+            continue
+        for since in sorted(set(one.since.values())):
+            names = {name for name, begun in one.since.items() if begun == since}
+            found.append(unusual_alert(
+                run.spec.name, one.kind, alerts.severity.of(one.kind), since, one.newest,
+                [signal for signal in one.raised if signal.name in names],
+            ))
+    return found
 
 
 def _last_ended(run: MonitorRun, kind: Kind) -> str | None:

@@ -415,12 +415,12 @@ def read_muted(ledger: Ledger) -> list[MutedAlert]:
 
 
 def summary_alert(
-    monitor: str, ended: Mute, muted: Sequence[MutedAlert], standing: Sequence[Alert], severity: Severity
+    monitor: str, ended: Mute, muted: Sequence[MutedAlert], standing: Sequence[str], severity: Severity
 ) -> Alert:
     """What is told when a mute has ended.
 
     muted      at least one
-    standing   alerts of what has not ended, which are told by themselves
+    standing   what of it has not ended, which is told by itself, a line each
     """
     number = wording.plural(len(muted), "alert", "alerts")
     lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {ended.reason}"]
@@ -428,9 +428,9 @@ def summary_alert(
     if len(muted) > _MOST_LISTED:
         lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")
     if standing:
-        lines.append("Still in breach, and told by itself: " + "; ".join(one.subject for one in standing))
+        lines += ["Of this still stands, and is told by itself:", *(f"- {one}" for one in standing)]
     else:
-        lines.append("No breach of these still stands.")
+        lines.append("Nothing of this still stands.")
     return Alert(
         key=f"mute-{ended.number:04d}-ended", kind="muted", severity=severity, group="muted",
         subject=f"{monitor}: the mute has ended; {number} muted", body="\n".join(lines),
