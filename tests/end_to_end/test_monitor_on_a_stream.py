@@ -144,7 +144,7 @@ def test_after_an_outage_people_get_few_late_windows_at_a_time(tmp_path):
     states = {row.window: row.state for row in rows_of(store, 29) if row.window > "2026-11-08"}
     late = [window for window, state in states.items() if state in ("waiting", "stale")]
     assert late == ["2026-11-25", "2026-11-26", "2026-11-27", "2026-11-28", "2026-11-29"]   # two are on time
-    tick(store, "stream", now=after(29), only="2026-11-12")     # somebody asks for this one by name
+    tick(store, "stream", now=after(29), only=["2026-11-12"])     # somebody asks for this one by name
     assert next(row for row in rows_of(store, 29) if row.window == "2026-11-12").state == "waiting"
 
 
@@ -289,7 +289,7 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     assert [v.window for v in judged] == ["2026-11-01", "2026-11-02", "2026-11-02"]
     # after the days of grace nothing is reissued any more
     write_day(tmp_path, day, logit[:300], np.zeros(300, bool))
-    assert tick(store, "stream", now=after(30), only="2026-11-02").opened == []
+    assert tick(store, "stream", now=after(30), only=["2026-11-02"]).opened == []
 
 
 def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
@@ -377,7 +377,7 @@ def test_another_spec_under_the_same_name_is_refused_and_an_unknown_name_too(tmp
     with pytest.raises(UnknownMonitor, match="it holds stream"):
         open_monitor(store, "strean")
     with pytest.raises(BadInput, match="not a day"):
-        tick(store, "stream", now=after(1), only="2026-W47")
+        tick(store, "stream", now=after(1), only=["2026-W47"])
 
 
 def test_a_monitor_is_verified_and_a_changed_verdict_is_found(tmp_path):

@@ -102,7 +102,7 @@ def spent_in(
 def shared_out(run: MonitorRun, windows: Sequence[Window]) -> None:
     """Decide which of the due windows that are new get labels now: `run.expected`, `run.held`."""
     new = [window for window in windows if not run.openings.get(window.name)]
-    left, begins = left_this_month(run), not run.openings
+    left, begins = left_this_month(run), not run.openings or bool(run.asked_for)
     to_come, room = _for_windows_to_come(run), room_for_late(run)
     for window in reversed(new):
         spec = run.spec_of(window.name)
@@ -133,6 +133,8 @@ def is_behind(run: MonitorRun, window: Window) -> bool:
 
 def too_old(run: MonitorRun, window: Window) -> bool:
     """Whether a window that has no labels gets none any more."""
+    if window.name in run.asked_for:
+        return False
     older = timedelta(days=run.spec.monitor.catch_up.older_than)
     return is_behind(run, window) and run.now > run.due_at(window) + older
 
@@ -275,18 +277,19 @@ def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
     return len(got) <= watch.follow_ups
 
 
-def label_later(run: MonitorRun, only: str | None = None) -> bool:
+def label_later(run: MonitorRun) -> bool:
     """Give labels to the newest window that has none, if there are any left for it; whether it got some.
 
-    only: the window that somebody asked for by name: it may be of any age, and need leave nothing for others
+    A window that somebody named may be of any age; one that was named alone need leave nothing for others.
     """
-    for name in reversed(run.active if only is None else [one for one in run.active if one == only]):
+    asked_for = run.asked_for
+    for name in reversed([one for one in run.active if not asked_for or one in asked_for]):
         openings, window = current(run.openings[name]), run.window(name)
         if name in run.done.failed or any(one.evaluation is not None for one in openings):
             continue
-        spec, keep = run.spec_of(name), 0 if only else kept_from(run, window, further=True)
+        spec, keep = run.spec_of(name), 0 if len(asked_for) == 1 else kept_from(run, window, further=True)
         left, last = left_this_month(run) - keep, openings[-1]
-        refused = only is None and (too_old(run, window) or room_for_late(run) < 1)
+        refused = not asked_for and (too_old(run, window) or room_for_late(run) < 1)
         if refused or left < spec.quiet_labels:
             continue
         inherits = _inherits(run, window)

@@ -55,6 +55,7 @@ class Tick:
     """What one run did, and what it waits for."""
 
     monitor: str
+    looked_at: list[str] = field(default_factory=list)        # windows that somebody named
     opened: list[Opening] = field(default_factory=list)
     verdicts: list[WindowVerdict] = field(default_factory=list)
     waiting: dict[str, str] = field(default_factory=dict)     # evaluation -> what for
@@ -108,6 +109,8 @@ class MonitorRun:
     found: dict[str, Found] = field(default_factory=dict)   # by window
     expected: set[str] = field(default_factory=set)   # new windows, not opened yet, that labels are meant for
     held: set[str] = field(default_factory=set)       # new windows that get no labels now
+    asked_for: frozenset[str] = frozenset()   # windows that somebody named; else nobody did
+    never_late: bool = False                  # they are looked at however late it is
     buys: bool = True                         # follow-ups
     answered: dict[str, str] = field(default_factory=dict)   # window -> how far people are, and what to do
     workers: MapOver = one_after_the_other    # who reads and freezes large windows
@@ -137,6 +140,11 @@ class MonitorRun:
     def late_from(self, window: Window) -> datetime:
         """From when on changes of a window are no longer looked for."""
         return self.due_at(window) + timedelta(days=self.spec_of(window.name).monitor.late_days)
+
+    def is_late(self, window: Window) -> bool:
+        """Whether changes of a window are no longer looked for."""
+        named = self.never_late and window.name in self.asked_for
+        return not named and self.now > self.late_from(window)
 
     @property
     def active(self) -> list[str]:
@@ -208,7 +216,7 @@ class MonitorRun:
 
 def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -> MonitorRun:
     """Begin a run; also: windows that are looked at, settled or not. Raises UnknownMonitor."""
-    versions = open_monitor(store, name)
+    versions, also = open_monitor(store, name), frozenset(also)
     known = read_known(store, name, versions, now, also)
     return MonitorRun(
         store=store, ledger=known.ledger, versions=versions, now=now, done=Tick(monitor=name),

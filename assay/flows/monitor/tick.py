@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from assay.evalcore.errors import AssayError, Unreachable, plural
+from assay.evalcore.errors import AssayError, BadInput, Unreachable, plural
 from assay.evalcore.monitoring.calendar import Window
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
@@ -51,6 +51,7 @@ from assay.flows.monitor.run import (
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.unusual import tell_signals
+from assay.flows.monitor.versions import open_monitor
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects import retried
@@ -85,7 +86,7 @@ def open_due(run: MonitorRun, window: Window) -> bool:
     if opening is not None:
         run.add_opening(opening)
         _stop_replaced(run, known, opening)
-    elif known and not is_late(run, window):
+    elif known and not run.is_late(window):
         _look_again(run, window.name)
     # a window opened later in the same run is compared with this one, and inherits its labels
     while advance_window(run, window.name):
@@ -128,7 +129,7 @@ def _leave_out(run: MonitorRun, window: str, found: Found) -> None:
 
 def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
     """Whether a window that was left out is as it was, or is no longer looked at."""
-    if is_late(run, window):
+    if run.is_late(window):
         return True
     spec = run.spec_of(window.name)
     try:
@@ -139,15 +140,10 @@ def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
 
 def _may_have_changed(run: MonitorRun, window: Window, last: Opening) -> bool:
     """Whether the predictions must be read to know; by names, sizes and versions of the files."""
-    if last.evaluation is None or is_late(run, window):
+    if last.evaluation is None or run.is_late(window):
         return False
     spec = run.spec_of(window.name)
     return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) != last.files
-
-
-def is_late(run: MonitorRun, window: Window) -> bool:
-    """Whether changes of this window are no longer looked for."""
-    return run.now > run.late_from(window)
 
 
 def _look_again(run: MonitorRun, window: str) -> None:
@@ -277,7 +273,7 @@ def _is_kept(key: str, verdicts: int) -> bool:
 def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
     """Whether nothing can be due for a window any more; verdicts: so many are sealed."""
     spec, openings = run.spec_of(name), run.openings.get(name, [])
-    if name in run.done.failed or not is_late(run, run.window(name)):
+    if name in run.done.failed or not run.is_late(run.window(name)):
         return False
     if openings and spec.outcomes is not None and openings[-1].outcomes != "complete":
         return False
@@ -293,21 +289,27 @@ def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
 _log = logging.getLogger("assay.monitor")
 
 
-def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> Tick:
+def tick(
+    store: Store, name: str, *, now: datetime, only: Sequence[str] = (), never_late: bool = False
+) -> Tick:
     """Do whatever is due.
 
-    now     what the clock says; windows, lateness and the month's budget depend on it
-    only    the name of one window, due or not
+    now          what the clock says; windows, lateness and the month's budget depend on it
+    only         names of windows: these alone, due or not
+    never_late   look for changes of these however late it is
 
     Raises UnknownMonitor, BadInput for a window of another kind, and whatever the store raises.
     """
-    run = read_run(store, name, now, [only] if only else [])
-    if only and only not in {window.name for window in due_windows(run.versions, now)}:
-        forget_kept(Ledger(store, run.ledger.name))   # nobody else would look for it
+    run = read_run(store, name, now, only)
+    run.asked_for, run.never_late = frozenset(only), never_late
+    if only:
+        # they may be called settled, or be such as nobody else would look for
+        forget_kept(Ledger(store, run.ledger.name))
     run.seal()   # what an earlier run wrote and had no time to seal
-    windows = [run.window(only)] if only else due_windows(run.versions, now)
+    run.done.looked_at.extend(only)
+    windows = [run.window(one) for one in sorted(only)] if only else due_windows(run.versions, now)
     names = {window.name for window in windows} - run.settled
-    if not only:
+    if len(only) != 1:
         shared_out(run, windows)
     with with_workers(run):
         for window in windows:
@@ -320,18 +322,17 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
         while True:
             moved = [_moved(run, window, buys) for buys in (False, True)
                      for window in (reversed(run.active) if buys else run.active)
-                     if window not in run.through and (only is None or window in names)]
-            if not any(moved) and not label_later(run, only):
+                     if window not in run.through and (not only or window in names)]
+            if not any(moved) and not label_later(run):
                 break
-    if only and any(opening.why == "labelled later" for opening in run.done.opened):
-        forget_kept(Ledger(store, run.ledger.name))   # it was settled
     to_come = _withdrawn(run)
     write_states(run, sorted({*(names if only else names | set(run.active)), *to_come}))
     run.seal()
     tell_states(run)
     tell_signals(run)
     end_mutes(run)
-    keep_settled(run)
+    if not only:
+        keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
 
@@ -414,3 +415,23 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, now: dat
         write_states(run, [window])
         tell_states(run)
     return True
+
+
+# Windows of the past that somebody names: files that came too late for any run to look for them.
+
+def backfill(store: Store, name: str, *, first: str, last: str | None, now: datetime) -> Tick:
+    """Look at all windows of a monitor from one to another, however late it is; newest first for labels.
+
+    last    the last of them; the newest that is due unless given
+
+    Raises UnknownMonitor, and BadInput where no window of the monitor is meant.
+    """
+    versions = open_monitor(store, name)
+    due, spec = due_windows(versions, now), versions.newest
+    begin, end = spec.window(first).name, None if last is None else spec.window(last).name
+    chosen = [window.name for window in due if begin <= window.name and (end is None or window.name <= end)]
+    if not chosen:
+        there = f"it has {due[0].name} to {due[-1].name}" if due else "none of its windows has ended yet"
+        to = f" to {end}" if end is not None else ""
+        raise BadInput(f"{name}: no window from {begin}{to} is due; {there}")
+    return tick(store, name, now=now, only=chosen, never_late=True)

@@ -254,9 +254,23 @@ def daily_alert(
     lines = [f"{one.window}: {one.why} (since {_time(one.since)})" for one in windows[:_MOST_LISTED]]
     if len(windows) > _MOST_LISTED:
         lines.append(f"... and {len(windows) - _MOST_LISTED} more: assay history {monitor}")
-    lines += [_REMEDY[kind], _how_long(windows)]
+    in_time = [one for one in windows if one.until is None or now <= one.until]
+    late = [one.window for one in windows if one not in in_time]
+    lines += [_REMEDY[kind]] if in_time else []
+    lines += [_backfill(monitor, kind, late)] if late else []
+    lines += [_how_long(in_time)] if in_time else []
     return Alert(
         key=key, kind=kind, severity=severity, subject=subject, body="\n".join(lines), group=kind,
+    )
+
+
+def _backfill(monitor: str, kind: Kind, late: Sequence[str]) -> str:
+    """What to do about windows that runs no longer look at by themselves."""
+    span = late[0] if len(late) == 1 else f"{late[0]} to {late[-1]}"
+    first = "Put the file in place, then run" if kind in ("missing", "empty", "small") else "Run"
+    return (
+        f"Runs no longer look at {span} (monitor.late_days). {first} `assay backfill {monitor} --from "
+        f"{late[0]} --to {late[-1]}`. This is said once."
     )
 
 
