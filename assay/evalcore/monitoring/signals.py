@@ -18,7 +18,7 @@ was accepted since.  So a lasting change stays raised, and one outlier does not 
 A signal is *raised* when three things hold: the
 difference is beyond what ordinary windows show (`level_bound`, `distance_bound`), beyond what chance
 explains in windows of this size, and large enough to matter.  All signals of an ordinary window together are
-raised at most at `rate`: each gets an equal share of it.  With fewer than `fewest` earlier windows there is
+raised at most at `rate`, which they share.  With fewer than `fewest` earlier windows there is
 nothing to learn from, and none is raised.  Only `schema` and `collapse` need no learning.
 
 No signal is a verdict: drift of inputs is neither necessary nor sufficient for worse predictions.
@@ -45,6 +45,8 @@ MATTERS: Mapping[str, float] = {            # from where on a difference counts,
     "psi": 0.1, "ks": 0.05, "predictions": 0.02, "expected": 0.01, "classes": 0.05, "feature": 0.05,
     "segment": 0.05, "missing": 0.01,
 }
+# what changes by leaps, such as a file that was cut, needs a small share of the rate; all others need 1
+_LEAPS: Mapping[str, float] = {"rows": 0.25, "repeats": 0.25, "new_classes": 0.25, "lost_classes": 0.25}
 NO_COLLAPSE = 1e-3    # chance that all items are of one class by chance, beyond which no collapse is told
 
 
@@ -104,17 +106,18 @@ def signals(
         return []
     everything = [w.profile for w in (*comparable, new)]
     distances, levels = _distances(everything), _levels(everything)
-    several = bool(new.profile.classes)
-    share = rate / (len(distances) + len(levels) + 2 * several)
+    counted = ["new_classes", "lost_classes"] if new.profile.classes else []
+    names = [*(one.name for one in distances), *(one.name for one in levels), *counted]
+    whole = rate / sum(map(_weight, names))
     least = max(fewest, LEAST_WINDOWS)
 
     def against(name: str) -> _Against:
         return _Against.windows(ordinary_windows(comparable, new, name), new, least)
 
     return [
-        *(_of_distance(one, against(one.name), share) for one in distances),
-        *(_of_level(one, against(one.name), share) for one in levels),
-        *(_of_classes(name, against(name), share) for name in ("new_classes", "lost_classes") if several),
+        *(_of_distance(one, against(one.name), whole * _weight(one.name)) for one in distances),
+        *(_of_level(one, against(one.name), whole * _weight(one.name)) for one in levels),
+        *(_of_classes(name, against(name), whole * _weight(name)) for name in counted),
         *_collapse(against("collapse").sequence, classes),
         *_schema(against("schema").sequence),
     ]
@@ -305,6 +308,10 @@ def _schema(sequence: Sequence[Profile]) -> list[Signal]:
     ]
     changes = float(len(said))
     return [Signal(name="schema", value=changes, by_chance=0.0, raised=changes > 0, why="; ".join(said))]
+
+
+def _weight(name: str) -> float:
+    return _LEAPS.get(name, 1.0)
 
 
 def _matters(name: str) -> float:

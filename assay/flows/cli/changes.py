@@ -10,6 +10,7 @@ from assay.flows.cli.json_types import AmendedJson, MutedJson, UnmutedJson
 from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
 from assay.flows.monitor import mute as muting
 from assay.flows.monitor import versions as amending
+from assay.flows.monitor.funding import funding_of
 from assay.tasks.report.history.record import consequence_of
 from assay.tasks.spec.monitor import load_monitor_spec
 
@@ -52,6 +53,8 @@ def amend_command(spec: Path, first: str | None, reason: str, where: str | None,
         click.echo(
             "  The bound on false breaches holds for each stretch between two such changes by itself."
         )
+    if short := funding_of(asked, datetime.now(UTC)).in_words:
+        click.echo(f"assay: {short}", err=True)
     if any(key.startswith(("monitor.schedule", "pool.source")) for key in made.changed):
         click.echo(f"  next: assay monitor {spec} schedules it anew")
     return 0

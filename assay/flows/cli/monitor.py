@@ -24,6 +24,7 @@ from assay.flows.cli.output import (
     store_option,
     working,
 )
+from assay.flows.monitor.funding import funding_of
 from assay.flows.monitor.history import (
     figures_of,
     publish_history,
@@ -97,7 +98,9 @@ def monitor_command(
         raise click.UsageError("--window and --pages can only be used with --once")
     asked = load_monitor_spec(spec)
     store = store_for(where, asked)
-    register(store, asked)
+    is_new = register(store, asked)
+    if (is_new or not once) and (short := funding_of(asked, datetime.now(UTC)).in_words):
+        click.echo(f"assay: {short}", err=True)
     if not once:
         from assay.flows.monitor.deployment import deploy_monitor
 

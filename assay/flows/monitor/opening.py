@@ -4,8 +4,8 @@ Every opening records why it got its labels:
 
     first              there is nothing to compare with yet: the full budget
     late predictions   they replaced what was there: the full budget
-    suspicious         a signal is raised (evalcore.monitoring.signals): the full budget
-    quiet              none is raised: what would decide, judged by the last windows before it, from
+    suspicious         a signal is newly raised (evalcore.monitoring.signals): the full budget
+    quiet              none is: what would decide, judged by the last windows before it, from
                        `quiet_labels` to the full budget (evalcore.monitoring.sizing); with `sizing: fixed`
                        always `quiet_labels`
     outcomes complete  all labels that come by themselves have come: they replace what was sampled, and people
@@ -15,6 +15,8 @@ Every opening records why it got its labels:
                        full budget, and at most `follow_ups` times a window
 
     catching up        the window was opened late, and the labels there were went to newer ones: none for now
+    spread             the month's labels are too few for every window: this one is passed over, so that
+                       others later in the month get theirs
     labelled later     it was opened without labels, and there are some now
 
 No opening gets more labels than are left of the month's. With none left the window is opened without an
@@ -22,20 +24,28 @@ evaluation.  Newer windows get what is left of a month first (`shared_out`).
 """
 
 import logging
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from itertools import chain
 from typing import Literal
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.monitoring.calendar import Window, at, seasons
+from assay.evalcore.monitoring.calendar import Window, seasons
 from assay.evalcore.monitoring.judging import fixed_watched
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal, Watched, beyond_limit, expectation, is_quiet, signals
 from assay.evalcore.monitoring.tracking import FURTHEST
 from assay.flows.monitor.judging import size_for
+from assay.flows.monitor.month import (
+    is_behind,
+    is_passed_over,
+    is_short,
+    kept_from,
+    left_this_month,
+    month_of,
+    room_for_late,
+    too_old,
+)
 from assay.flows.monitor.run import MonitorRun
 from assay.flows.monitor.versions import Versions
 from assay.tasks.effects import effect
@@ -55,116 +65,6 @@ from assay.tasks.pool.inherited import labels_by_item
 from assay.tasks.pool.known_answers import outcomes_of
 from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
 from assay.tasks.sources.reader import is_there
-
-# Who gets the labels of a month that are left.
-#
-# After an outage many windows are due at once, and the newest ones say how things are now.  So labels are
-# meant for the newest first: each is to get at least its `quiet_labels`, and no older one takes them.  A
-# window is behind once it was due for two days.  Such windows, follow-ups, and quiet windows beyond their own
-# `quiet_labels` also leave alone what the windows still to come this month need (`monitor.reserve`).  Windows
-# behind that get no labels are opened without, so that their signals are there, and may be labelled later.
-# Windows are worked on in order of time all the same: of those that get labels, each starts from the one
-# before.
-#
-# At its very first look a monitor is asked for the past from `monitor.first` on: then money alone counts.
-
-_BEHIND = timedelta(days=2)
-
-
-def month_of(run: MonitorRun) -> str:
-    """The month whose labels are bought now."""
-    return f"{run.now:%Y-%m}"
-
-
-def left_this_month(run: MonitorRun) -> int:
-    """Labels that may still be bought this month; an open evaluation counts with all it may ask for."""
-    return run.spec.monitor.monthly_labels - spent_in(month_of(run), run.openings, run.verdicts)
-
-
-def spent_in(
-    month: str, openings: Mapping[str, Sequence[Opening]], verdicts: Sequence[WindowVerdict]
-) -> int:
-    """Labels bought in a month; an opening without a verdict counts with all it may ask for."""
-    # what an evaluation had bought after each of its openings
-    after = {(one.rests_on.evaluation, one.rests_on.follow_ups): one.rests_on.bought for one in verdicts}
-    spent, follow_ups = 0, Counter[str]()
-    for opening in chain.from_iterable(openings.values()):
-        if (name := opening.evaluation) is None:
-            continue
-        bought = after.get((name, follow_ups[name]))
-        before = after.get((name, follow_ups[name] - 1), 0)
-        if opening.month == month:
-            spent += opening.labels if bought is None else bought - before
-        follow_ups[name] += 1
-    return spent
-
-
-def shared_out(run: MonitorRun, windows: Sequence[Window]) -> None:
-    """Decide which of the due windows that are new get labels now: `run.expected`, `run.held`."""
-    new = [window for window in windows if not run.openings.get(window.name)]
-    left, begins = left_this_month(run), not run.openings or bool(run.asked_for)
-    to_come, room = _for_windows_to_come(run), room_for_late(run)
-    for window in reversed(new):
-        spec = run.spec_of(window.name)
-        reference = spec.monitor.drop is not None and window.name == spec.reference.name
-        if is_behind(run, window) and not reference and not spec.all_known_when_complete:
-            refused = not begins and (room < 1 or too_old(run, window))
-            if refused or left - to_come < spec.quiet_labels:
-                run.held.add(window.name)
-                continue
-            room -= 1
-        run.expected.add(window.name)
-        left -= spec.quiet_labels
-
-
-def kept_from(run: MonitorRun, window: Window, *, further: bool) -> int:
-    """Labels of the month that an opening of a window leaves alone, for newer windows.
-
-    further: it also leaves something for windows to come
-    """
-    newer = sum(run.spec_of(name).quiet_labels for name in run.expected if name > window.name)
-    return newer + (_for_windows_to_come(run) if further else 0)
-
-
-def is_behind(run: MonitorRun, window: Window) -> bool:
-    """Whether a window has been due for so long that newer ones come first."""
-    return run.now > run.due_at(window) + _BEHIND
-
-
-def too_old(run: MonitorRun, window: Window) -> bool:
-    """Whether a window that has no labels gets none any more."""
-    if window.name in run.asked_for:
-        return False
-    older = timedelta(days=run.spec.monitor.catch_up.older_than)
-    return is_behind(run, window) and run.now > run.due_at(window) + older
-
-
-def room_for_late(run: MonitorRun) -> int:
-    """How many more late windows people may be given: of those that were opened late and not judged yet."""
-    first = {
-        name: next((one for one in current(run.openings[name]) if one.evaluation is not None), None)
-        for name in run.active if name not in run.standing
-    }
-    late = sum(
-        one is not None and one.opened > run.due_at(run.window(name)) + _BEHIND
-        for name, one in first.items()
-    )
-    return run.spec.monitor.catch_up.newest - late
-
-
-def _for_windows_to_come(run: MonitorRun) -> int:
-    """Labels that the windows still to come this month need at least, as far as they are reserved."""
-    spec, total = run.spec, 0.0
-    if not spec.monitor.reserve:
-        return 0
-    window = at(run.now - spec.settle, spec.kind, spec.zone)
-    while f"{(due := run.due_at(window)):%Y-%m}" <= month_of(run):
-        of_window = run.spec_of(window.name)
-        if due > run.now and of_window.has(window) and (spec.last is None or window.name <= spec.last.name):
-            total += of_window.monitor.reserve * of_window.quiet_labels
-        window = window.next()
-    return int(total)
-
 
 _log = logging.getLogger("assay.monitor")
 
@@ -187,7 +87,7 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     )
     replaced = before[-1].replaced + 1 if before else 0
     again = "outcomes complete" if complete else "late predictions"
-    why = again if before else _why(found)
+    why = again if before else _why(found, _standing_before(apart, known, window))
     sizing = size_for(run.versions, window.name, run.verdicts) if why == "quiet" else None
     quiet = spec.quiet_labels if sizing is None else sizing.labels
     wanted = quiet if why == "quiet" else spec.budget.labels
@@ -207,13 +107,18 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
             wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="catching up",
             sizing=None,
         ))
+    if why in ("first", "quiet") and is_passed_over(run, window):
+        return _put(run.ledger, replace(
+            wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="spread", sizing=None,
+        ))
     if not complete:
         behind = is_behind(run, window)
         keep = kept_from(run, window, further=behind or why == "quiet")
         # a quiet window on time has its own `quiet_labels` before those of windows to come
-        return _create(run, wanted_opening, keep if behind else min(keep, max(
-            kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels
-        )))
+        own = max(kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels)
+        if why == "first" and is_short(run, window):
+            keep = own
+        return _create(run, wanted_opening, keep if behind else min(keep, own))
     return _open_complete(run, window, replace(wanted_opening, contradicted=contradicted(run, window)))
 
 
@@ -348,10 +253,19 @@ def _put(ledger: Ledger, opening: Opening) -> Opening:
     return create_opening(ledger, opening)
 
 
-def _why(measured: Sequence[Signal]) -> str:
+def _why(measured: Sequence[Signal], standing: Collection[str]) -> str:
+    """standing: signals that were raised in the window before already, whose labels say what they mean."""
     if not measured:
         return "first"
-    return "quiet" if is_quiet(measured) else "suspicious"
+    return "quiet" if is_quiet([one for one in measured if one.name not in standing]) else "suspicious"
+
+
+def _standing_before(
+    apart: Mapping[str, frozenset[str]], known: Mapping[str, Profile], window: Window
+) -> frozenset[str]:
+    """The signals that were raised in the newest window before this one."""
+    before = max((name for name in known if name < window.name), default=None)
+    return frozenset() if before is None else apart.get(before, frozenset())
 
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:

@@ -9,7 +9,7 @@ left in a kind of state, a recovery ends what was told of it, once.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from assay.flows.monitor.opening import left_this_month, month_of
+from assay.flows.monitor.month import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
 from assay.tasks.alerts.alert import Alert, StandingState, daily_alert, ended_alert, owned_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
@@ -98,6 +98,11 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
     if openings and not any(opening.evaluation for opening in openings):
         if openings[-1].why == "catching up":
             return Found(state="unlabelled", why="opened late: newer windows come first")
+        if openings[-1].why == "spread":
+            return Found(
+                state="unlabelled", why=f"passed over: the labels of {openings[-1].month} are too few for "
+                "every window, and are spread over the month"
+            )
         return Found(state="unlabelled", why=f"the labels of {openings[-1].month} were spent")
     allowed = timedelta(days=run.spec.monitor.stale_days)
     waiting = [one for one in openings if one.evaluation in run.done.waiting]

@@ -26,17 +26,15 @@ from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.finish import buy_further
 from assay.flows.monitor.history import publish_history
 from assay.flows.monitor.judging import is_finished, judge, read_window_evidence, revision_of
+from assay.flows.monitor.month import month_of, shared_out, too_old
 from assay.flows.monitor.mute import end_mutes
 from assay.flows.monitor.opening import (
     NothingToJudge,
     label_later,
     may_follow_up,
-    month_of,
     open_follow_up,
     open_window,
     outcomes_due,
-    shared_out,
-    too_old,
 )
 from assay.flows.monitor.run import (
     Found,
