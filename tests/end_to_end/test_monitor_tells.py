@@ -48,7 +48,7 @@ def test_a_breach_is_delivered_and_its_page_says_what_the_alert_says(watch, tmp_
         monkeypatch.setenv("MAIL", mail.address())
         code, said = watch("--pages", str(pages), last="2026-11-02", **LINKED)
         assert (code, said.err) == (3, "")
-        assert "2 alerts sent" in said.out
+        assert "1 alert sent to 2 channels" in said.out
         again, said = watch("--pages", str(pages), last="2026-11-02", **LINKED)
         assert (again, "alert" in said.out) == (3, False), "the breach stands, and nobody is told twice"
     (got,), (message,) = ops.received, mail.messages

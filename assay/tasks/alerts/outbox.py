@@ -281,17 +281,18 @@ def deliver_due(
         waiting = outbox_index(ledger.store).get(ledger.name, [])
     done: list[Delivery] = []
     stuck: set[tuple[str, str]] = set()   # (channel, group) whose earlier alert is still to be told
-    for one in waiting:
-        alert = _read(ledger, one.key)
-        if alert is None or _exists(ledger, layout.alert_muted(ledger.name, one.key)):
-            continue   # raised this very moment, or its writer was cut off and will come back
-        settled = True
+    there = [(one, alert) for one in waiting if (alert := _to_tell(ledger, one)) is not None]
+    for place, (one, alert) in enumerate(there):
+        settled, newer = True, _newer(alert, [other for _, other in there[place + 1:]]) if cooldown else None
         for channel in channels:
             lane = (channel.name, alert.group)
             if rank(alert.severity) < rank(channel.min_severity):
                 continue
             if lane in stuck:
                 settled = False
+                continue
+            if newer is not None and (left := _left_to(ledger, alert, newer, channel, now)) is not None:
+                done.append(left)
                 continue
             tried = _deliver(ledger, one, alert, channel, now, cooldown)
             if isinstance(tried, Delivery):
@@ -304,6 +305,39 @@ def deliver_due(
         if settled:
             _discard(ledger.store, layout.alert_index(ledger.name, one.key))
     return done
+
+
+def _to_tell(ledger: Ledger, one: Waiting) -> Alert | None:
+    """The alert that waits; None for one that is muted, is raised this very moment, or whose writer was cut
+    off and will come back."""
+    alert = _read(ledger, one.key)
+    return None if alert is None or _exists(ledger, layout.alert_muted(ledger.name, one.key)) else alert
+
+
+def _newer(alert: Alert, after: Sequence[Alert]) -> Alert | None:
+    """The newest of the alerts raised after one that say the same thing, so that it need not be told itself.
+
+    After an outage many windows are judged in one run: people hear of the newest.
+    """
+    found = None
+    for other in after if alert.kind != "recovery" else ():
+        if other.group == alert.group:
+            if other.kind != alert.kind:
+                break
+            found = other if rank(other.severity) >= rank(alert.severity) else found
+    return found
+
+
+def _left_to(
+    ledger: Ledger, alert: Alert, newer: Alert, channel: Channel, now: datetime
+) -> Delivery | None:
+    """Settle an alert that a newer one makes needless; None where somebody began to tell it, or has."""
+    key = layout.alert_sent(ledger.name, alert.key, channel.name)
+    if read_tries(ledger, alert.key, channel.name) or _exists(ledger, key):
+        return None
+    why = f"{newer.key} is newer and says the same"
+    settle_try(ledger, key, "held", now, why)
+    return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status="held", why=why)
 
 
 def _deliver(
@@ -497,10 +531,12 @@ def undelivered(deliveries: Sequence[Delivery]) -> bool:
 
 
 def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
-    """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
-    sent = sum(one.status == "sent" for one in deliveries)
+    """`2 alerts sent to 3 channels, 1 not delivered (spam/round-0003-breach to ops: ...)`, or nothing."""
+    sent = [one for one in deliveries if one.status == "sent"]
+    alerts, channels = len({(one.owner, one.key) for one in sent}), len({one.channel for one in sent})
     failed = [one for one in deliveries if one.status in ("failed", "expired")]
-    said = [f"{wording.plural(sent, 'alert', 'alerts')} sent"] if sent else []
+    to = f" to {channels} channels" if len(sent) > alerts else ""
+    said = [f"{wording.plural(alerts, 'alert', 'alerts')} sent{to}"] if sent else []
     if failed:
         first = failed[0]
         where = f" to {first.channel}" if first.channel else ""

@@ -43,7 +43,6 @@ SIGNALS = {
     "new_classes": "new predicted classes",
     "lost_classes": "predicted classes that are lost",
     "collapse": "all predictions are of one class",
-    "schema": "columns changed",
     "psi": "distribution of scores (PSI)",
     "ks": "distribution of scores (Kolmogorov-Smirnov)",
     "predictions": "share of predicted positives",
@@ -73,6 +72,7 @@ class PlaceNews:
     promise: str = ""            # how rare a false breach is
     reason: str = ""             # why the spec was changed, in the version that the window belongs to
     labelled: datetime | None = None    # when its last labels had come, where that is known
+    shown_from: str | None = None       # of `breached` the first whose own interval lies beyond its limit
 
     @property
     def recovers(self) -> bool:
@@ -137,6 +137,7 @@ def news_of_place(
     if place.verdict == "breach":
         breached.add(verdict.window)
     last = list(standing.values())[-1] if standing else None
+    in_breach = standing | ({verdict.window: place} if place.verdict == "breach" else {})
     standing.pop(verdict.window, None)     # judged again
     return PlaceNews(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
@@ -144,7 +145,13 @@ def news_of_place(
         changes=_changes_of_parts(verdict, place, earlier),
         worst=max(standing.values(), key=_how_far, default=None), last=last,
         reason=(reasons or {}).get(verdict.version, ""),
+        shown_from=min((name for name, one in in_breach.items() if _is_shown(one)), default=None),
     )
+
+
+def _is_shown(place: PlaceVerdict) -> bool:
+    """Whether the interval of a window lies beyond a limit by itself."""
+    return any(lies_beyond(place.measured, limit) for limit in place.limits)
 
 
 _COMPARED = 8     # windows before, that a change of a part is told against
@@ -263,7 +270,8 @@ def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
 def alert_headline(news: PlaceNews) -> str:
     """What, the value with its interval, the limit, and since when.
 
-    `F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20`
+    `F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20`: the first window whose own
+    interval lies beyond the limit; where none does, the window in which all of them together called it.
     """
     what = "recovered" if news.recovers else news.place.verdict
     said = {"breach": "in breach"}.get(what, what)
@@ -274,10 +282,11 @@ def alert_headline(news: PlaceNews) -> str:
     if news.moved_limit is not None:
         return f"{news.name} {closed_in_words(news)}: {value_in_words(news.place.measured)}"
     parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
+    begun = f"since {news.shown_from}" if news.shown_from else f"called in {''.join(news.breached[:1])}"
     if what == "breach":
-        parts.append(f"since {news.breached[0]}")
+        parts.append(begun)
     elif what == "recovered":
-        parts.append(f"was in breach since {news.breached[0]}")
+        parts.append(f"was in breach {begun}")
     return ", ".join(parts)
 
 
