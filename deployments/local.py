@@ -68,6 +68,8 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "PREFECT_API_AUTH_STRING": password,          # what clients send
         "PREFECT_SERVER_API_AUTH_STRING": password,   # what the server wants
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE":   # slots of the one run a monitor survive a restart
+        "prefect.server.concurrency.lease_storage.filesystem",
         "PREFECT_WORKER_QUERY_SECONDS": "5",
         "DO_NOT_TRACK": "1",
     }

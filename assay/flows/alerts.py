@@ -23,6 +23,7 @@ from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
 from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
 from assay.flows.record.standing import Moment, moments, read_reissues, standing_of, verdict_on
+from assay.tasks import events
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, owned_alert, verdict_alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.outbox import (
@@ -246,6 +247,7 @@ def deliver(
                 Ledger(store, owner), open_channels(alerts, environment), now(),
                 cooldown=timedelta(hours=alerts.cooldown_hours), waiting=index[owner],
             )
+            events.alerts_looked_at(store.url, owner, now())
         except AssayError as error:
             _log.error("%s: alerts were not delivered: %s", owner, error)
             done.append(Delivery(owner=owner, key="", channel="", status="failed", why=str(error)))

@@ -180,6 +180,7 @@ class ScheduledJson(TypedDict):
 
     monitor: str
     deployment: str                  # its name with the Prefect server
+    paused: bool                     # somebody paused it, and it stays so
 
 
 class GivenJson(TypedDict):

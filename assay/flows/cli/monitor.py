@@ -34,7 +34,7 @@ from assay.flows.monitor.history import (
 )
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import backfill, tick
-from assay.flows.monitor.versions import register
+from assay.flows.monitor.versions import open_monitor, register
 from assay.tasks import telemetry
 from assay.tasks.alerts.outbox import Delivery, deliveries_in_words, undelivered
 from assay.tasks.ledger import layout
@@ -104,12 +104,14 @@ def monitor_command(
     if not once:
         from assay.flows.monitor.deployment import deploy_monitor
 
-        deployed = deploy_monitor(asked, store.url)
+        deployed = deploy_monitor(asked, store.url, open_monitor(store, asked.name).all[-1].number)
         if as_json:
-            scheduled: ScheduledJson = {"monitor": asked.name, "deployment": deployed}
+            scheduled: ScheduledJson = {
+                "monitor": asked.name, "deployment": deployed.name, "paused": deployed.paused,
+            }
             print_json(scheduled)
         else:
-            click.echo(f"{asked.name}: scheduled as {deployed}")
+            click.echo(f"{asked.name}: {deployed.in_words}")
         if not ("://" in asked.pool.source or Path(asked.pool.source).is_absolute()):
             click.echo(
                 f"assay: pool.source: {asked.pool.source!r} is relative: the monitor's runs read it from "

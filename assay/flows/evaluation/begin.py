@@ -156,7 +156,7 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
     )
 
 
-@effect("freeze-pool", retries=0)
+@effect("freeze-pool", retries=0, shown=lambda spec, *_: f"freeze {spec.name}")
 def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None],
     given: MapOver | None, checked: Callable[[int, PredictionCounts], None],

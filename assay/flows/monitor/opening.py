@@ -248,7 +248,10 @@ def _claimed(run: MonitorRun, wanted: Opening, keep: int) -> int:
         ))
 
 
-@effect("open-window")
+@effect(
+    "open-window",
+    shown=lambda ledger, opening: f"open {opening.evaluation or opening.window}: {opening.why}",
+)
 def _put(ledger: Ledger, opening: Opening) -> Opening:
     return create_opening(ledger, opening)
 

@@ -239,7 +239,10 @@ def with_workers(run: MonitorRun) -> Iterator[None]:
             run.workers = one_after_the_other
 
 
-@effect("write-verdict")
+@effect(
+    "write-verdict",
+    shown=lambda ledger, verdict: f"judge {ledger.name} {verdict.window}: {verdict.verdict}",
+)
 def _write_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     return create_verdict(ledger, verdict)
 

@@ -46,13 +46,14 @@ from assay.flows.monitor.run import (
     sealed_verdicts,
     with_workers,
 )
+from assay.flows.monitor.silence import tell_if_silent
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.unusual import tell_signals
 from assay.flows.monitor.versions import open_monitor
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
-from assay.tasks.effects import retried
+from assay.tasks.effects import as_subflow, in_flow_run, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import forget_kept, write_kept
 from assay.tasks.ledger.life import leave_index
@@ -62,6 +63,7 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.window import files_digest
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import NoFile
+from assay.tasks.sources.reader import is_there
 from assay.tasks.spec.evaluation import Spec
 
 # What is due for a window, until it is settled: open it, see what changed of it since, advance its
@@ -312,7 +314,7 @@ def tick(
     with with_workers(run):
         for window in windows:
             if window.name in names:
-                run.attempt(window.name, partial(open_due, run, window))
+                run.attempt(window.name, partial(_open_in_a_run, run, window))
             else:
                 leave_out_again(run, window.name)
             run.expected.discard(window.name)
@@ -328,11 +330,24 @@ def tick(
     run.seal()
     tell_states(run)
     tell_signals(run)
+    tell_if_silent(run)
     end_mutes(run)
     if not only:
         keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
+
+
+def _open_in_a_run(run: MonitorRun, window: Window) -> bool:
+    """`open_due`; in Prefect a window that is opened for the first time is a run of its own."""
+    work = partial(open_due, run, window)
+    source = run.spec_of(window.name).pool.source
+    if window.name in run.openings or not (in_flow_run() and is_there(window.fill(source))):
+        return work()
+    return as_subflow(WINDOW_FLOW, f"{run.spec.name} {window.name}", work)
+
+
+WINDOW_FLOW = "assay-window"
 
 
 def _withdrawn(run: MonitorRun) -> set[str]:

@@ -192,7 +192,7 @@ def _reading(reading: MeasureReading) -> str:
 # Their keys hold the day, so each is told once a day for as long as it lasts. A window that joins the others
 # later on the same day is told at once: the key then holds a digest of the windows that joined on that day.
 
-DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small")
+DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small", "silent")
 """Kinds whose keys hold the day: the cooldown does not apply to them."""
 
 _MOST_LISTED = 20
@@ -349,6 +349,29 @@ def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: 
             "ends; those opened until then are labelled later only where newer windows leave labels to spare "
             "(monitor.catch_up). To buy more, raise monitor.monthly_labels (`assay amend SPEC`). This is "
             "said once a day."
+        ),
+    )
+
+
+def silence_alert(
+    monitor: str, severity: Severity, last: str | None, windows: Sequence[str], since: datetime, now: datetime
+) -> Alert:
+    """What is told on one day of a monitor that gives no verdict.
+
+    last      the newest window with one, if there is any
+    windows   those after it that are due, at least one
+    since     when the first of them was due
+    """
+    days = (now - since).days
+    newest = f"the newest is of window {last}" if last is not None else "there never was one"
+    return Alert(
+        key=f"silent-{now:%Y%m%d}", kind="silent", severity=severity, group="silent",
+        subject=f"{monitor}: no verdict for {wording.plural(days, 'day')}",
+        body=(
+            f"No window got a verdict since {_time(since)}, when {windows[0]} was due; {newest}. "
+            f"{wording.plural(len(windows), 'window')} wait for one. How good the model is now is not known. "
+            "What to do: see whether the monitor's runs happen, whether predictions come, and whether people "
+            f"answer: assay history {monitor}. This is said once a day (monitor.silent_days)."
         ),
     )
 

@@ -380,7 +380,10 @@ def _deliver(
     return ended("sent")
 
 
-@effect("send-alert", retries=0)
+@effect(
+    "send-alert", retries=0,
+    shown=lambda channel, alert, owner: f"tell {channel.name}: {owner}/{alert.key}",
+)
 def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
     """One attempt to tell a channel; sweeps repeat it. Raises NotDelivered."""
     channel.send(alert, owner)

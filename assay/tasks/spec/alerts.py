@@ -24,6 +24,7 @@ Kind = Literal[
     "breach", "recovery", "inconclusive", "failure",
     # of monitors
     "missing", "stale", "spent", "unlabelled", "empty", "small", "muted", "collapse", "signal",
+    "silent",
 ]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")   # least first
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -88,6 +89,7 @@ class AlertSeverity(Part):
     muted: Severity = Field(default="info", description="info, warning or critical")
     collapse: Severity = Field(default="critical", description="info, warning or critical")
     signal: Severity = Field(default="warning", description="info, warning or critical")
+    silent: Severity = Field(default="warning", description="info, warning or critical")
 
     def of(self, kind: Kind) -> Severity:
         """The severity of an alert of this kind."""
@@ -102,7 +104,8 @@ class Alerts(Part):
         default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"
     )
     tell: Annotated[tuple[Kind, ...], Strict(False)] = Field(
-        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted", "collapse"),
+        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted", "collapse",
+                 "silent"),
         description="kinds of alerts that are raised",
     )
     severity: AlertSeverity = Field(default_factory=AlertSeverity, description="how severe each kind is")

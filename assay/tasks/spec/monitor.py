@@ -147,6 +147,9 @@ class Watch(Part):
     stale_days: float = Field(
         default=7.0, gt=0, le=3660, description="a window that people have not finished by then is stale"
     )
+    silent_days: float = Field(
+        default=3.0, gt=0, le=3660, description="people are told when no window got a verdict for so long"
+    )
     carry_over: float = Field(
         default=0.5, ge=0, le=1, description="what a label of the window before is worth to the label model"
     )
