@@ -53,6 +53,7 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "ASSAY_ROOT": str(ROOT),
         "ASSAY_STORE": f"s3://{BUCKET}/ledger",
         "ASSAY_WEBHOOK_SECRET": known.get("ASSAY_WEBHOOK_SECRET", secrets.token_hex(24)),
+        "ASSAY_HANDLE_URL": f"http://127.0.0.1:{ports['receiver']}",
         "ASSAY_SERVE_TOKEN": known.get("ASSAY_SERVE_TOKEN", secrets.token_hex(24)),
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports['s3']}",
         "AWS_ACCESS_KEY_ID": key or f"assay{secrets.token_hex(8)}",

@@ -26,10 +26,12 @@ from assay.flows.record.standing import Moment, moments, read_reissues, standing
 from assay.tasks import events
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, owned_alert, verdict_alert
 from assay.tasks.alerts.channels import open_channels
+from assay.tasks.alerts.links import with_handling
 from assay.tasks.alerts.outbox import (
     Delivery,
     NotDelivered,
     OutboxRow,
+    People,
     deliver_due,
     outbox_index,
     outbox_rows,
@@ -42,6 +44,7 @@ from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending, Ownership, check_format, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.responses import Response, read_responses
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
@@ -242,16 +245,27 @@ def deliver(
     done: list[Delivery] = []
     for owner in sorted(index if owners is None else index.keys() & set(owners)):
         try:
-            alerts = alert_choices(Ledger(store, owner))
+            ledger = Ledger(store, owner)
+            alerts = alert_choices(ledger)
+            if alerts.in_maintenance(now()):
+                continue
+            channels = [with_handling(one, environment) for one in open_channels(alerts, environment)] \
+                if owner.startswith(layout.MONITORS_PREFIX) else open_channels(alerts, environment)
             done += deliver_due(
-                Ledger(store, owner), open_channels(alerts, environment), now(),
-                cooldown=timedelta(hours=alerts.cooldown_hours), waiting=index[owner],
+                ledger, channels, now(), cooldown=timedelta(hours=alerts.cooldown_hours),
+                waiting=index[owner],
+                people=People(responses=_responses(ledger), in_maintenance=alerts.in_maintenance),
             )
             events.alerts_looked_at(store.url, owner, now())
         except AssayError as error:
             _log.error("%s: alerts were not delivered: %s", owner, error)
             done.append(Delivery(owner=owner, key="", channel="", status="failed", why=str(error)))
     return done
+
+
+@retried
+def _responses(ledger: Ledger) -> list[Response]:
+    return read_responses(ledger) if ledger.name.startswith(layout.MONITORS_PREFIX) else []
 
 
 def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[OutboxRow]:

@@ -107,11 +107,14 @@ def as_subflow(flow_name: str, label: str, work: Callable[[], T]) -> T:
     from prefect import flow
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
+    def run() -> T:
+        return work()
+
     # the run above it sends heartbeats, and to end a second thread of them takes a second a run
     with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
         result: T = flow(
             name=flow_name, flow_run_name=_plain(label), persist_result=False, validate_parameters=False
-        )(work)()
+        )(run)()
     return result
 
 

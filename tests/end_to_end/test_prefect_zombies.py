@@ -46,10 +46,10 @@ def test_a_run_whose_worker_was_killed_ends_and_the_next_one_works(tmp_path, mon
         )
         try:
             run = server.post(f"deployments/{found['id']}/create_flow_run")["id"]
-            _until(lambda: server.get(f"flow_runs/{run}")["state_type"] == "RUNNING", 90)
+            _until(lambda: server.get(f"flow_runs/{run}")["state_type"] == "RUNNING", 300)
             # a second one is cancelled before it begins
             other = server.post(f"deployments/{found['id']}/create_flow_run")["id"]
-            _until(lambda: server.get(f"flow_runs/{other}")["state_type"] == "CANCELLED", 60)
+            _until(lambda: server.get(f"flow_runs/{other}")["state_type"] == "CANCELLED", 200)
             time.sleep(5)     # a heartbeat was sent
         finally:
             with suppress(ProcessLookupError):

@@ -78,7 +78,7 @@ def mute_command(name: str, until: str, reason: str, where: str | None, as_json:
       assay mute dedup --until 2026-12-01 --reason "new release is rolled out"
     """
     made = muting.mute(
-        store_named(where), name, until=_moment(until), reason=reason, now=datetime.now(UTC)
+        store_named(where), name, until=moment_of(until), reason=reason, now=datetime.now(UTC)
     )
     if as_json:
         muted: MutedJson = {"monitor": name, "mute": printed(made)}
@@ -108,7 +108,8 @@ def unmute_command(name: str, where: str | None, as_json: bool) -> int:
     return 0
 
 
-def _moment(text: str) -> datetime:
+def moment_of(text: str) -> datetime:
+    """The moment that an option --until names, in UTC unless it says otherwise."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

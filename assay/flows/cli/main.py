@@ -155,6 +155,18 @@ COMMANDS = {
         "changes", "amend_command",
         "Make SPEC the newest version of its monitor.",
     ),
+    "acknowledge": CommandPlace(
+        "incidents", "acknowledge_command",
+        "Say that you have seen an incident of a monitor: it is not repeated, and not escalated.",
+    ),
+    "assign": CommandPlace(
+        "incidents", "assign_command",
+        "Say whose an incident of a monitor is.",
+    ),
+    "snooze": CommandPlace(
+        "incidents", "snooze_command",
+        "Tell nothing of an incident of a monitor until a moment.",
+    ),
     "mute": CommandPlace(
         "changes", "mute_command",
         "Deliver no alert of the monitor NAME until a date.",

@@ -62,6 +62,7 @@ from assay.tasks.report.history.words import (
     beyond_in_words,
     decided_with_windows,
     no_data_in_words,
+    response_in_words,
     windows_in_words,
 )
 from assay.tasks.settings import Settings
@@ -236,6 +237,7 @@ def _list_monitors(store: Store) -> int:
     return 0
 
 
+_RESPONSES = 5   # to incidents, the newest
 _SHOWN = 30   # windows, after a look
 
 
@@ -273,6 +275,8 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
             f"  version {one.number} from {one.first} on: {', '.join(one.changed)}{reason}. "
             f"{consequence_of(one)}"
         )
+    for response in told.responses[-_RESPONSES:]:
+        click.echo(f"  {response_in_words(response)}")
     muted = mute_at(told.mutes, datetime.now(UTC))
     if muted is not None:
         click.echo(f"  alerts are muted until {muted.until:%Y-%m-%d %H:%M} UTC: {muted.reason}")

@@ -87,21 +87,23 @@ def _still_standing(run: MonitorRun, muted: Sequence[Alert]) -> list[Alert]:
     """
     incidents = {(one.kind, one.group) for one in muted if one.kind != "recovery"}
     keys = {one.key for one in muted}
+    there = [*(alert for alert, _ in standing_breaches(run)), *unusual_alerts(run)]
     return [
         replace(alert, key=f"{alert.key}-unmuted") if alert.key in keys else alert
-        for alert in (*_breaches(run), *unusual_alerts(run)) if (alert.kind, alert.group) in incidents
+        for alert in there if (alert.kind, alert.group) in incidents
     ]
 
 
-def _breaches(run: MonitorRun) -> Iterator[Alert]:
-    """The alerts of the breaches that stand, of the newest window that each was called or confirmed in."""
+def standing_breaches(run: MonitorRun) -> Iterator[tuple[Alert, str]]:
+    """The alerts of the breaches that stand, of the newest window that each was called or confirmed in, each
+    with its first window."""
     newest = run.verdicts[-1] if run.verdicts else None
     for segment in [] if newest is None else [one.segment for one in (newest.overall, *newest.segments)]:
         certain = last_certain(run.verdicts, segment)
         if certain is not None and certain.verdict == "breach":
             verdict = next(v for v in reversed(run.verdicts) if certain in (v.overall, *v.segments))
             news = news_of_place(verdict, certain, run.verdicts, run.signals(verdict.window))
-            yield alert_of(run.spec, news, "breach")
+            yield alert_of(run.spec, news, "breach"), news.breached[0]
 
 
 def _still_without(run: MonitorRun, muted: Sequence[Alert]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from assay.evalcore.monitoring.verdicts import (
     shown_by_windows,
 )
 from assay.tasks.ledger.monitors import WindowVerdict, is_question, own_segment
+from assay.tasks.ledger.responses import Response
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 
@@ -470,6 +471,19 @@ def signal_in_words(signal: Signal) -> str:
     """`distribution of scores (PSI) 0.25`."""
     shown = "" if signal.value is None else f" {wording.number(signal.value, 3)}"
     return SIGNALS.get(signal.name, signal.name) + shown
+
+
+def response_in_words(one: Response) -> str:
+    """`breach: acknowledged by ada on 2026-11-27 09:12 UTC (rolled back)`."""
+    done = {
+        "acknowledge": "acknowledged", "assign": f"assigned to {one.to}",
+        "snooze": f"snoozed until {one.until:%Y-%m-%d %H:%M} UTC" if one.until is not None else "snoozed",
+    }[one.action]
+    ordinary = "" if not one.signals else (
+        f"; {', '.join(one.signals)} in {one.windows[0]} to {one.windows[-1]} count as ordinary"
+    )
+    reason = f" ({one.reason})" if one.reason else ""
+    return f"{one.incident}: {done} by {one.by} on {one.at:%Y-%m-%d %H:%M} UTC{reason}{ordinary}"
 
 
 def signal_in_full(signal: Signal) -> str:
