@@ -180,6 +180,25 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
     ), _ownership(Ledger(store, name))), now)
 
 
+def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, now: datetime) -> None:
+    """Raise that a desk cannot be reached, once a day: of the first of the evaluations that wait for it.
+
+    evaluations: their names in order, at least one
+    """
+    owner = Ledger(store, evaluations[0])
+    alerts = alert_choices(owner)
+    if "failure" not in alerts.tell:
+        return
+    others = f" {wording.plural(len(evaluations), 'evaluation')} wait for it." if evaluations[1:] else ""
+    raise_alert(owner, owned_alert(Alert(
+        key=f"failure-unreachable-{layout.digest(message.encode())[:12]}-{now:%Y%m%d}",
+        kind="failure", severity=alerts.severity.of("failure"),
+        subject=f"{owner.name}: its desk cannot be reached",
+        body=f"{message}\nNothing is lost.{others} Every sweep tries again. This is said once a day.",
+        links=report_links(alerts, owner.name), group="unreachable",
+    ), _ownership(owner)), now)
+
+
 @retried
 def alert_choices(ledger: Ledger) -> Alerts:
     """What the spec of an evaluation, or of a monitor, says about alerts."""
