@@ -13,6 +13,7 @@ wrong, and no worker is held for hours. Prefect's record of runs is for people t
 in the ledger, so a run that was killed is simply run again.
 """
 
+import logging
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -52,6 +53,8 @@ from assay.tasks.spec.strict_yaml import parse_yaml
 
 LONGEST_SECONDS = 6 * 3600.0           # after which a run is ended: the next one goes on
 _TELL_AGAIN = timedelta(hours=6)
+_NAMED_AHEAD = 20                      # runs of a monitor that are to come
+_log = logging.getLogger("assay.monitor")
 
 
 def _named_in_the_form() -> str:
@@ -170,7 +173,32 @@ def monitor_deployed(name: str, store: str = "") -> State:
     """
     opened_store = open_store(store or Settings().store)
     with tags(*monitor_tags(open_monitor(opened_store, name).newest)):
-        return _ticked(opened_store, name)
+        state = _ticked(opened_store, name)
+    _name_runs_to_come(name)
+    return state
+
+
+def _name_runs_to_come(name: str) -> None:
+    """Name the runs that the server has scheduled: it gives them random names until they begin."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId, FlowRunFilter
+    from prefect.client.schemas.sorting import FlowRunSort
+
+    deployment = runtime.deployment.id
+    if deployment is None:
+        return
+    try:
+        with get_client(sync_client=True) as client:
+            for run in client.read_flow_runs(
+                deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment])),
+                flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": ["SCHEDULED"]}}}),
+                sort=FlowRunSort.EXPECTED_START_TIME_ASC, limit=_NAMED_AHEAD,
+            ):
+                wanted = f"{name} {run.expected_start_time:%Y-%m-%d %H:%M}"
+                if run.name != wanted:
+                    client.update_flow_run(run.id, name=wanted)
+    except Exception as error:    # a name is nothing to fail for
+        _log.warning("%s: the runs to come keep their names: %s", name, type(error).__name__)
 
 
 def _ticked(opened_store: Store, name: str) -> State:
