@@ -31,7 +31,7 @@ from assay.tasks.alerts.outbox import (
     Delivery,
     NotDelivered,
     OutboxRow,
-    People,
+    PeopleToTell,
     deliver_due,
     outbox_index,
     outbox_rows,
@@ -44,7 +44,7 @@ from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending, Ownership, check_format, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.responses import Response, read_responses
+from assay.tasks.ledger.responses import IncidentResponse, read_responses
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
@@ -53,7 +53,7 @@ _DEFAULTS = Alerts()
 
 
 class Unforeseen(AssayError):
-    """An error that is none of ours. People are told its kind only: its text may hold anything."""
+    """An error that is none of ours. PeopleToTell are told its kind only: its text may hold anything."""
 
     @classmethod
     def from_error(cls, error: Exception) -> "Unforeseen":
@@ -273,7 +273,7 @@ def deliver(
             done += deliver_due(
                 ledger, channels, now(), cooldown=timedelta(hours=alerts.cooldown_hours),
                 waiting=index[owner],
-                people=People(responses=_responses(ledger), in_maintenance=alerts.in_maintenance),
+                people=PeopleToTell(responses=_responses(ledger), in_maintenance=alerts.in_maintenance),
             )
             events.alerts_looked_at(store.url, owner, now())
         except AssayError as error:
@@ -283,7 +283,7 @@ def deliver(
 
 
 @retried
-def _responses(ledger: Ledger) -> list[Response]:
+def _responses(ledger: Ledger) -> list[IncidentResponse]:
     return read_responses(ledger) if ledger.name.startswith(layout.MONITORS_PREFIX) else []
 
 

@@ -75,7 +75,7 @@ class _Call:
 
 
 def effect(
-    name: str, retries: int = RETRIES, shown: Callable[P, str] | None = None
+    name: str, retries: int = RETRIES, shown: Callable[..., str] | None = None
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Mark a function as an effect.
 

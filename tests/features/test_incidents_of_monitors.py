@@ -18,11 +18,11 @@ from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.alerts.links import HOLDS, LinkedIncident, read_token, token_of, with_handling
-from assay.tasks.alerts.outbox import People, deliver_due, raise_alert
+from assay.tasks.alerts.links import HOLDS, LinkedIncident, read_token, with_handling
+from assay.tasks.alerts.outbox import PeopleToTell, deliver_due, raise_alert
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.responses import Response
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.ledger.stores.store import MemoryStore
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.monitor import MonitorSpec
@@ -32,7 +32,7 @@ SECRET = b"a secret of the receiver"
 
 
 def response(action, number=1, incident="breach", at=NOON, **more):
-    return Response(number=number, incident=incident, action=action, by="ada", at=at, **more)
+    return IncidentResponse(number=number, incident=incident, action=action, by="ada", at=at, **more)
 
 
 def outbox():
@@ -40,7 +40,7 @@ def outbox():
 
 
 def due(ledger, channel, now, *responses, **more):
-    people = People(responses=responses, **more)
+    people = PeopleToTell(responses=responses, **more)
     return [one.status for one in deliver_due(ledger, [channel], now, people=people)]
 
 
@@ -171,7 +171,7 @@ def test_a_signed_link_leads_to_a_page_that_acts_on_a_post_alone(in_breach):
     try:
         assert started.wait(60)
         until = int((datetime.now(UTC) + HOLDS).timestamp())
-        token = token_of(SECRET, LinkedIncident("stream", "breach", until))
+        token = incident_token(SECRET, LinkedIncident("stream", "breach", until))
         url = f"http://127.0.0.1:{ports[0]}/incidents/"
         with httpx.Client(trust_env=False, timeout=60) as client:
             page = client.get(url + token)
@@ -186,8 +186,9 @@ def test_a_signed_link_leads_to_a_page_that_acts_on_a_post_alone(in_breach):
             for wrong in ({"by": "", "action": "acknowledge"}, {"by": "ada", "action": "delete"},
                           {"by": "ada", "action": "snooze", "hours": "-1"}):
                 assert client.post(url + token, data=wrong).status_code == 400
-            for other in (token[:-2] + "aa", "x", token.split(".")[0], token_of(b"another", LinkedIncident(
-                "stream", "breach", until)), token_of(SECRET, LinkedIncident("stream", "breach", 1))):
+            about = LinkedIncident("stream", "breach", until)
+            for other in (token[:-2] + "aa", "x", token.split(".")[0], incident_token(b"another", about),
+                          incident_token(SECRET, LinkedIncident("stream", "breach", 1))):
                 assert client.get(url + other).status_code == 404
                 assert client.post(url + other, data=form).status_code == 404
         (made,) = read_monitor_history(store, "stream").responses

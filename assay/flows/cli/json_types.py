@@ -10,7 +10,7 @@ from assay.evalcore.weighted.judge_audit import AuditVerdict
 from assay.evalcore.weighted.judges import Judges
 from assay.tasks.alerts.outbox import Delivery, Settled
 from assay.tasks.ledger.monitors import Amendment, Mute
-from assay.tasks.ledger.responses import Response
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report.data import JudgeChecks
 from assay.tasks.report.history.record import HistoryJson
 from assay.tasks.report.standing import StandingJson, StateName
@@ -180,7 +180,7 @@ class ResponseJson(TypedDict):
     """What somebody did about an incident of a monitor."""
 
     monitor: str
-    response: Response
+    response: IncidentResponse
 
 
 class ScheduledJson(TypedDict):

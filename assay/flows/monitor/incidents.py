@@ -21,7 +21,7 @@ from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.responses import (
     Action,
     Handling,
-    Response,
+    IncidentResponse,
     create_response,
     handling_of,
     incident_name,
@@ -84,7 +84,7 @@ def _opened(run: MonitorRun, window: str) -> datetime | None:
     return next((one.opened for one in run.openings.get(window, ())), None)
 
 
-def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> Response:
+def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> IncidentResponse:
     """Record what somebody did about an incident that stands; the record in the ledger.
 
     Said twice it is recorded once. Raises UnknownMonitor, and BadInput where nothing of that name stands, or
@@ -101,7 +101,7 @@ def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> Response
         signals = tuple(sorted(accepted[0].since))
     ledger = Ledger(store, layout.monitor_ledger(name))
     before = retried(read_responses)(ledger)
-    wanted = Response(
+    wanted = IncidentResponse(
         number=len(before) + 1, incident=incident.name, action=reply.action, by=reply.by.strip(),
         to=reply.to.strip(), until=reply.until, windows=windows, signals=signals,
         reason=reply.reason.strip(), at=now,
@@ -117,7 +117,7 @@ def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> Response
     return winner
 
 
-def _says(one: Response) -> tuple[object, ...]:
+def _says(one: IncidentResponse) -> tuple[object, ...]:
     return one.incident, one.action, one.by, one.to, one.until, one.windows, one.signals, one.reason
 
 
@@ -148,5 +148,5 @@ def _check(reply: Reply, now: datetime) -> None:
 
 
 @effect("respond")
-def _put(ledger: Ledger, response: Response) -> Response:
+def _put(ledger: Ledger, response: IncidentResponse) -> IncidentResponse:
     return create_response(ledger, response)

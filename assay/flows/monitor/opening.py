@@ -60,7 +60,7 @@ from assay.tasks.ledger.monitors import (
     signals_of,
 )
 from assay.tasks.ledger.record import Ledger
-from assay.tasks.ledger.responses import Response
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.pool.inherited import labels_by_item
 from assay.tasks.pool.known_answers import outcomes_of
 from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
@@ -320,7 +320,7 @@ def signals_of_traffic(
 
 
 def unusual_signals(
-    openings: Mapping[str, Sequence[Opening]], responses: Sequence[Response]
+    openings: Mapping[str, Sequence[Opening]], responses: Sequence[IncidentResponse]
 ) -> dict[str, frozenset[str]]:
     """Window -> the signals that were raised in it, and that nobody has said are ordinary."""
     accepted = {

@@ -39,7 +39,7 @@ from assay.tasks.ledger.monitors import (
     signals_of,
 )
 from assay.tasks.ledger.record import Ledger, get_record
-from assay.tasks.ledger.responses import Response, read_responses
+from assay.tasks.ledger.responses import IncidentResponse, read_responses
 from assay.tasks.ledger.seals import OPENINGS, STATES, seal_monitor, sealable
 from assay.tasks.ledger.stores.store import Remembering, Store
 from assay.tasks.pool.shards import MapOver, one_after_the_other
@@ -104,7 +104,7 @@ class MonitorRun:
     keys: set[str]       # of its windows and verdicts
     settled: set[str]    # windows of which nothing can be due
     entries: KeptEntries
-    responses: list[Response]    # what people did about incidents, in order
+    responses: list[IncidentResponse]    # what people did about incidents, in order
     through: set[str] = field(default_factory=set)   # windows for which this run has done all there can be
     found: dict[str, Found] = field(default_factory=dict)   # by window
     expected: set[str] = field(default_factory=set)   # new windows, not opened yet, that labels are meant for

@@ -38,7 +38,7 @@ class LinkedIncident:
     until: int        # seconds since 1970
 
 
-def token_of(secret: bytes, about: LinkedIncident) -> str:
+def incident_token(secret: bytes, about: LinkedIncident) -> str:
     """The signed text that names an incident in an address."""
     body = base64.urlsafe_b64encode(
         json.dumps([about.monitor, about.incident, about.until]).encode()
@@ -83,7 +83,7 @@ class LinkedChannel:
             owner.removeprefix(layout.MONITORS_PREFIX), incident_name(alert.group),
             int(self._clock() + HOLDS.total_seconds()),
         )
-        return (f"{self._address}/incidents/{token_of(self._secret, about)}",)
+        return (f"{self._address}/incidents/{incident_token(self._secret, about)}",)
 
 
 def with_handling(

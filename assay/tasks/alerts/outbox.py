@@ -36,7 +36,7 @@ from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.monitors import Mute, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
-from assay.tasks.ledger.responses import Handling, Response, handling_of, incident_name
+from assay.tasks.ledger.responses import Handling, IncidentResponse, handling_of, incident_name
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Severity
@@ -211,14 +211,14 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+class PeopleToTell:
     """What people did about incidents, and when they are not to be told."""
 
-    responses: Sequence[Response] = ()
+    responses: Sequence[IncidentResponse] = ()
     in_maintenance: Callable[[datetime], bool] = lambda _: False
 
 
-NOBODY_RESPONDED = People()
+NOBODY_RESPONDED = PeopleToTell()
 
 
 def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bool:
@@ -284,7 +284,7 @@ def deliver_due(
     *,
     cooldown: timedelta = COOLDOWN,
     waiting: Iterable[Waiting] | None = None,
-    people: People = NOBODY_RESPONDED,
+    people: PeopleToTell = NOBODY_RESPONDED,
 ) -> list[Delivery]:
     """Send the alerts that are due in an owner's outbox; returns what happened to each. A channel that fails
     raises nothing.
@@ -333,7 +333,7 @@ def _to_tell(ledger: Ledger, one: Waiting) -> Alert | None:
 
 
 def _needless(
-    one: Waiting, alert: Alert, after: Sequence[Alert], channel: Channel, people: People
+    one: Waiting, alert: Alert, after: Sequence[Alert], channel: Channel, people: PeopleToTell
 ) -> str:
     """Why nobody need be told any more of what ended before they were, or an empty text.
 
@@ -374,7 +374,7 @@ def _left_to(
 
 def _deliver(
     ledger: Ledger, one: Waiting, alert: Alert, channel: Channel, now: datetime,
-    rules: "tuple[timedelta, People]",
+    rules: "tuple[timedelta, PeopleToTell]",
 ) -> Delivery | Literal["settled"] | None:
     """Deliver one alert on one channel; returns what was done, or None if it is not due yet.
 
@@ -433,7 +433,7 @@ def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
     channel.send(alert, owner)
 
 
-def _handling(alert: Alert, told: Sequence[tuple[datetime, Alert]], people: People) -> Handling:
+def _handling(alert: Alert, told: Sequence[tuple[datetime, Alert]], people: PeopleToTell) -> Handling:
     """How people stand to the incident of an alert: it began after the last recovery that was told."""
     ended = [at for at, other in told if other.group == alert.group and other.kind == "recovery"]
     return handling_of(people.responses, incident_name(alert.group), max(ended, default=None))

@@ -23,7 +23,7 @@ Action = Literal["acknowledge", "assign", "snooze"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class IncidentResponse:
     """What one person did about an incident."""
 
     number: int               # over the responses of the monitor, from 1
@@ -42,9 +42,9 @@ class Response:
 class Handling:
     """How people stand to one incident."""
 
-    acknowledged: Response | None = None
-    assigned: Response | None = None
-    snoozed: Response | None = None    # until a moment that may have passed
+    acknowledged: IncidentResponse | None = None
+    assigned: IncidentResponse | None = None
+    snoozed: IncidentResponse | None = None    # until a moment that may have passed
 
     def snoozed_at(self, moment: datetime) -> bool:
         """Whether nothing is to be told of it now."""
@@ -57,19 +57,19 @@ def incident_name(group: str) -> str:
     return group or "breach"
 
 
-def create_response(ledger: Ledger, response: Response) -> Response:
+def create_response(ledger: Ledger, response: IncidentResponse) -> IncidentResponse:
     """Put a response; returns the one under its number."""
     return put_record(ledger, layout.response(ledger.name, response.number), response)
 
 
-def read_responses(ledger: Ledger) -> list[Response]:
+def read_responses(ledger: Ledger) -> list[IncidentResponse]:
     """All responses of a monitor, in order."""
-    return read_records(ledger, layout.responses(ledger.name), layout.response, Response)
+    return read_records(ledger, layout.responses(ledger.name), layout.response, IncidentResponse)
 
 
-def handling_of(responses: Sequence[Response], incident: str, since: datetime | None) -> Handling:
+def handling_of(responses: Sequence[IncidentResponse], incident: str, since: datetime | None) -> Handling:
     """How people stand to an incident; since: when it began, None for the beginning of time."""
-    found: dict[str, Response] = {}
+    found: dict[str, IncidentResponse] = {}
     for one in responses:
         if one.incident == incident and (since is None or one.at >= since):
             found[one.action] = one

@@ -24,7 +24,7 @@ from assay.tasks.ledger.monitors import (
     own_segment,
     verdict_by_question,
 )
-from assay.tasks.ledger.responses import Response
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report import wording
 
 
@@ -129,7 +129,7 @@ class HistoryJson(OwnershipJson):
     no_data_since: str | None        # the first of the newest windows that all have no predictions
     amendments: list[AmendmentJson]
     mutes: list[MuteJson]
-    responses: list[Response]        # what people did about incidents
+    responses: list[IncidentResponse]        # what people did about incidents
     judges: list[JudgeChange]    # of the newest judged window
     windows: list[WindowJson]
 
@@ -226,7 +226,7 @@ class MonitorHistory:
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()
-    responses: tuple[Response, ...] = ()       # what people did about incidents, in order
+    responses: tuple[IncidentResponse, ...] = ()       # what people did about incidents, in order
     verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
     judges: tuple[JudgeChange, ...] = ()       # how judges changed in the newest judged window
     ownership: Ownership = NOBODYS

@@ -22,7 +22,7 @@ from assay.evalcore.monitoring.verdicts import (
     shown_by_windows,
 )
 from assay.tasks.ledger.monitors import WindowVerdict, is_question, own_segment
-from assay.tasks.ledger.responses import Response
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 
@@ -473,7 +473,7 @@ def signal_in_words(signal: Signal) -> str:
     return SIGNALS.get(signal.name, signal.name) + shown
 
 
-def response_in_words(one: Response) -> str:
+def response_in_words(one: IncidentResponse) -> str:
     """`breach: acknowledged by ada on 2026-11-27 09:12 UTC (rolled back)`."""
     done = {
         "acknowledge": "acknowledged", "assign": f"assigned to {one.to}",
