@@ -18,7 +18,7 @@ from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.alerts.links import HOLDS, LinkedIncident, read_token, with_handling
+from assay.tasks.alerts.links import HOLDS, LinkedIncident, incident_token, read_token, with_handling
 from assay.tasks.alerts.outbox import PeopleToTell, deliver_due, raise_alert
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.record import Ledger
