@@ -10,7 +10,7 @@ asked who they are; the page is never kept by a browser, and tells no other page
 import html
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import parse_qs
 
 from assay.evalcore.errors import AssayError
@@ -21,6 +21,9 @@ from assay.tasks.alerts.links import LinkedIncident, read_token
 from assay.tasks.ledger.responses import Action
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.history.words import response_in_words
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 HEADERS = {
     "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
@@ -37,7 +40,7 @@ fieldset{{margin:1rem 0;border:1px solid #bbb}}input,button{{font:inherit;paddin
 
 
 def add_incident_pages(
-    app: Any, store: Store, secret: bytes, body_of: Callable[[Any], Any],
+    app: "FastAPI", store: Store, secret: bytes, body_of: Callable[[Any], Any],
     now: Callable[[], datetime] = utc_now,
 ) -> None:
     """Add the page to the receiver's application; body_of: a request's body, None where it is too long."""

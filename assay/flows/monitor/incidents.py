@@ -95,7 +95,8 @@ def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> Incident
     incident = _chosen(run, standing_incidents(run), reply.incident)
     _check(reply, now)
     accepted = [one for one in standing_signals(run) if one.kind == incident.name]
-    windows, signals = (), ()
+    windows: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
     if reply.action == "acknowledge" and accepted:
         windows = accepted[0].windows(windows_with_profile(run))
         signals = tuple(sorted(accepted[0].since))
