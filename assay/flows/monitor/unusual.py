@@ -17,6 +17,8 @@ from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger.monitors import signals_of
 from assay.tasks.spec.alerts import Kind
 
+# what follows from a collapse, and is not told beside it
+_FOLLOWS = frozenset({"predictions", "expected", "beyond_limit", "classes", "lost_classes"})
 COLLAPSE = "collapse"                        # the name of the signal, and of the kind of alert
 _KINDS: tuple[Kind, ...] = ("collapse", "signal")
 _TELL_END_FOR = timedelta(days=7)            # a crash may come between a window and its alert
@@ -43,11 +45,12 @@ def standing_signals(run: MonitorRun) -> list[UnusualTraffic]:
     if not order:
         return []
     apart, newest = unusual_signals(run.openings, run.responses), order[-1]
+    told_already = _FOLLOWS if COLLAPSE in apart[newest] else frozenset()
     found = []
     for kind in _KINDS:
         raised = tuple(
             one for one in signals_of(run.openings[newest])
-            if one.name in apart[newest] and (one.name == COLLAPSE) == (kind == COLLAPSE)
+            if one.name in apart[newest] - told_already and (one.name == COLLAPSE) == (kind == COLLAPSE)
         )
         if raised:
             since = {one.name: _begun(one.name, order, apart) for one in raised}
@@ -100,9 +103,12 @@ def unusual_alerts(run: MonitorRun) -> list[Alert]:
 
 
 def _last_ended(run: MonitorRun, kind: Kind) -> str | None:
-    """The last window in which something of a kind was raised that no longer is; None for long ago."""
-    apart = unusual_signals(run.openings, run.responses)
-    for window in reversed(windows_with_profile(run)):
+    """The last window in which something of a kind was raised that no longer is; None for long ago, and where
+    the newest window is one."""
+    apart, order = unusual_signals(run.openings, run.responses), windows_with_profile(run)
+    if order and any((name == COLLAPSE) == (kind == COLLAPSE) for name in apart[order[-1]]):
+        return None
+    for window in reversed(order):
         if run.now - run.due_at(run.window(window)) > _TELL_END_FOR + timedelta(days=1):
             return None
         if any((name == COLLAPSE) == (kind == COLLAPSE) for name in apart[window]):

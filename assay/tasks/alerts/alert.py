@@ -64,6 +64,11 @@ _TO_DO: dict[Kind, str] = {
     ),
     "recovery": "What to do: nothing. The breach is over.",
 }
+_NOBODY_ASKED = (
+    "What to do: see why every prediction is of one class: the model, its features or its threshold. Nobody "
+    "was asked for labels, because none could change this. Go back to the last good version, or mend the "
+    "predictions: the window is then judged again. A recovery is told by itself."
+)
 _LIMIT_MOVED = (
     "What to do: see that this is what you want. Nothing was mended: the breach is closed because its limit "
     "was changed, and by the limit of before this window would not be ok."
@@ -144,9 +149,12 @@ def window_alert(
     lines += [said for said in (words.what_fell(news), words.worst_segment(news)) if said]
     if kind == "breach" and news.promise:
         lines.append(news.promise)
-    if news.labelled is not None:
+    measured = news.place.measured
+    unasked = kind == "breach" and measured.exact and not measured.labels
+    if news.labelled is not None and not unasked:
         lines.append(f"The last labels came on {_time(news.labelled)}.")
-    lines += ["", _LIMIT_MOVED if news.moved_limit is not None else _TO_DO[kind]]
+    to_do = _NOBODY_ASKED if unasked else _TO_DO[kind]
+    lines += ["", _LIMIT_MOVED if news.moved_limit is not None else to_do]
     evaluation = news.verdict.rests_on.evaluation
     lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")
     return Alert(

@@ -386,6 +386,8 @@ def how_sure(news: PlaceNews) -> str:
     m = news.place.measured
     on = (f"{wording.plural(m.labels, 'label')} of {wording.grouped_digits(news.verdict.pool)} predictions"
           if own_segment(news.place) is None else wording.plural(m.labels, "label"))
+    if m.exact and m.labels < news.verdict.pool and own_segment(news.place) is None:
+        return f"The value is exact: by the predictions alone, no label can change it ({on})."
     if m.exact:
         return f"The value is exact: every item is labelled ({on})."
     if m.lower is None or m.upper is None:
@@ -493,7 +495,7 @@ def signal_in_full(signal: Signal) -> str:
         return signal.why
     if signal.why and signal.raised:
         return f"{name}: {signal.why}"
-    if signal.level is None or signal.usual is None:
+    if signal.level is None or signal.usual is None or signal.name == "beyond_limit":
         return signal_in_words(signal)
     if signal.name == "rows":
         return f"{name} {round(signal.level):,}, usually {round(signal.usual):,}"
