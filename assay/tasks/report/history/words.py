@@ -287,7 +287,7 @@ def alert_headline(news: PlaceNews) -> str:
     if what == "breach":
         parts.append(begun)
     elif what == "recovered":
-        parts.append(f"was in breach {begun}")
+        parts.append(f"was in breach{'' if news.shown_from else ','} {begun}")
     return ", ".join(parts)
 
 

@@ -101,7 +101,8 @@ def test_a_breach_says_since_when_and_a_recovery_what_it_ends(tmp_path):
     assert "The breach is in 2 windows, from 2026-11-11." in second.body
     assert recovery.kind == "recovery"
     assert recovery.subject == (
-        "stream: F1 recovered: 0.900 (0.850 to 0.950), must be at least 0.8, was in breach called in 2026-11-11"
+        "stream: F1 recovered: 0.900 (0.850 to 0.950), must be at least 0.8, was in breach, called in "
+        "2026-11-11"
     )
     assert "In the window before, 2026-11-13, it was 0.780 (0.730 to 0.830)." in recovery.body
     assert third.subject.endswith("since 2026-11-15")
