@@ -133,9 +133,8 @@ share of streams in which the signal is raised in the first, second and tenth wi
 
 {table}
 
-A file that was cut is one window, so nothing is raised after it. Where traffic moves from window to window
-more ordinary windows are raised than `signal_rate` says, and more so by today's rule: windows that were
-raised do not widen what is ordinary until somebody acknowledges them.
+A file that was cut is one window, so nothing is raised after it. Where traffic moves by 0.3 of a standard
+deviation from window to window, ordinary windows are raised less often than `signal_rate` by either rule.
 """
 
 
