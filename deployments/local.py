@@ -53,6 +53,7 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "ASSAY_ROOT": str(ROOT),
         "ASSAY_STORE": f"s3://{BUCKET}/ledger",
         "ASSAY_WEBHOOK_SECRET": known.get("ASSAY_WEBHOOK_SECRET", secrets.token_hex(24)),
+        "ASSAY_HANDLE_URL": f"http://127.0.0.1:{ports['receiver']}",
         "ASSAY_SERVE_TOKEN": known.get("ASSAY_SERVE_TOKEN", secrets.token_hex(24)),
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports['s3']}",
         "AWS_ACCESS_KEY_ID": key or f"assay{secrets.token_hex(8)}",
@@ -68,6 +69,8 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "PREFECT_API_AUTH_STRING": password,          # what clients send
         "PREFECT_SERVER_API_AUTH_STRING": password,   # what the server wants
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE":   # slots of the one run a monitor survive a restart
+        "prefect.server.concurrency.lease_storage.filesystem",
         "PREFECT_WORKER_QUERY_SECONDS": "5",
         "DO_NOT_TRACK": "1",
     }

@@ -121,3 +121,11 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
 def plural(n: int, one: str, many: str = "") -> str:
     """`1 label`, `1,200 labels`; many: the plural, unless it is `one` with an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+def ordinal(n: int) -> str:
+    """`second`, `third`; `6th` beyond the fifth. n: at least 1."""
+    return _ORDINALS[n - 1] if n <= len(_ORDINALS) else f"{n}th"

@@ -23,12 +23,15 @@ from assay.flows.record.ahead import extend_command, more_labels
 from assay.flows.record.finished import READERS
 from assay.flows.record.opened import Opened, UnknownEvaluation, named_folders, open_evaluation, utc_now
 from assay.flows.record.standing import Moment, moments, read_reissues, standing_of, verdict_on
+from assay.tasks import events
 from assay.tasks.alerts.alert import Alert, MeasureReading, VerdictNews, owned_alert, verdict_alert
 from assay.tasks.alerts.channels import open_channels
+from assay.tasks.alerts.links import with_handling
 from assay.tasks.alerts.outbox import (
     Delivery,
     NotDelivered,
     OutboxRow,
+    PeopleToTell,
     deliver_due,
     outbox_index,
     outbox_rows,
@@ -42,6 +45,7 @@ from assay.tasks.ledger.closed_round import RoundEstimate
 from assay.tasks.ledger.life import Ending, Ownership, check_format, find_spec
 from assay.tasks.ledger.monitors import read_amendments
 from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.responses import IncidentResponse, read_responses
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
@@ -50,7 +54,7 @@ _DEFAULTS = Alerts()
 
 
 class Unforeseen(AssayError):
-    """An error that is none of ours. People are told its kind only: its text may hold anything."""
+    """An error that is none of ours. PeopleToTell are told its kind only: its text may hold anything."""
 
     @classmethod
     def from_error(cls, error: Exception) -> "Unforeseen":
@@ -178,6 +182,25 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
     ), _ownership(Ledger(store, name))), now)
 
 
+def raise_unreachable(store: Store, evaluations: Sequence[str], message: str, now: datetime) -> None:
+    """Raise that a desk cannot be reached, once a day: of the first of the evaluations that wait for it.
+
+    evaluations: their names in order, at least one
+    """
+    owner = Ledger(store, evaluations[0])
+    alerts = alert_choices(owner)
+    if "failure" not in alerts.tell:
+        return
+    others = f" {wording.plural(len(evaluations), 'evaluation')} wait for it." if evaluations[1:] else ""
+    raise_alert(owner, owned_alert(Alert(
+        key=f"failure-unreachable-{layout.digest(message.encode())[:12]}-{now:%Y%m%d}",
+        kind="failure", severity=alerts.severity.of("failure"),
+        subject=f"{owner.name}: its desk cannot be reached",
+        body=f"{message}\nNothing is lost.{others} Every sweep tries again. This is said once a day.",
+        links=report_links(alerts, owner.name), group="unreachable",
+    ), _ownership(owner)), now)
+
+
 @retried
 def alert_choices(ledger: Ledger) -> Alerts:
     """What the spec of an evaluation, or of a monitor, says about alerts."""
@@ -243,15 +266,27 @@ def deliver(
     done: list[Delivery] = []
     for owner in sorted(index if owners is None else index.keys() & set(owners)):
         try:
-            alerts = alert_choices(Ledger(store, owner))
+            ledger = Ledger(store, owner)
+            alerts = alert_choices(ledger)
+            if alerts.in_maintenance(now()):
+                continue
+            channels = [with_handling(one, environment) for one in open_channels(alerts, environment)] \
+                if owner.startswith(layout.MONITORS_PREFIX) else open_channels(alerts, environment)
             done += deliver_due(
-                Ledger(store, owner), open_channels(alerts, environment), now(),
-                cooldown=timedelta(hours=alerts.cooldown_hours), waiting=index[owner],
+                ledger, channels, now(), cooldown=timedelta(hours=alerts.cooldown_hours),
+                waiting=index[owner],
+                people=PeopleToTell(responses=_responses(ledger), in_maintenance=alerts.in_maintenance),
             )
+            events.alerts_looked_at(store.url, owner, now())
         except AssayError as error:
             _log.error("%s: alerts were not delivered: %s", owner, error)
             done.append(Delivery(owner=owner, key="", channel="", status="failed", why=str(error)))
     return done
+
+
+@retried
+def _responses(ledger: Ledger) -> list[IncidentResponse]:
+    return read_responses(ledger) if ledger.name.startswith(layout.MONITORS_PREFIX) else []
 
 
 def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[OutboxRow]:

@@ -1,8 +1,10 @@
 """Effects: calls that change the world or may fail because it is away.
 
-A function marked with `effect` is called like any other, and tried again while store or desk is away. Inside
-a Prefect flow the whole of it, retries included, is one Prefect task with its name in the UI; anywhere else
-(the command line, tests, inside another task) it is a plain call. Either way:
+A function marked with `effect` is called like any other, and tried again while store or desk is away. What
+people look at one by one in Prefect says what it is called there (`shown`): inside a flow the whole of it,
+retries included, is one Prefect task of that name, and a window of a monitor is a run of its own
+(`as_subflow`). Everything else, and everything anywhere else (the command line, tests, inside another task),
+is a plain call. Either way:
 
 - only errors that mean "away, try again" are retried (`Unreachable`), with jitter;
 - an effect that must not be repeated blindly says `retries=0`: posting to a desk does;
@@ -72,22 +74,53 @@ class _Call:
         return "(not shown)"
 
 
-def effect(name: str, retries: int = RETRIES) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Mark a function as an effect; `name` is what the Prefect UI calls it."""
+def effect(
+    name: str, retries: int = RETRIES, shown: Callable[..., str] | None = None
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Mark a function as an effect.
+
+    name    what the log of effects calls it, and Prefect its task
+    shown   of the arguments of a call: what Prefect's page calls the task run, such as `ask spam, round 2`;
+            None: nobody looks at it by itself, and it is no task run
+    """
 
     def decorate(plain: Callable[P, T]) -> Callable[P, T]:
         function = _tried_again(name, plain, retries)
 
         @functools.wraps(plain)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            if not in_flow_run():
+            if shown is None or not in_flow_run():
                 return function(*args, **kwargs)
-            result: T = _as_task(function, name)(_Call(args, kwargs))
+            task = _as_task(function, name).with_options(task_run_name=_plain(shown(*args, **kwargs)))
+            result: T = task(_Call(args, kwargs))
             return result
 
         return call
 
     return decorate
+
+
+def as_subflow(flow_name: str, label: str, work: Callable[[], T]) -> T:
+    """Do the work; inside a flow run as a run below it, which Prefect's page calls `label`."""
+    if not in_flow_run():
+        return work()
+    from prefect import flow
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    def run() -> T:
+        return work()
+
+    # the run above it sends heartbeats, and to end a second thread of them takes a second a run
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        result: T = flow(
+            name=flow_name, flow_run_name=_plain(label), persist_result=False, validate_parameters=False
+        )(run)()
+    return result
+
+
+def _plain(label: str) -> str:
+    """A label that Prefect takes as it is: it fills in what stands in braces."""
+    return label.replace("{", "(").replace("}", ")")
 
 
 def retried(function: Callable[P, T]) -> Callable[P, T]:

@@ -11,7 +11,9 @@ time report one event.
     assay.round.closed          {evaluation, round, estimate, lower, upper, measure, labels, ...}
     assay.evaluation.finished   the same, and {stopped_by, verdict}
     assay.verdict.<verdict>     the same, where there was a limit: ok, breach or inconclusive
-    assay.alert.raised          {owner, key, kind, severity, subject}; an automation delivers at once
+    assay.alert.raised          {owner, key, kind, severity, subject}
+    assay.alert.looked_at       {owner}: what waits was sent, as far as it could be; an automation delivers
+                                what is raised and not looked at soon
 
 The resource is `assay.evaluation.<name>`, or `assay.monitor.<name>`.
 """
@@ -20,6 +22,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -35,6 +38,7 @@ ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
 VERDICT = "assay.verdict."
 ALERT_RAISED = "assay.alert.raised"
+ALERTS_LOOKED_AT = "assay.alert.looked_at"
 
 _log = logging.getLogger("assay.events")
 _from_anywhere = False
@@ -71,6 +75,11 @@ def verdict_reached(
 def alert_raised(store_url: str, owner: str, key: str, payload: Mapping[str, Any]) -> None:
     """Tell Prefect, if we run in a flow, that the alert `key` waits in the outbox."""
     _event(ALERT_RAISED, store_url, owner, key, {"owner": owner, "key": key, **payload})
+
+
+def alerts_looked_at(store_url: str, owner: str, at: datetime) -> None:
+    """Tell Prefect, if we run in a flow, that an owner's alerts were sent, as far as it was possible."""
+    _event(ALERTS_LOOKED_AT, store_url, owner, at.isoformat(), {"owner": owner})
 
 
 def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:

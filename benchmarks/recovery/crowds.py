@@ -32,7 +32,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.finish import buy_further
 from assay.flows.monitor.judging import is_finished
-from assay.flows.monitor.opening import spent_in
+from assay.flows.monitor.month import spent_in
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.versions import register
 from assay.flows.record.fold import read_fold

@@ -1,6 +1,7 @@
 """A channel in memory: what it was told, and failures on demand."""
 
 import threading
+from datetime import timedelta
 
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import NotDelivered
@@ -9,8 +10,9 @@ from assay.tasks.alerts.outbox import NotDelivered
 class FakeChannel:
     """`down`: so many messages are refused; `swallow`: so many arrive and their sender dies."""
 
-    def __init__(self, name="ops", min_severity="info", pause=None):
+    def __init__(self, name="ops", min_severity="info", pause=None, after=timedelta(0)):
         self.name, self.min_severity, self.problem = name, min_severity, ""
+        self.after = after
         self.told: list[tuple[str, str]] = []    # (owner, key), in order
         self.down = 0
         self.dies = 0

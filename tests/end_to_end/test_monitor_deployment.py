@@ -25,7 +25,7 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     data = monitor_data(tmp_path, last="2026-11-02", quiet_labels=100)
     spec = MonitorSpec.from_data(data | {"name": "deployed-stream"}, "watch.yaml")
     register(store, spec)
-    assert deploy_monitor(spec, store.url) == "assay-monitor/deployed-stream"
+    assert deploy_monitor(spec, store.url).name == "assay-monitor/deployed-stream"
     there = data["monitor"] | {"timezone": "Europe/Berlin"}
     local = MonitorSpec.from_data(data | {"name": "deployed-stream", "monitor": there}, "watch.yaml")
     deploy_monitor(local, store.url)
@@ -39,10 +39,25 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
         assert found["parameters"] == {"name": "deployed-stream", "store": store.url}
         assert found["entrypoint"] == "assay.flows.drivers.deployed.monitor_deployed"
         assert [s["schedule"]["interval"] for s in found["schedules"]] == [300.0]
+        assert found["version"].endswith(", spec 1")
+        assert {"assay-monitor", "monitor:deployed-stream"} == set(found["tags"])
+        assert found["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
 
         state = monitor_deployed("deployed-stream", store.url, return_state=True)
         assert state.is_completed()
         assert "2 verdicts" in state.message
+        runs = in_prefect.post("flow_runs/filter", {"flows": {"name": {"any_": ["assay-window"]}}})
+        mine = [one for one in runs if "monitor:deployed-stream" in one["tags"]]
+        assert {one["name"] for one in mine} == {
+            "deployed-stream 2026-11-01", "deployed-stream 2026-11-02"
+        }
+        tasks = in_prefect.post("task_runs/filter", {
+            "task_runs": {"flow_run_id": {"any_": [one["id"] for one in mine]}}, "limit": 200,
+        })
+        names = {one["name"] for one in tasks}
+        assert {"freeze deployed-stream-2026-11-01", "judge monitors/deployed-stream 2026-11-02: breach",
+                "estimate deployed-stream-2026-11-02, round 2"} <= names
+        assert len(tasks) <= 24, "what nobody looks at one by one is no task run"
     finally:
         import httpx
 
@@ -55,6 +70,34 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     }
     assert set(artifacts) == {"assay-monitor-deployed-stream", "assay-monitor-deployed-stream-table"}
     assert "| 2026-11-02 |" in artifacts["assay-monitor-deployed-stream"]["data"]
+
+
+def test_what_somebody_paused_stays_paused_and_its_anchor_stays(in_prefect, tmp_path):
+    import httpx
+
+    write_stream(tmp_path, 1)
+    store = open_store(str(tmp_path / "ledger"))
+    spec = a_monitor(tmp_path, last="2026-11-01", schedule={"every_minutes": 30})
+    spec = spec.model_copy(update={"name": "paused-stream"})
+    register(store, spec)
+    assert not deploy_monitor(spec, store.url).paused
+    found = in_prefect.get("deployments/name/assay-monitor/paused-stream")
+    (schedule,) = found["schedules"]
+    anchor = schedule["schedule"]["anchor_date"]
+    httpx.patch(f"{in_prefect.api}/deployments/{found['id']}/schedules/{schedule['id']}",
+                json={"active": False}, timeout=60, trust_env=False).raise_for_status()
+    again = deploy_monitor(spec, store.url)
+    assert again.paused
+    assert "stays paused as somebody left it" in again.in_words
+    (schedule,) = in_prefect.get("deployments/name/assay-monitor/paused-stream")["schedules"]
+    assert (schedule["active"], schedule["schedule"]["anchor_date"]) == (False, anchor)
+    other = spec.model_copy(update={"monitor": spec.monitor.model_copy(update={
+        "schedule": spec.monitor.schedule.model_copy(update={"every_minutes": 60})
+    })})
+    assert deploy_monitor(other, store.url).paused, "another time is no reason to go on"
+    (schedule,) = in_prefect.get("deployments/name/assay-monitor/paused-stream")["schedules"]
+    assert (schedule["active"], schedule["schedule"]["interval"]) == (False, 3600.0)
+    httpx.delete(f"{in_prefect.api}/deployments/{found['id']}", timeout=150, trust_env=False)
 
 
 def test_a_run_that_failed_is_told_by_the_name_of_its_monitor(in_prefect, tmp_path):

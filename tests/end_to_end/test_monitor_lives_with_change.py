@@ -17,12 +17,12 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.mute import mute, unmute
 from assay.flows.monitor.opening import open_window
 from assay.flows.monitor.run import read_run
-from assay.flows.monitor.tick import tick
+from assay.flows.monitor.tick import backfill, tick
 from assay.flows.monitor.versions import MonitorNameTaken, amend, open_monitor, register
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import deliver_due, outbox_index
-from assay.tasks.ledger import layout, record
+from assay.tasks.ledger import layout, open_store, record
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import MemoryStore
@@ -365,13 +365,61 @@ def test_what_is_raised_during_a_mute_is_summed_up_and_a_standing_breach_told(tm
     summary = alerts(store)["mute-0001-ended"]
     assert summary.subject == "stream: the mute has ended; 1 alert muted"
     assert "roll-out" in summary.body
-    again = alerts(store).get(f"{key}-unmuted") or alerts(store)["verdict-000002"]
+    # of the second window, in the same run: of the incident that was muted, under another key
+    again = alerts(store)["verdict-000002"]
     assert again.kind == "breach"
+    assert f"Of this still stands, and is told by itself:\n- {again.subject}" in summary.body
+    assert f"{key}-unmuted" not in alerts(store), "one incident is told once"
     waiting = {one.key for one in outbox_index(store)[MONITOR]}
     assert "mute-0001-ended" in waiting
     assert key not in waiting
     tick(store, "stream", now=after(2) + timedelta(minutes=9))
     assert sum("ended" in one for one in alerts(store)) == 1
+
+
+def test_windows_that_came_too_late_are_backfilled_and_the_alert_says_so(tmp_path):
+    write_stream(tmp_path, 6, items=150)
+    late = [tmp_path / f"predictions-2026-11-0{n}.csv" for n in (2, 3)]
+    texts = [file.read_text() for file in late]
+    for file in late:
+        file.unlink()
+    data = changed(tmp_path, last="2026-11-06", late_days=2)
+    data["alerts"] = {"tell": ["missing", "recovery"]}
+    store = watched(spec_of(data), 1)
+    tick(store, "stream", now=after(12))     # the monitor did not run: everything is found at once, too late
+    (told,) = [one for one in alerts(store).values() if one.kind == "missing"]
+    assert "until" not in told.body
+    assert "`assay backfill stream --from 2026-11-02 --to 2026-11-03`" in told.body
+    for file, text in zip(late, texts, strict=True):
+        file.write_text(text)
+    assert not tick(store, "stream", now=after(13)).opened, "no run looks by itself any more"
+    with pytest.raises(BadInput, match=r"no window from 2026-12-01 is due; it has 2026-11-01 to 2026-11-06"):
+        backfill(store, "stream", first="2026-12-01", last=None, now=after(13))
+    done = backfill(store, "stream", first="2026-11-02", last="2026-11-03", now=after(13))
+    assert done.summary() == "2 evaluations opened, 2 verdicts"
+    assert all(row.verdict is not None and row.wrong is None for row in rows(store))
+    assert [key for key in alerts(store) if key.startswith("missing-ended")]
+    # predictions that were mended later, too
+    late[0].write_text("\n".join(texts[0].splitlines()[:-30]) + "\n")
+    done = backfill(store, "stream", first="2026-11-02", last="2026-11-04", now=after(14))
+    assert [(one.window, one.why) for one in done.opened] == [("2026-11-02", "late predictions")]
+    assert not tick(store, "stream", now=after(15)).opened
+    assert not verify_monitor(store, "stream").differences
+
+
+def test_a_collapse_and_a_missing_window_outlive_a_mute(tmp_path):
+    write_stream(tmp_path, 3, items=150)
+    file = tmp_path / "predictions-2026-11-02.csv"
+    file.write_text(file.read_text().replace(",1,item", ",0,item"))
+    (tmp_path / "predictions-2026-11-03.csv").unlink()
+    store = watched(spec_of(changed(tmp_path, last="2026-11-03")), 1)
+    mute(store, "stream", until=after(4) + timedelta(hours=1), reason="roll-out", now=after(1))
+    tick(store, "stream", now=after(4))
+    assert {one.kind for one in alerts(store).values()} >= {"collapse", "missing"}
+    tick(store, "stream", now=after(4) + timedelta(hours=2))
+    summary = alerts(store)["mute-0001-ended"].body
+    (collapse,) = [one for key, one in alerts(store).items() if key == "collapse-2026-11-02-unmuted"]
+    assert f"- {collapse.subject}\n- 1 window missing: 2026-11-03" in summary
 
 
 def test_a_mute_may_be_ended_early_and_needs_a_reason_and_a_date_to_come(tmp_path):
@@ -387,6 +435,19 @@ def test_a_mute_may_be_ended_early_and_needs_a_reason_and_a_date_to_come(tmp_pat
     assert unmute(store, "stream", now=after(1) + timedelta(hours=1))
     assert {"mute-0001-ended", "verdict-000001-unmuted"} <= alerts(store).keys()
     assert verify_monitor(store, "stream").verified
+
+
+def test_the_command_backfill_needs_a_monitor_and_a_window(tmp_path, capsys):
+    write_stream(tmp_path, 2, items=150)
+    spec = spec_of(changed(tmp_path, last="2026-11-02"))
+    store = open_store(str(tmp_path / "ledger"))
+    register(store, spec)
+    where = ["--store", str(tmp_path / "ledger")]
+    assert run_command_line(["backfill", "stream", "--from", "2026-11-02", *where]) == 0
+    assert "1 evaluation opened, 1 verdict" in capsys.readouterr().out
+    assert run_command_line(["backfill", "stream", *where]) == 2
+    assert run_command_line(["backfill", "other", "--from", "2026-11-02", *where]) == 2
+    assert run_command_line(["backfill", "stream", "--from", "2026-W44", *where]) == 2
 
 
 def test_the_commands_amend_and_mute(tmp_path, capsys):

@@ -66,12 +66,16 @@ def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp
 
 
 def test_a_quiet_window_gets_a_small_check_and_a_shifted_one_the_full_budget(tmp_path):
-    write_stream(tmp_path, 7, shift_from=6)
-    _, _, rows = _watched(a_monitor(tmp_path, quiet_labels=40), 7)
-    assert [row.openings[0].why for row in rows] == ["first", *["quiet"] * 5, "suspicious"]
-    assert [row.bought for row in rows] == [100, *[40] * 5, 100]
-    assert "ks" in {signal.name for signal in rows[6].raised}
-    assert not any(row.raised for row in rows[:6])
+    write_stream(tmp_path, 9, shift_from=7)
+    _, _, rows = _watched(a_monitor(tmp_path, quiet_labels=40), 9)
+    assert [row.openings[0].why for row in rows[:8]] == ["first", *["quiet"] * 6, "suspicious"]
+    assert [row.bought for row in rows[:8]] == [100, *[40] * 6, 100]
+    assert "ks" in {signal.name for signal in rows[7].raised}
+    assert not any(row.raised for row in rows[:7])
+    # it lasts, and its labels have told what it means: only another signal would be new
+    assert "ks" in {signal.name for signal in rows[8].raised}
+    if {signal.name for signal in rows[8].raised} <= {signal.name for signal in rows[7].raised}:
+        assert (rows[8].openings[0].why, rows[8].bought) == ("quiet", 40)
 
 
 def test_the_months_labels_are_never_exceeded_and_what_is_left_out_says_so(tmp_path):
@@ -88,7 +92,8 @@ def _outage(folder, answered, **monitor):
     answered: whether people answer at once
     """
     write_stream(folder, 40, drop_from=19, worse=0.45, items=200)
-    usual = {"monthly_labels": 500, "follow_ups": 2, "quiet_labels": 25, "sizing": "decide"}
+    usual = {"monthly_labels": 500, "follow_ups": 2, "quiet_labels": 25, "sizing": "decide",
+             "spending": "first"}
     data = monitor_data(folder, **usual | monitor)
     if not answered:
         data["desk"]["delay"] = 10.0**7
@@ -144,7 +149,7 @@ def test_after_an_outage_people_get_few_late_windows_at_a_time(tmp_path):
     states = {row.window: row.state for row in rows_of(store, 29) if row.window > "2026-11-08"}
     late = [window for window, state in states.items() if state in ("waiting", "stale")]
     assert late == ["2026-11-25", "2026-11-26", "2026-11-27", "2026-11-28", "2026-11-29"]   # two are on time
-    tick(store, "stream", now=after(29), only="2026-11-12")     # somebody asks for this one by name
+    tick(store, "stream", now=after(29), only=["2026-11-12"])     # somebody asks for this one by name
     assert next(row for row in rows_of(store, 29) if row.window == "2026-11-12").state == "waiting"
 
 
@@ -289,7 +294,7 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     assert [v.window for v in judged] == ["2026-11-01", "2026-11-02", "2026-11-02"]
     # after the days of grace nothing is reissued any more
     write_day(tmp_path, day, logit[:300], np.zeros(300, bool))
-    assert tick(store, "stream", now=after(30), only="2026-11-02").opened == []
+    assert tick(store, "stream", now=after(30), only=["2026-11-02"]).opened == []
 
 
 def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
@@ -377,7 +382,7 @@ def test_another_spec_under_the_same_name_is_refused_and_an_unknown_name_too(tmp
     with pytest.raises(UnknownMonitor, match="it holds stream"):
         open_monitor(store, "strean")
     with pytest.raises(BadInput, match="not a day"):
-        tick(store, "stream", now=after(1), only="2026-W47")
+        tick(store, "stream", now=after(1), only=["2026-W47"])
 
 
 def test_a_monitor_is_verified_and_a_changed_verdict_is_found(tmp_path):
@@ -525,3 +530,32 @@ def test_an_evaluation_that_only_sounds_like_a_monitors_belongs_to_none(tmp_path
     store, _, _ = _watched(a_monitor(tmp_path), 1)
     for name in ("stream-2026-11-02", "stream-of-others", "stream", "other-2026-11-01"):
         assert window_of(store, name) is None, name
+
+
+def registered(spec):
+    store = MemoryStore()
+    register(store, spec)
+    return store
+
+
+def test_where_labels_are_too_few_they_are_spread_over_the_month(tmp_path):
+    write_stream(tmp_path, 30, items=60)
+    data = monitor_data(tmp_path, quiet_labels=20, monthly_labels=180) | {"budget": {"labels": 20}}
+    spread = registered(MonitorSpec.from_data(data, "x"))
+    first = registered(MonitorSpec.from_data(
+        data | {"monitor": data["monitor"] | {"spending": "first"}}, "x"
+    ))
+    for store in (spread, first):
+        for day in range(1, 30):
+            tick(store, "stream", now=after(day))
+    labelled = {
+        id(store): [int(row.window[-2:]) for row in read_monitor_history(store, "stream").rows if row.bought]
+        for store in (spread, first)
+    }
+    assert labelled[id(first)] == list(range(1, 10))
+    assert len(labelled[id(spread)]) == 9
+    gaps = np.diff(labelled[id(spread)])
+    assert labelled[id(spread)][-1] >= 25
+    assert set(gaps.tolist()) <= {2, 3, 4}
+    passed = next(row for row in read_monitor_history(spread, "stream").rows if row.window == "2026-11-02")
+    assert "too few for every window" in passed.wrong.why

@@ -8,7 +8,8 @@ from doubles.stream import a_monitor, after, monitor_data, write_stream
 from services.ledger_record import record_of
 
 from assay.flows.evaluation.advance import advance
-from assay.flows.monitor.opening import left_this_month, open_window
+from assay.flows.monitor.month import left_this_month
+from assay.flows.monitor.opening import open_window
 from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import judge_window_of, tick
 from assay.flows.monitor.versions import register

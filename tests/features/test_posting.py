@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from doubles.world import World
 
+from assay.flows.cli.standing import state_in_words
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.desk import DeskRefused
@@ -254,6 +255,27 @@ def test_a_tie_goes_to_one_more_person(tmp_path):
     decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert decided[tied].label == (world.truth[tied] == "match")
     assert len(decided[tied].annotations) == 3
+
+
+def test_an_item_is_answered_once_everybody_has_who_was_asked_about_it(tmp_path):
+    world = World(tmp_path, n=60, budget={"labels": 8}, batch_size=8,
+                  desk={"kind": "simulated", "labels": str(tmp_path / "labels.csv"),
+                        "annotators_per_item": 3})
+    begin_evaluation(world.store, world.spec, world.desk)
+    world.desk.answers = {}
+    assert world.advance().waiting_for.answered == 0
+    items = asked(world)
+    world.desk.answers = {item: world.truth[item] for item in items[:6]}
+    world.desk.people = dict(zip(items, (3, 3, 3, 2, 1, 1), strict=False))
+    standing = world.advance()
+    waits = standing.waiting_for
+    assert (waits.items, waits.answered, waits.tied) == (8, 3, 0)
+    said = "3 answered, 5 open; 2 items wait for a second person, 1 item waits for a third person"
+    assert said in state_in_words(standing)
+    assert standing.to_json()["waiting_for"]["waiting_for_person"] == {"2": 2, "3": 1}
+    # two that differ are no tie while a third person is still to come
+    world.desk.votes = lambda item_id, person: ("match", "no match")[person % 2]
+    assert world.advance().waiting_for.tied == 0
 
 
 def test_a_post_dated_ahead_by_a_wrong_clock_does_not_delay_posting_again(world):

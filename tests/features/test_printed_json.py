@@ -20,11 +20,13 @@ from assay.flows.cli.schemas import FORMS
 from assay.flows.demo import Demo
 from assay.flows.evaluation.advance import Patience, drive
 from assay.flows.evaluation.begin import begin_evaluation
+from assay.flows.monitor.deployment import DeployedMonitor
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.mlflow import Published
 from assay.tasks.report.files import ReportFiles, report_json
 from assay.tasks.report.history.files import history_files
@@ -72,6 +74,10 @@ CALLS = {
     "amend": [["amend", "changed.yaml", *STORE], ["amend", "changed.yaml", *STORE]],
     "mute": [["mute", "stream", "--until", "2030-01-01", "--reason", "a release", *STORE]],
     "unmute": [["unmute", "stream", *STORE], ["unmute", "stream", *STORE]],
+    "backfill": [["backfill", "stream", "--from", "2026-11-01", "--to", "2026-11-01", *STORE]],
+    "acknowledge": [["acknowledge", "stream", "breach", "--by", "ada", *STORE]],
+    "assign": [["assign", "stream", "breach", "--to", "grace", "--by", "ada", *STORE]],
+    "snooze": [["snooze", "stream", "breach", "--until", "2030-01-01", "--by", "ada", *STORE]],
 }
 INSPECT_LOG = {
     "version": 2, "status": "success",
@@ -129,7 +135,12 @@ def called(place, monkeypatch, capsys):
     """Runs a command with --json; what it printed."""
     monkeypatch.chdir(place)
     monkeypatch.delenv("ASSAY_STORE", raising=False)
-    monkeypatch.setattr("assay.flows.monitor.deployment.deploy_monitor", lambda spec, url: "assay-monitor/x")
+    monkeypatch.setattr("assay.flows.monitor.deployment.deploy_monitor", lambda *_: DeployedMonitor(
+        name="assay-monitor/x", paused=False
+    ))
+    monkeypatch.setattr("assay.flows.cli.incidents.respond", lambda store, name, reply, now: IncidentResponse(
+        number=1, incident="breach", action=reply.action, by=reply.by, to=reply.to, until=reply.until, at=now
+    ))
     monkeypatch.setattr("assay.flows.demo.run_demo", a_short_demo)
     monkeypatch.setattr("assay.flows.publish.to_mlflow", lambda *_, **how: A_RUN)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite://")

@@ -21,14 +21,15 @@ from assay.evalcore.evaluation.estimate import (
     MeasureEstimate,
     why_undefined,
 )
+from assay.evalcore.evaluation.known_values import no_label_matters
 from assay.evalcore.evaluation.population import about_of, both_estimates
 from assay.evalcore.evaluation.price_tag import pricing
 from assay.evalcore.evaluation.questions import asks_several, each_question
-from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.evaluation.state import Question, State, exact_values
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.measure import DeclaredMeasure, OutcomeMeasure, each_number
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.measures.two_classes import Measure, WhereAlike
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.pool.strata import relevant_cells
 from assay.evalcore.types import Array, Diagnostic, Floats
@@ -55,7 +56,18 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
             replace(row, question=one.name)
             for one in each_question(question, state) for row in estimates(one.question, one.state)
         ]
+    known = exact_values(question, state)
+    if known is not None and no_label_matters(known):
+        return [
+            _present(question, state, asked, _known_arrays(one), exact=True, about="pool")
+            for asked, one in zip(_asked(question), known, strict=True)
+        ]
     found, others = both_estimates(question, state)
+    if known is not None:
+        found = [
+            arrays if one.value is None else _known_arrays(one)
+            for arrays, one in zip(found, known, strict=True)
+        ]
     compared, price = comparisons(question, state, found), pricing(question, state)
     rows = []
     for q, (asked, arrays) in enumerate(zip(_asked(question), found, strict=True)):
@@ -65,6 +77,14 @@ def estimates(question: Question, state: State) -> list[MeasureEstimate]:
         row = replace(row, also=None if others is None else _also(question, state, asked, others[q]))
         rows.append(_on_curve(row, asked, arrays))
     return _together(question, found, rows)
+
+
+def _known_arrays(known: WhereAlike) -> EstimateArrays:
+    """A value that follows from the predictions alone; NaN where the measure does not exist."""
+    value = np.array([nan if known.value is None else known.value])
+    return EstimateArrays(
+        value=value, lower=value, upper=value, variance=np.zeros(1), diagnostics={}, exact=np.array([True]),
+    )
 
 
 def _together(

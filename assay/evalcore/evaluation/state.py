@@ -31,9 +31,15 @@ from assay.evalcore.design.round import (
 )
 from assay.evalcore.errors import BadInput, plural
 from assay.evalcore.estimators.population import About
+from assay.evalcore.evaluation.known_values import (
+    both_classes_are_there,
+    no_label_matters,
+    values_without_labels,
+)
 from assay.evalcore.evaluation.nonresponse import Nonresponse, after_gaps, response
 from assay.evalcore.measures.measure import leading
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import WhereAlike
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, OutcomeKind, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.pool.strata import Cells
@@ -217,7 +223,8 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     """The next round, of at most `size` newly asked items.
 
     Depends on the question and the closed rounds only, so whoever plans the same round plans the same draws.
-    Raises BadInput for a size below 1, and for a method that asks about an item several times in a round.
+    Where no label can change anything the round is empty: nobody is asked.  Raises BadInput for a size below
+    1, and for a method that asks about an item several times in a round.
     """
     if question.method.repeats_in_a_round:
         raise BadInput(f"method {question.method.name!r} may ask about an item several times in a round, "
@@ -227,7 +234,35 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
     design, draws = question.method.next_round(state.inner, np.array([size]), rng)
     items = stream(question.seed, question.evaluation, state.round + 1, "items")
-    return _address(question.cells.size, state, design, draws, items, anew=question.method.asks_anew)
+    planned = _address(question.cells.size, state, design, draws, items, anew=question.method.asks_anew)
+    return _without_draws(planned) if is_settled(question, state) else planned
+
+
+def exact_values(question: Question, state: State) -> list[WhereAlike] | None:
+    """What each measure is by the predictions alone, once it is known to exist; None otherwise."""
+    values = values_without_labels(question.measures, question.cells, question.systems)
+    if values is None:
+        return None
+    seen = {int(code) for asked in state.asked.values() for code in asked.code if code > UNDECIDED}
+    there = both_classes_are_there(seen, question.evidence, question.cells.size)
+    return values if there else None
+
+
+def is_settled(question: Question, state: State) -> bool:
+    """Whether nothing is left whose label could change a measure."""
+    if state.exhausted:
+        return True
+    values = exact_values(question, state)
+    return values is not None and no_label_matters(values)
+
+
+def _without_draws(planned: RoundPlan) -> RoundPlan:
+    """The plan of a round in which nobody is asked."""
+    nothing = slice(0, 0)
+    return replace(
+        planned, cell=planned.cell[nothing], rank=planned.rank[nothing], ask=planned.ask[nothing],
+        probability=planned.probability[nothing],
+    )
 
 
 def _address(
@@ -322,6 +357,8 @@ def close_round(question: Question, state: State, closed: ClosedDraws) -> State:
     plan, codes, cells = closed.plan, closed.code, question.cells
     if len(codes) != len(plan.cell):
         raise BadInput(f"give one label for each of {plural(len(plan.cell), 'draw')}, got {len(codes)}")
+    if not len(codes):
+        return replace(state, round=state.round + 1)    # nobody was asked
     heard = question.method.heard(state.inner, closed)
     design, nonresponse = after_gaps(question.measures, cells, closed, state.nonresponse)
     excluded = np.bincount(plan.cell[plan.ask & (codes == UNDECIDED)], minlength=cells.n_cells)[None]

@@ -9,6 +9,7 @@
                        performance estimation: Guillory et al. 2021; NannyML).  It is right where the
                        probabilities are calibrated on *this* window, which nobody knows without labels
     missing            the share of items without a value, by column
+    repeats            the share of items that say what another item of the window says too
     columns            the columns of the source, and what kind of values they hold
 
 A profile is a few kilobytes, however large the window is.  Two profiles can be compared where their edges are
@@ -24,6 +25,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.two_classes import Measure
+from assay.evalcore.monitoring.repeats import RowCopies
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats, Ints
 
@@ -41,6 +43,7 @@ class Beside:
     segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)    # column -> value -> items
     missing: Mapping[str, int] = field(default_factory=dict)                   # column -> items without one
     columns: Mapping[str, str] = field(default_factory=dict)                   # of the source: kind of value
+    copies: RowCopies | None = None                                            # of all its rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,6 +92,15 @@ class Profile:
     segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    repeats: float | None = None       # None: not looked at, as in profiles of earlier versions
+
+    @property
+    def predicted_classes(self) -> Mapping[str, int]:
+        """Items by predicted class; nothing where predictions are no classes."""
+        if self.classes or self.predicted is None:
+            return self.classes
+        positive = round(self.predicted * self.rows)
+        return {"negative": self.rows - positive, "positive": positive}
 
 
 def profile_of(traffic: Traffic, measure: Measure, like: Profile | None = None) -> Profile:
@@ -121,6 +133,7 @@ def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None =
         segments={name: _most_common(values) for name, values in beside.segments.items()},
         missing={name: count / profile.rows for name, count in beside.missing.items()},
         columns=dict(beside.columns),
+        repeats=None if beside.copies is None else beside.copies.share,
     )
 
 

@@ -1,32 +1,39 @@
 """Signals that cost no label: is this window's traffic unusual, and do its probabilities expect worse?
 
+    rows           the number of items, by its logarithm
+    repeats        the share of items that say what another item of the window says too
     psi, ks        the distribution of the scores (`stability`, `largest_gap`)
     predictions    the share predicted positive
     classes        with several classes, the shares of the predicted classes (total variation)
+    new_classes, lost_classes, collapse
+                   which classes are predicted at all (`evalcore.monitoring.predicted_classes`)
     expected       the measure as the probabilities have it
     feature NAME   the distribution of a feature (ks)
     segment NAME   the shares of a segment column's values (total variation)
     missing NAME   the share of items without a value in a column
     schema         columns of the source that came, went or changed their kind of value since the last window
 
-Every window is compared with the windows before it, and a signal is *raised* when three things hold: the
+Every window is compared with the ordinary windows before it: those in which the signal was not raised, or
+was accepted since.  So a lasting change stays raised, and one outlier does not widen what counts as ordinary.
+A signal is *raised* when three things hold: the
 difference is beyond what ordinary windows show (`level_bound`, `distance_bound`), beyond what chance
 explains in windows of this size, and large enough to matter.  All signals of an ordinary window together are
-raised at most at `rate`: each gets an equal share of it.  With fewer than `fewest` earlier windows there is
-nothing to learn from, and none is raised.  Only `schema` needs no learning: it compares names.
+raised at most at `rate`, which they share.  With fewer than `fewest` earlier windows there is
+nothing to learn from, and none is raised.  Only `schema` and `collapse` need no learning.
 
 No signal is a verdict: drift of inputs is neither necessary nor sufficient for worse predictions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from math import sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 import scipy
 
+from assay.evalcore.monitoring.predicted_classes import changed_classes, collapsed_to
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.tracking import OwnDraws
 from assay.evalcore.monitoring.verdicts import WatchedLimit
@@ -34,9 +41,13 @@ from assay.evalcore.types import Floats, Ints
 
 LEAST_WINDOWS = 3   # earlier windows without which no spread can be estimated
 MATTERS: Mapping[str, float] = {            # from where on a difference counts, by the first word of a name
+    "rows": log(1.25), "repeats": 0.01,
     "psi": 0.1, "ks": 0.05, "predictions": 0.02, "expected": 0.01, "classes": 0.05, "feature": 0.05,
     "segment": 0.05, "missing": 0.01,
 }
+# what changes by leaps, such as a file that was cut, needs a small share of the rate; all others need 1
+_LEAPS: Mapping[str, float] = {"rows": 0.25, "repeats": 0.25, "new_classes": 0.25, "lost_classes": 0.25}
+NO_COLLAPSE = 1e-3    # chance that all items are of one class by chance, beyond which no collapse is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +69,7 @@ class Watched:
 
     profile: Profile
     seasons: tuple[str, ...] = ()
+    apart: frozenset[str] = frozenset()    # signals for which it says nothing about what is ordinary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,27 +91,68 @@ class _Level:
     spread: Callable[[Profile, Sequence[Profile]], float]   # of the difference between a window and others
 
 
-def signals(windows: Sequence[Watched], *, rate: float, fewest: int) -> list[Signal]:
+def signals(
+    windows: Sequence[Watched], *, rate: float, fewest: int, classes: Sequence[str] = ()
+) -> list[Signal]:
     """All signals of the last window, against those before it in order of time.
 
-    rate     chance that any signal of an ordinary window is raised
-    fewest   earlier windows without which none is raised (at least LEAST_WINDOWS are needed)
+    rate      chance that any signal of an ordinary window is raised
+    fewest    ordinary windows without which none is raised (at least LEAST_WINDOWS are needed)
+    classes   what the negative and the positive class are called, of two classes
     """
     new = windows[-1]
     comparable = [w for w in windows[:-1] if _edges(w.profile) == _edges(new.profile)]
     if not comparable:
         return []
-    sequence = [w.profile for w in (*comparable, new)]
-    among = earlier_windows([w.seasons for w in (*comparable, new)])
-    enough = len(comparable) >= max(fewest, LEAST_WINDOWS)
-    distances, levels = _distances(sequence), _levels(sequence)
-    share = rate / max(len(distances) + len(levels), 1)
-    few = "" if enough else f"{len(comparable)} of {max(fewest, LEAST_WINDOWS)} windows to compare with"
+    everything = [w.profile for w in (*comparable, new)]
+    distances, levels = _distances(everything), _levels(everything)
+    counted = ["new_classes", "lost_classes"] if new.profile.classes else []
+    names = [*(one.name for one in distances), *(one.name for one in levels), *counted]
+    whole = rate / sum(map(_weight, names))
+    least = max(fewest, LEAST_WINDOWS)
+
+    def against(name: str) -> _Against:
+        return _Against.windows(ordinary_windows(comparable, new, name), new, least)
+
     return [
-        *(_of_distance(one, sequence, among, share, few) for one in distances),
-        *(_of_level(one, sequence, among, share, few) for one in levels),
-        _schema(sequence[-2].columns, sequence[-1].columns),
+        *(_of_distance(one, against(one.name), whole * _weight(one.name)) for one in distances),
+        *(_of_level(one, against(one.name), whole * _weight(one.name)) for one in levels),
+        *(_of_classes(name, against(name), whole * _weight(name)) for name in counted),
+        *_collapse(against("collapse").sequence, classes),
+        *_schema(against("schema").sequence),
     ]
+
+
+def ordinary_windows(before: Sequence[Watched], new: Watched, name: str) -> list[Watched]:
+    """The windows that say what is ordinary for a signal of the new window.
+
+    A window in which it was raised says nothing, with one exception: what ended by itself and comes again
+    with the season, as weekends do, is ordinary for that season once SAME_SEASON of its windows are there.
+    """
+    standing = len(before)
+    while standing and name in before[standing - 1].apart:
+        standing -= 1
+    season = new.seasons[:1]
+    alike = [w for w in before[:standing] if season and w.seasons[:1] == season]
+    again = alike if len(alike) >= SAME_SEASON else []
+    return [w for w in before[:standing] if name not in w.apart or any(w is one for one in again)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Against:
+    """A window and the ordinary ones before it, for one signal."""
+
+    sequence: Sequence[Profile]          # the new one is the last
+    among: Sequence[Sequence[int]]       # which earlier ones each is compared with
+    few: str                             # why nothing can be told yet, or nothing
+
+    @classmethod
+    def windows(cls, ordinary: Sequence[Watched], new: Watched, least: int) -> "_Against":
+        few = "" if len(ordinary) >= least else f"{len(ordinary)} of {least} windows to compare with"
+        return cls(
+            sequence=[w.profile for w in (*ordinary, new)],
+            among=earlier_windows([w.seasons for w in (*ordinary, new)]), few=few,
+        )
 
 
 def is_quiet(found: Sequence[Signal]) -> bool:
@@ -137,9 +190,13 @@ def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
 def _levels(sequence: Sequence[Profile]) -> list[_Level]:
     new = sequence[-1]
     predictions = _Level(name="predictions", of=_predicted, spread=partial(_binomial, _predicted))
+    rows = _Level(name="rows", of=lambda p: log(p.rows), spread=_of_rows)
+    repeats = _Level(name="repeats", of=lambda p: p.repeats, spread=partial(_binomial, _repeats))
     expected = _Level(name="expected", of=lambda p: p.expected, spread=_of_expected)
     two_classes = new.predicted is not None
     return [
+        rows,
+        *([repeats] if all(p.repeats is not None for p in sequence) else []),
         *([predictions] if two_classes else []),
         *([expected] if two_classes or any(p.expected is not None for p in sequence) else []),
         *(_Level(name=f"missing {name}", of=partial(_missing, name),
@@ -148,9 +205,8 @@ def _levels(sequence: Sequence[Profile]) -> list[_Level]:
     ]
 
 
-def _of_distance(
-    one: _Distance, sequence: Sequence[Profile], among: Sequence[Sequence[int]], rate: float, few: str
-) -> Signal:
+def _of_distance(one: _Distance, against: _Against, rate: float) -> Signal:
+    sequence, among, few = against.sequence, against.among, against.few
     in_units, unit, value = [], 1.0, 0.0
     for k, others in enumerate(among):
         before = [sequence[j] for j in others]
@@ -164,9 +220,28 @@ def _of_distance(
     return Signal(name=one.name, value=value, by_chance=bound, raised=value > max(bound, _matters(one.name)))
 
 
-def _of_level(
-    one: _Level, sequence: Sequence[Profile], among: Sequence[Sequence[int]], rate: float, few: str
-) -> Signal:
+def _of_level(one: _Level, against: _Against, rate: float) -> Signal:
+    found = _level_signal(one, against, rate)
+    return _as_count(found) if one.name == "rows" else found
+
+
+def _as_count(found: Signal) -> Signal:
+    """The signal of a logarithm, told as numbers and as a relative change."""
+    if found.level is None or found.usual is None:
+        return found
+    sign = 1 if found.level >= found.usual else -1
+
+    def change(distance: float | None) -> float | None:
+        return None if distance is None else abs(exp(sign * distance) - 1)
+
+    return replace(
+        found, value=change(found.value), by_chance=change(found.by_chance), level=exp(found.level),
+        usual=exp(found.usual),
+    )
+
+
+def _level_signal(one: _Level, against: _Against, rate: float) -> Signal:
+    sequence, among, few = against.sequence, against.among, against.few
     level = one.of(sequence[-1])
     past: list[float] = []
     usual, compared = None, 1
@@ -192,8 +267,37 @@ def _of_level(
                   raised=value > max(bound, _matters(one.name)))
 
 
-def _schema(before: Mapping[str, str], now: Mapping[str, str]) -> Signal:
+def _of_classes(name: str, against: _Against, rate: float) -> Signal:
+    """Classes that are predicted now and never were before, or that no longer are."""
+    *before, now = [p.predicted_classes for p in against.sequence]
+    if against.few:
+        return Signal(name=name, value=None, by_chance=None, raised=False, why=against.few)
+    changed = changed_classes(now, before, rate)
+    names = changed.new if name == "new_classes" else changed.lost
+    return Signal(
+        name=name, value=float(len(names)), by_chance=0.0, raised=bool(names), why=", ".join(names)
+    )
+
+
+def _collapse(sequence: Sequence[Profile], classes: Sequence[str]) -> list[Signal]:
+    """Every item is predicted to be of one class, where the windows before had several."""
+    *before, now = [p.predicted_classes for p in sequence]
+    if not now or not any(before):
+        return []
+    found = collapsed_to(now, before, NO_COLLAPSE)
+    if found is None:
+        return [Signal(name="collapse", value=0.0, by_chance=0.0, raised=False)]
+    called = dict(zip(("negative", "positive"), classes, strict=False))
+    said = f"every item is predicted {called.get(found.name, found.name)!r}, before {found.usual:.1%} of them"
+    return [Signal(name="collapse", value=1.0, by_chance=0.0, raised=True, why=said, level=1.0,
+                   usual=found.usual)]
+
+
+def _schema(sequence: Sequence[Profile]) -> list[Signal]:
     """A column that holds no value at all says nothing of its kind."""
+    if len(sequence) < 2:
+        return []
+    before, now = sequence[-2].columns, sequence[-1].columns
     came, went = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
     turned = [name for name in sorted(now.keys() & before.keys())
               if now[name] != before[name] and "nothing" not in (now[name], before[name])]
@@ -203,7 +307,11 @@ def _schema(before: Mapping[str, str], now: Mapping[str, str]) -> Signal:
         *(f"{name} holds {now[name]} values, before {before[name]}" for name in turned),
     ]
     changes = float(len(said))
-    return Signal(name="schema", value=changes, by_chance=0.0, raised=changes > 0, why="; ".join(said))
+    return [Signal(name="schema", value=changes, by_chance=0.0, raised=changes > 0, why="; ".join(said))]
+
+
+def _weight(name: str) -> float:
+    return _LEAPS.get(name, 1.0)
 
 
 def _matters(name: str) -> float:
@@ -235,6 +343,15 @@ def _predicted(profile: Profile) -> float:
 
 def _missing(name: str, profile: Profile) -> float:
     return profile.missing[name]
+
+
+def _repeats(profile: Profile) -> float:
+    return 0.0 if profile.repeats is None else profile.repeats
+
+
+def _of_rows(now: Profile, before: Sequence[Profile]) -> float:
+    """Of the logarithm of a count that comes by chance (Poisson)."""
+    return sqrt(1 / now.rows + 1 / sum(p.rows for p in before))
 
 
 def _root(sizes: float) -> float:

@@ -11,6 +11,7 @@ from assay.evalcore.weighted.judge_audit import AuditVerdict
 from assay.evalcore.weighted.judges import Judges
 from assay.tasks.alerts.outbox import Delivery, Settled
 from assay.tasks.ledger.monitors import Amendment, Mute
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report.data import JudgeChecks
 from assay.tasks.report.history.record import HistoryJson
 from assay.tasks.report.standing import StandingJson, StateName
@@ -183,11 +184,19 @@ class UnmutedJson(TypedDict):
     ended: bool                      # false where it was not muted
 
 
+class ResponseJson(TypedDict):
+    """What somebody did about an incident of a monitor."""
+
+    monitor: str
+    response: IncidentResponse
+
+
 class ScheduledJson(TypedDict):
     """A monitor that was scheduled."""
 
     monitor: str
     deployment: str                  # its name with the Prefect server
+    paused: bool                     # somebody paused it, and it stays so
 
 
 class GivenJson(TypedDict):

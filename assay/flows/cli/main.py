@@ -151,16 +151,32 @@ COMMANDS = {
         "monitor", "history",
         "A monitor's windows: the measure with its interval, the verdicts, and what they cost.",
     ),
+    "backfill": CommandPlace(
+        "monitor", "backfill_command",
+        "Look at windows of a monitor however late it is.",
+    ),
     "amend": CommandPlace(
-        "monitor", "amend_command",
+        "changes", "amend_command",
         "Make SPEC the newest version of its monitor.",
     ),
+    "acknowledge": CommandPlace(
+        "incidents", "acknowledge_command",
+        "Say that you have seen an incident of a monitor: it is not repeated, and not escalated.",
+    ),
+    "assign": CommandPlace(
+        "incidents", "assign_command",
+        "Say whose an incident of a monitor is.",
+    ),
+    "snooze": CommandPlace(
+        "incidents", "snooze_command",
+        "Tell nothing of an incident of a monitor until a moment.",
+    ),
     "mute": CommandPlace(
-        "monitor", "mute_command",
+        "changes", "mute_command",
         "Deliver no alert of the monitor NAME until a date.",
     ),
     "unmute": CommandPlace(
-        "monitor", "unmute_command",
+        "changes", "unmute_command",
         "End the mute of the monitor NAME, and sum up what was muted.",
     ),
 }

@@ -1,4 +1,4 @@
-"""The commands of monitors: monitor and history, and amend, mute and unmute, which change one that runs."""
+"""The commands of monitors: monitor, history and backfill."""
 
 import re
 from collections import Counter
@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
-from assay.evalcore.printed import printed
 from assay.flows.alerts import deliver
-from assay.flows.cli.json_types import AmendedJson, MutedJson, ScheduledJson, TickJson, UnmutedJson
+from assay.flows.cli.json_types import ScheduledJson, TickJson
 from assay.flows.cli.look import standing_code
 from assay.flows.cli.output import (
     FolderToWrite,
@@ -25,8 +24,7 @@ from assay.flows.cli.output import (
     store_option,
     working,
 )
-from assay.flows.monitor import mute as muting
-from assay.flows.monitor import versions as amending
+from assay.flows.monitor.funding import funding_of
 from assay.flows.monitor.history import (
     figures_of,
     publish_history,
@@ -35,8 +33,8 @@ from assay.flows.monitor.history import (
     write_pages,
 )
 from assay.flows.monitor.run import Tick
-from assay.flows.monitor.tick import tick
-from assay.flows.monitor.versions import register
+from assay.flows.monitor.tick import backfill, tick
+from assay.flows.monitor.versions import open_monitor, register
 from assay.tasks import telemetry
 from assay.tasks.alerts.outbox import Delivery, deliveries_in_words, undelivered
 from assay.tasks.ledger import layout
@@ -64,6 +62,7 @@ from assay.tasks.report.history.words import (
     beyond_in_words,
     decided_with_windows,
     no_data_in_words,
+    response_in_words,
     windows_in_words,
 )
 from assay.tasks.settings import Settings
@@ -100,16 +99,20 @@ def monitor_command(
         raise click.UsageError("--window and --pages can only be used with --once")
     asked = load_monitor_spec(spec)
     store = store_for(where, asked)
-    register(store, asked)
+    is_new = register(store, asked)
+    if (is_new or not once) and (short := funding_of(asked, datetime.now(UTC)).in_words):
+        click.echo(f"assay: {short}", err=True)
     if not once:
         from assay.flows.monitor.deployment import deploy_monitor
 
-        deployed = deploy_monitor(asked, store.url)
+        deployed = deploy_monitor(asked, store.url, open_monitor(store, asked.name).all[-1].number)
         if as_json:
-            scheduled: ScheduledJson = {"monitor": asked.name, "deployment": deployed}
+            scheduled: ScheduledJson = {
+                "monitor": asked.name, "deployment": deployed.name, "paused": deployed.paused,
+            }
             print_json(scheduled)
         else:
-            click.echo(f"{asked.name}: scheduled as {deployed}")
+            click.echo(f"{asked.name}: {deployed.in_words}")
         if not ("://" in asked.pool.source or Path(asked.pool.source).is_absolute()):
             click.echo(
                 f"assay: pool.source: {asked.pool.source!r} is relative: the monitor's runs read it from "
@@ -119,21 +122,53 @@ def monitor_command(
         return 0
     now = datetime.now(UTC)
     with working(f"looking at the windows of {asked.name}"):
-        done = tick(store, asked.name, now=now, only=window)
+        done = tick(store, asked.name, now=now, only=[] if window is None else [window])
     settings = Settings() if pages is None else Settings(pages=pages)
-    history = read_monitor_history(store, asked.name)
-    problems = publish_history(store, asked.name, settings, now, history)
-    told = deliver(store, [layout.monitor_ledger(asked.name)])
+    return _after_a_run(store, done, settings, now, [] if window is None else [window], as_json=as_json)
+
+
+@click.command("backfill")
+@click.argument("name")
+@click.option("--from", "first", required=True, metavar="WINDOW", help="The first window, as in 2026-11-20.")
+@click.option("--to", "last", default=None, metavar="WINDOW",
+              help="The last window [default: the newest that is due].")
+@store_option
+@json_option
+def backfill_command(name: str, first: str, last: str | None, where: str | None, as_json: bool) -> int:
+    """Look at windows of the monitor NAME however late it is: their files came too late, or were mended.
+
+    They are opened, labelled and judged as any window, by the version of the spec of their time. Labels are
+    those of this month; the newest window gets them first, and those that windows still to come this month
+    need are left alone.
+
+    \b
+    Example:
+      assay backfill dedup --from 2026-11-03 --to 2026-11-09
+    """
+    store, now = store_named(where), datetime.now(UTC)
+    with working(f"looking at the windows of {name} from {first} on"):
+        done = backfill(store, name, first=first, last=last, now=now)
+    return _after_a_run(store, done, Settings(), now, done.looked_at, as_json=as_json)
+
+
+def _after_a_run(
+    store: Store, done: Tick, settings: Settings, now: datetime, only: Sequence[str], *, as_json: bool
+) -> int:
+    """Publish, deliver and say what a run did; the exit code. only: the windows that somebody named."""
+    name = done.monitor
+    history = read_monitor_history(store, name)
+    problems = publish_history(store, name, settings, now, history)
+    told = deliver(store, [layout.monitor_ledger(name)])
     if as_json:
         print_json(_tick_json(history, done, told))
     else:
-        click.echo(f"{asked.name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
+        click.echo(f"{name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
         _print_history(history, _SHOWN)
     for windows, message in told_once(done.failed | done.awaited | done.left_out):
         click.echo(f"assay: {windows}: {message}", err=True)
     for message in problems:
         click.echo(f"assay: {message}", err=True)
-    return _exit_code(done, history, window, failed=bool(done.failed or problems) or undelivered(told))
+    return _exit_code(done, history, only, failed=bool(done.failed or problems) or undelivered(told))
 
 
 @click.command()
@@ -202,6 +237,7 @@ def _list_monitors(store: Store) -> int:
     return 0
 
 
+_RESPONSES = 5   # to incidents, the newest
 _SHOWN = 30   # windows, after a look
 
 
@@ -239,6 +275,8 @@ def _print_history(told: MonitorHistory, most: int | None = None) -> None:
             f"  version {one.number} from {one.first} on: {', '.join(one.changed)}{reason}. "
             f"{consequence_of(one)}"
         )
+    for response in told.responses[-_RESPONSES:]:
+        click.echo(f"  {response_in_words(response)}")
     muted = mute_at(told.mutes, datetime.now(UTC))
     if muted is not None:
         click.echo(f"  alerts are muted until {muted.until:%Y-%m-%d %H:%M} UTC: {muted.reason}")
@@ -310,110 +348,9 @@ def _tick_json(history: MonitorHistory, done: Tick, delivered: Sequence[Delivery
     }
 
 
-def _exit_code(done: Tick, told: MonitorHistory, window: str | None, failed: bool) -> int:
+def _exit_code(done: Tick, told: MonitorHistory, only: Sequence[str], failed: bool) -> int:
     """A breach first, so that nothing hides it; then a failure; then the state of the newest window."""
-    stands = standing_code([row for row in told.rows if window is None or row.window == window])
+    stands = standing_code([row for row in told.rows if not only or row.window in only])
     if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):
         return 3
     return 1 if failed else stands
-
-
-# Changing a monitor that runs.
-
-@click.command("amend")
-@click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
-@click.option("--from", "first", default=None, metavar="WINDOW",
-              help="The first window it applies to [default: the first that is not due].")
-@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the ledger.")
-@store_option
-@json_option
-def amend_command(spec: Path, first: str | None, reason: str, where: str | None, as_json: bool) -> int:
-    """Make SPEC the newest version of its monitor.
-
-    It applies from the first window that is not due yet; windows before that are judged by the version of
-    their time. What is measured, and of what, cannot change. Another model_version begins reference and
-    evidence anew, and another limit its own evidence.
-
-    \b
-    Example:
-      assay amend dedup-monitor.yaml --reason "agreed with the business: 0.85"
-      assay amend dedup-monitor.yaml --from 2026-12-01
-    """
-    asked = load_monitor_spec(spec)
-    store = store_for(where, asked)
-    made = amending.amend(store, asked, now=datetime.now(UTC), first=first, reason=reason)
-    if as_json:
-        amended: AmendedJson = {
-            "monitor": asked.name, "amendment": None if made is None else printed(made)
-        }
-        print_json(amended)
-        return 0
-    if made is None:
-        click.echo(f"{asked.name}: nothing changed")
-        return 0
-    click.echo(f"{asked.name}: version {made.number}, from window {made.first} on")
-    click.echo(f"  changed: {', '.join(made.changed)}")
-    click.echo(f"  {consequence_of(made)}")
-    if made.anew or made.new_model:
-        click.echo(
-            "  The bound on false breaches holds for each stretch between two such changes by itself."
-        )
-    if any(key.startswith(("monitor.schedule", "pool.source")) for key in made.changed):
-        click.echo(f"  next: assay monitor {spec} schedules it anew")
-    return 0
-
-
-@click.command("mute")
-@click.argument("name")
-@click.option("--until", required=True, metavar="DATE",
-              help="The moment it ends, in UTC: 2026-12-01 or 2026-12-01T09:00.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; kept in the ledger.")
-@store_option
-@json_option
-def mute_command(name: str, until: str, reason: str, where: str | None, as_json: bool) -> int:
-    """Deliver no alert of the monitor NAME until a date.
-
-    Windows are opened and judged as ever. Alerts are kept in the ledger, marked as muted. When the mute ends,
-    people get one summary of them, and are told of a breach that still stands.
-
-    \b
-    Example:
-      assay mute dedup --until 2026-12-01 --reason "new release is rolled out"
-    """
-    made = muting.mute(
-        store_named(where), name, until=_moment(until), reason=reason, now=datetime.now(UTC)
-    )
-    if as_json:
-        muted: MutedJson = {"monitor": name, "mute": printed(made)}
-        print_json(muted)
-    else:
-        click.echo(f"{name}: muted until {made.until:%Y-%m-%d %H:%M} UTC")
-    return 0
-
-
-@click.command("unmute")
-@click.argument("name")
-@store_option
-@json_option
-def unmute_command(name: str, where: str | None, as_json: bool) -> int:
-    """End the mute of the monitor NAME, and sum up what was muted.
-
-    \b
-    Example:
-      assay unmute dedup
-    """
-    ended = muting.unmute(store_named(where), name, now=datetime.now(UTC))
-    if as_json:
-        unmuted: UnmutedJson = {"monitor": name, "ended": ended}
-        print_json(unmuted)
-    else:
-        click.echo(f"{name}: alerts are delivered again" if ended else f"{name}: is not muted")
-    return 0
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no date; write 2026-12-01", param_hint="--until") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

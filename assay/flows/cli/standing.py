@@ -146,6 +146,7 @@ def state_in_words(standing: Standing) -> str:
     answered = "" if waiting.answered is None else (
         f", {waiting.answered:,} answered, {max(waiting.items - waiting.answered, 0):,} open"
     )
+    answered += f"; {waiting.partly_answered}" if waiting.partly_answered else ""
     unusual = "".join(
         f"; {count} {text}"
         for count, text in (

@@ -12,18 +12,19 @@ answers that changed become revisions. Once a night is enough.
 import contextvars
 import logging
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError, plural
 from assay.evalcore.types import JsonObject
-from assay.flows.alerts import Unforeseen, raise_failure
+from assay.flows.alerts import Unforeseen, raise_failure, raise_unreachable
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.tick import judge_window_of, record_failure_of
 from assay.flows.record.finished import finished_since
 from assay.flows.record.opened import utc_now
+from assay.tasks.desks.desk import DeskUnreachable
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import open_evaluations
@@ -81,6 +82,7 @@ def sweep_store(
     if look_again and look_back and only is None:
         names += [name for name in finished_since(store, now() - look_back) if name not in names]
     result = Sweep()
+    away: dict[str, list[str]] = {}      # what a desk that cannot be reached says -> evaluations
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sweep") as pool:
         # each with the context of the caller, so that effects in it are tasks of the caller's flow run
         futures = {
@@ -89,7 +91,10 @@ def sweep_store(
         }
         for name, future in futures.items():
             standing = future.result()
-            if standing is None:
+            if isinstance(standing, DeskUnreachable):
+                result.failed[name] = str(standing)
+                away.setdefault(str(standing), []).append(name)
+            elif standing is None:
                 result.not_begun.append(name)
             elif isinstance(standing, str):
                 result.failed[name] = standing
@@ -97,11 +102,21 @@ def sweep_store(
                 result.finished[name] = standing
             else:
                 result.waiting[name] = standing
+    for message, several in away.items():
+        _tell_of_desk(store, sorted(several), message, now())
     _log.info("swept %s: %s", plural(len(names), "evaluation"), result.summary())
     return result
 
 
-def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | None:
+def _tell_of_desk(store: Store, evaluations: Sequence[str], message: str, now: datetime) -> None:
+    """Raise one alert a day for a desk that cannot be reached, however many evaluations wait for it."""
+    try:
+        raise_unreachable(store, evaluations, message, now)
+    except Exception as error:   # one that nobody can be told of keeps no other from advancing
+        _log.error("%s: no alert could be raised: %s", evaluations[0], error)
+
+
+def _advance_one(store: Store, name: str, look_again: bool) -> "Standing | str | DeskUnreachable | None":
     """Where it stands, or why it failed, or None if it has not begun (`begin` is running, or crashed)."""
     try:
         if not store.exists(layout.manifest(name)):
@@ -110,6 +125,9 @@ def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | 
         if standing.state == "finished":
             judge_window_of(store, name)
         return standing
+    except DeskUnreachable as error:
+        _log.error("%s: %s", name, error)
+        return error
     except AssayError as error:
         _log.error("%s: %s", name, error)
         _tell_of(store, name, error)

@@ -517,6 +517,8 @@ def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> N
         write_annotators(ledger, record)
 
 
-@effect("write-estimate")
+@effect(
+    "write-estimate", shown=lambda ledger, estimate: f"estimate {ledger.name}, round {estimate.round}"
+)
 def _write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
     return write_estimate(ledger, estimate)

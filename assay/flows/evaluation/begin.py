@@ -43,11 +43,12 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.freeze_shards import forget
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.inherited import write_inherited
+from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.same_source import refuse_changed_source
 from assay.tasks.pool.shards import MapOver
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import NoFile
-from assay.tasks.spec.census import never_met_by_all
+from assay.tasks.spec.census import never_met_by_all, refuse_known_answers
 from assay.tasks.spec.evaluation import Spec, with_limit
 
 _log = logging.getLogger("assay.begin")
@@ -99,12 +100,15 @@ def begin_evaluation(
         begin_log(Ledger(store, spec.name))
         write_begun(Ledger(store, spec.name), now())
 
-    def check_target(rows: int) -> None:
-        never = never_met_by_all(spec, rows) if same_source else None     # windows are as large as they are
+    def check_rows(rows: int, counts: PredictionCounts) -> None:
+        if not same_source:
+            return     # a window of a monitor is what it is: so large, with these predictions
+        never = never_met_by_all(spec, rows)
         if never is not None:
             raise BadInput(f"target.half_width {never}")
+        refuse_known_answers(spec, counts.predicted)
 
-    manifest = _freeze(spec, store, progress, claim, workers, check_target)
+    manifest = _freeze(spec, store, progress, claim, workers, check_rows)
     _refuse_if_taken(store, spec)
     _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
@@ -155,10 +159,10 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
     )
 
 
-@effect("freeze-pool", retries=0)
+@effect("freeze-pool", retries=0, shown=lambda spec, *_: f"freeze {spec.name}")
 def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[Manifest], None],
-    given: MapOver | None, checked: Callable[[int], None],
+    given: MapOver | None, checked: Callable[[int, PredictionCounts], None],
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
     inherited = write_inherited(store, spec)

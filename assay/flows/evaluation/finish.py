@@ -123,7 +123,7 @@ def _history(ledger: Ledger) -> list[RoundEstimate]:
     return read_history(ledger)
 
 
-@effect("write-ending")
+@effect("write-ending", shown=lambda ledger, ending, extensions: f"finish {ledger.name}: {ending.stopped_by}")
 def _write_ending(ledger: Ledger, ending: Ending, extensions: int) -> Ending:
     return write_ending(ledger, ending, extensions)
 

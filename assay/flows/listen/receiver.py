@@ -1,6 +1,7 @@
 """The receiver of webhooks: a desk says that somebody answered, and the evaluation is advanced at once.
 
     POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
+    /incidents/<token>                  the page that messages of a monitor link to (flows.listen.handling)
     GET  /health                        200, and how many evaluations wait; also on a port of its own
     GET  /metrics                       figures of all monitors, if asked for, and for this machine only
 
@@ -223,9 +224,13 @@ def advance_and_tell(store: Store, name: str) -> Standing | None:
     return standing
 
 
-def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) -> Any:
-    """The web application: a FastAPI."""
+def receiver_app(
+    wakes: Wakes, secret: bytes, figures: Figures | None = None, store: Store | None = None
+) -> Any:
+    """The web application: a FastAPI; store: where incidents are handled, None: there is no page for them."""
     from fastapi import FastAPI, Request, Response
+
+    from assay.flows.listen.handling import add_incident_pages
 
     app = FastAPI(title="assay listen", docs_url=None, redoc_url=None, openapi_url=None)
 
@@ -248,7 +253,7 @@ def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) ->
         given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, secret):
             return Response(status_code=401)
-        if not await _small(request):
+        if await _small_body(request) is None:
             return Response(status_code=413)
         try:
             check_name(evaluation)
@@ -259,23 +264,25 @@ def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) ->
     for name, kind in DESK_KINDS.items():
         if kind.sends_hints:
             app.post(f"/{name}/{{evaluation}}")(hint)
+    if store is not None:
+        add_incident_pages(app, store, secret, _small_body)
     return app
 
 
-async def _small(request: Any) -> bool:
-    """Read and discard the body; False if it is too long or does not arrive."""
+async def _small_body(request: Any) -> bytes | None:
+    """The body; None if it is too long or does not arrive."""
     from starlette.requests import ClientDisconnect
 
-    size = 0
+    body = b""
     try:
         async with asyncio.timeout(READ_SECONDS):
             async for chunk in request.stream():
-                size += len(chunk)
-                if size > MOST_BYTES:
-                    return False
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    return None
     except (TimeoutError, ClientDisconnect):   # too slow, or in the way of others
-        return False
-    return True
+        return None
+    return body
 
 
 def _from_this_machine(request: Any) -> bool:
@@ -351,7 +358,7 @@ def serve(
             Wakes(lambda name: advance_and_tell(store, name), workers=receiver.workers)
         )
         open_until_the_end.enter_context(seldom("uvicorn.error", "assay.listen"))
-        app = receiver_app(wakes, checked, Figures(store) if receiver.metrics else None)
+        app = receiver_app(wakes, checked, Figures(store) if receiver.metrics else None, store)
         server = uvicorn.Server(uvicorn.Config(
             app, host=host, port=port, log_level="warning", access_log=False,
             timeout_keep_alive=5, server_header=False, lifespan="off",

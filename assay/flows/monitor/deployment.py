@@ -5,25 +5,48 @@ command was run in, so that relative paths of the spec mean to the worker what t
 monitor is lives in its ledger; the deployment only says when to look."""
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 from assay.evalcore.errors import AssayError, BadInput, needs
+from assay.tasks.ledger.life import versions
 from assay.tasks.spec.monitor import MonitorSpec
 
 FLOW = "assay-monitor"
 WORK_POOL = "assay"
+GRACE_SECONDS = 600         # until a run that was handed to a worker must have begun
+HEARTBEAT_SECONDS = 30    # between two signs of life of a run: deployments/automations.py waits for them
 
 
 class NotDeployed(AssayError):
     """The Prefect server could not be told of the monitor; the message says why and what to do."""
 
 
-def deploy_monitor(spec: MonitorSpec, store: str) -> str:
-    """Create or update the deployment `assay-monitor/<name>`; its full name.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployedMonitor:
+    """A monitor as the server has it now."""
 
-    store    where the ledger is, as the worker will see it
+    name: str          # of the deployment, `assay-monitor/<name>`
+    paused: bool       # somebody paused it, or its schedule, and it stays so
 
-    Raises NotDeployed without a server, BadInput for a schedule Prefect does not take.
+    @property
+    def in_words(self) -> str:
+        """How it is scheduled, and what to do where it is paused."""
+        if not self.paused:
+            return f"scheduled as {self.name}"
+        return (f"{self.name} is up to date, and stays paused as somebody left it; resume it in Prefect, or "
+                f"with `prefect deployment schedule ls {self.name}` and `... schedule resume`")
+
+
+def deploy_monitor(spec: MonitorSpec, store: str, version: int = 1) -> DeployedMonitor:
+    """Create or update the deployment `assay-monitor/<name>`.
+
+    store     where the ledger is, as the worker will see it
+    version   of the monitor's spec, for the deployment's own
+
+    One run at a time: a second one is cancelled before it begins. What somebody paused stays paused, and a
+    schedule that says the same stays as it is. Raises NotDeployed without a server, BadInput for a schedule
+    Prefect does not take.
     """
     with needs("service", "monitors that a server schedules"):
         from prefect.settings import PREFECT_API_URL
@@ -36,6 +59,7 @@ def deploy_monitor(spec: MonitorSpec, store: str) -> str:
     schedule = _schedule(spec)
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate
+    from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
     from prefect.exceptions import ObjectNotFound
 
     try:
@@ -44,26 +68,69 @@ def deploy_monitor(spec: MonitorSpec, store: str) -> str:
                 client.read_work_pool(WORK_POOL)
             except ObjectNotFound:
                 client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process"))
+            there = _there(client, f"{FLOW}/{spec.name}")
+            kept, active = _kept(there, schedule)
             client.create_deployment(
                 flow_id=client.create_flow_from_name(FLOW),
                 name=spec.name,
+                version=f"{versions()['assay']}, spec {version}",
                 entrypoint="assay.flows.drivers.deployed.monitor_deployed",
                 description=f"Watch {spec.leading_measure} of {spec.pool.source}.",
                 parameters={"name": spec.name, "store": store},
-                schedules=[DeploymentScheduleCreate(schedule=schedule)],
+                schedules=[DeploymentScheduleCreate(schedule=kept, active=active)],
+                paused=there is not None and there.paused,
                 work_pool_name=WORK_POOL,
+                concurrency_limit=1,
+                concurrency_options=ConcurrencyOptions(
+                    collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW,
+                    grace_period_seconds=GRACE_SECONDS,
+                ),
                 pull_steps=[
                     {"prefect.deployments.steps.set_working_directory": {"directory": os.getcwd()}}
                 ],
-                job_variables={"env": {"PREFECT_LOGGING_EXTRA_LOGGERS": "assay", "DO_NOT_TRACK": "1"}},
-                tags=["assay-monitor"],
+                job_variables={"env": {
+                    "PREFECT_LOGGING_EXTRA_LOGGERS": "assay", "DO_NOT_TRACK": "1",
+                    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
+                }},
+                tags=monitor_tags(spec),
             )
     except Exception as error:
         raise NotDeployed(
             f"the Prefect server did not take the monitor ({type(error).__name__}); see that it is up and "
             "of a version this one can talk to, then run the command again"
         ) from None
-    return f"{FLOW}/{spec.name}"
+    return DeployedMonitor(name=f"{FLOW}/{spec.name}", paused=not active or (there and there.paused) is True)
+
+
+def monitor_tags(spec: MonitorSpec) -> list[str]:
+    """By which runs of a monitor are found in Prefect: its own, and that of the team that owns it."""
+    team = spec.ownership.team
+    return ["assay-monitor", f"monitor:{spec.name}", *([f"team:{team}"] if team else [])]
+
+
+def _there(client: Any, name: str) -> Any:
+    """The deployment of this name; None where there is none."""
+    from prefect.exceptions import ObjectNotFound
+
+    try:
+        return client.read_deployment_by_name(name)
+    except ObjectNotFound:
+        return None
+
+
+def _kept(there: Any, schedule: Any) -> tuple[Any, bool]:
+    """The schedule to have, and whether it is active: the one that is there where it says the same, so that
+    its anchor stays; a schedule that somebody paused stays paused, also with another time."""
+    before = [] if there is None else list(there.schedules)
+    for one in before:
+        if _meaning(one.schedule) == _meaning(schedule):
+            return one.schedule, one.active
+    return schedule, not before or any(one.active for one in before)
+
+
+def _meaning(schedule: Any) -> tuple[Any, ...]:
+    """What a schedule says, without when it was made."""
+    return tuple(getattr(schedule, name, None) for name in ("cron", "interval", "timezone"))
 
 
 def _schedule(spec: MonitorSpec) -> Any:

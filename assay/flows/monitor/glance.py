@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import count
 
 from assay.flows.monitor.history import history_row
-from assay.flows.monitor.opening import spent_in
+from assay.flows.monitor.month import spent_in
 from assay.flows.monitor.versions import Versions, open_monitor
 from assay.tasks.effects import retried
 from assay.tasks.ledger import layout, record

@@ -31,6 +31,7 @@ from assay.tasks.ledger.monitors import (
     read_verdicts,
     standing_state,
 )
+from assay.tasks.ledger.responses import read_responses
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.files import write_files
 from assay.tasks.report.history.files import (
@@ -69,6 +70,7 @@ def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = 
         verdicts=tuple(verdicts),
         amendments=tuple(read_amendments(ledger)),
         mutes=tuple(read_mutes(ledger)),
+        responses=tuple(read_responses(ledger)),
         ownership=spec.ownership,
     )
 

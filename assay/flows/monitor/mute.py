@@ -1,22 +1,34 @@
 """Muting a monitor's alerts until a date, and what people are told when the mute ends.
 
 An alert that is raised during a mute is kept in the ledger, marked as muted, and never delivered. When the
-mute ends, one summary says what was muted, and a breach that still stands is told as if it were new.
+mute ends, one summary says what was muted, and what of it still stands is told as if it were new. What stands
+is a matter of incidents and not of single alerts: a breach that was muted in one window and goes on in the
+next one stands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, plural
 from assay.flows.monitor.run import MonitorRun, read_run
+from assay.flows.monitor.states import STATE_KINDS
 from assay.flows.monitor.telling import alert_of
+from assay.flows.monitor.unusual import unusual_alerts
 from assay.flows.monitor.versions import open_monitor
 from assay.tasks.alerts.alert import Alert, owned_alert
 from assay.tasks.alerts.outbox import MutedAlert, raise_alert, read_muted, summary_alert
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import Mute, create_mute, ended_mutes, last_certain, mute_at, read_mutes
+from assay.tasks.ledger.monitors import (
+    Mute,
+    create_mute,
+    ended_mutes,
+    last_certain,
+    mute_at,
+    read_mutes,
+    standing_state,
+)
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.ledger.stores.store import Store
 from assay.tasks.report.history.words import news_of_place
@@ -55,30 +67,53 @@ def end_mutes(run: MonitorRun) -> None:
 
 
 def _sum_up(run: MonitorRun, ended: Mute, muted: Sequence[MutedAlert]) -> None:
-    standing = _still_in_breach(run, {one.alert.key for one in muted})
-    choices = run.alerts
+    choices, standing = run.alerts, _still_standing(run, [one.alert for one in muted])
     for alert in standing:
         raise_alert(run.ledger, owned_alert(alert, run.spec.ownership), run.now)
     if "muted" in choices.tell:
         severity = choices.severity.of("muted")
-        summary = summary_alert(run.spec.name, ended, muted, standing, severity)
+        said = [*(alert.subject for alert in standing), *_still_without(run, [one.alert for one in muted])]
+        summary = summary_alert(run.spec.name, ended, muted, said, severity)
         raise_alert(run.ledger, owned_alert(summary, run.spec.ownership), run.now)
 
 
-def _still_in_breach(run: MonitorRun, muted: set[str]) -> list[Alert]:
-    """The alerts of breaches that were muted and have not ended, to be raised under another key."""
-    found = []
+def _still_standing(run: MonitorRun, muted: Sequence[Alert]) -> list[Alert]:
+    """The alerts of incidents that were muted and have not ended.
+
+    Where its own key was muted an alert is raised under another one. One that is told anyway, of a later
+    window, is among them under its own key: raising it again changes nothing.
+    """
+    incidents = {(one.kind, one.group) for one in muted if one.kind != "recovery"}
+    keys = {one.key for one in muted}
+    there = [*(alert for alert, _ in standing_breaches(run)), *unusual_alerts(run)]
+    return [
+        replace(alert, key=f"{alert.key}-unmuted") if alert.key in keys else alert
+        for alert in there if (alert.kind, alert.group) in incidents
+    ]
+
+
+def standing_breaches(run: MonitorRun) -> Iterator[tuple[Alert, str]]:
+    """The alerts of the breaches that stand, of the newest window that each was called or confirmed in, each
+    with its first window."""
     newest = run.verdicts[-1] if run.verdicts else None
     for segment in [] if newest is None else [one.segment for one in (newest.overall, *newest.segments)]:
         certain = last_certain(run.verdicts, segment)
-        if certain is None or certain.verdict != "breach":
-            continue
-        verdict = next(v for v in reversed(run.verdicts) if certain in (v.overall, *v.segments))
-        news = news_of_place(verdict, certain, run.verdicts, run.signals(verdict.window))
-        alert = alert_of(run.spec, news, "breach")
-        if alert.key in muted:
-            found.append(replace(alert, key=f"{alert.key}-unmuted"))
-    return found
+        if certain is not None and certain.verdict == "breach":
+            verdict = next(v for v in reversed(run.verdicts) if certain in (v.overall, *v.segments))
+            news = news_of_place(verdict, certain, run.verdicts, run.signals(verdict.window))
+            yield alert_of(run.spec, news, "breach"), news.breached[0]
+
+
+def _still_without(run: MonitorRun, muted: Sequence[Alert]) -> Iterator[str]:
+    """Windows that still have no verdict, of the kinds that were muted: they are told once a day."""
+    for state, kind in STATE_KINDS.items():
+        windows = [
+            name for name, states in sorted(run.states.items())
+            if (standing := standing_state(states)) is not None and standing.state == state
+        ]
+        if windows and any(one.kind == kind for one in muted):
+            listed = ", ".join(windows[:3]) + (", ..." if len(windows) > 3 else "")
+            yield f"{plural(len(windows), 'window')} {state}: {listed}"
 
 
 def _change(store: Store, name: str, until: datetime | None, reason: str, now: datetime) -> Mute:

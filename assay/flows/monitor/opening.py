@@ -4,8 +4,8 @@ Every opening records why it got its labels:
 
     first              there is nothing to compare with yet: the full budget
     late predictions   they replaced what was there: the full budget
-    suspicious         a signal is raised (evalcore.monitoring.signals): the full budget
-    quiet              none is raised: what would decide, judged by the last windows before it, from
+    suspicious         a signal is newly raised (evalcore.monitoring.signals): the full budget
+    quiet              none is: what would decide, judged by the last windows before it, from
                        `quiet_labels` to the full budget (evalcore.monitoring.sizing); with `sizing: fixed`
                        always `quiet_labels`
     outcomes complete  all labels that come by themselves have come: they replace what was sampled, and people
@@ -15,6 +15,8 @@ Every opening records why it got its labels:
                        full budget, and at most `follow_ups` times a window
 
     catching up        the window was opened late, and the labels there were went to newer ones: none for now
+    spread             the month's labels are too few for every window: this one is passed over, so that
+                       others later in the month get theirs
     labelled later     it was opened without labels, and there are some now
 
 No opening gets more labels than are left of the month's. With none left the window is opened without an
@@ -22,20 +24,28 @@ evaluation.  Newer windows get what is left of a month first (`shared_out`).
 """
 
 import logging
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from itertools import chain
+from datetime import timedelta
 from typing import Literal
 
 from assay.evalcore.errors import BadInput, plural
-from assay.evalcore.monitoring.calendar import Window, at, seasons
+from assay.evalcore.monitoring.calendar import Window, seasons
 from assay.evalcore.monitoring.judging import fixed_watched
 from assay.evalcore.monitoring.profile import Profile
 from assay.evalcore.monitoring.signals import Signal, Watched, beyond_limit, expectation, is_quiet, signals
 from assay.evalcore.monitoring.tracking import FURTHEST
 from assay.flows.monitor.judging import size_for
+from assay.flows.monitor.month import (
+    is_behind,
+    is_passed_over,
+    is_short,
+    kept_from,
+    left_this_month,
+    month_of,
+    room_for_late,
+    too_old,
+)
 from assay.flows.monitor.run import MonitorRun
 from assay.flows.monitor.versions import Versions
 from assay.tasks.effects import effect
@@ -47,125 +57,14 @@ from assay.tasks.ledger.monitors import (
     create_opening,
     current,
     read_claims,
+    signals_of,
 )
 from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.pool.inherited import labels_by_item
 from assay.tasks.pool.known_answers import outcomes_of
 from assay.tasks.pool.window import NoRows, WindowTraffic, files_digest, read_traffic
 from assay.tasks.sources.reader import is_there
-
-# Who gets the labels of a month that are left.
-#
-# After an outage many windows are due at once, and the newest ones say how things are now.  So labels are
-# meant for the newest first: each is to get at least its `quiet_labels`, and no older one takes them.  A
-# window is behind once it was due for two days.  Such windows, follow-ups, and quiet windows beyond their own
-# `quiet_labels` also leave alone what the windows still to come this month need (`monitor.reserve`).  Windows
-# behind that get no labels are opened without, so that their signals are there, and may be labelled later.
-# Windows are worked on in order of time all the same: of those that get labels, each starts from the one
-# before.
-#
-# At its very first look a monitor is asked for the past from `monitor.first` on: then money alone counts.
-
-_BEHIND = timedelta(days=2)
-
-
-def month_of(run: MonitorRun) -> str:
-    """The month whose labels are bought now."""
-    return f"{run.now:%Y-%m}"
-
-
-def left_this_month(run: MonitorRun) -> int:
-    """Labels that may still be bought this month; an open evaluation counts with all it may ask for."""
-    return run.spec.monitor.monthly_labels - spent_in(month_of(run), run.openings, run.verdicts)
-
-
-def spent_in(
-    month: str, openings: Mapping[str, Sequence[Opening]], verdicts: Sequence[WindowVerdict]
-) -> int:
-    """Labels bought in a month; an opening without a verdict counts with all it may ask for."""
-    # what an evaluation had bought after each of its openings
-    after = {(one.rests_on.evaluation, one.rests_on.follow_ups): one.rests_on.bought for one in verdicts}
-    spent, follow_ups = 0, Counter[str]()
-    for opening in chain.from_iterable(openings.values()):
-        if (name := opening.evaluation) is None:
-            continue
-        bought = after.get((name, follow_ups[name]))
-        before = after.get((name, follow_ups[name] - 1), 0)
-        if opening.month == month:
-            spent += opening.labels if bought is None else bought - before
-        follow_ups[name] += 1
-    return spent
-
-
-def shared_out(run: MonitorRun, windows: Sequence[Window]) -> None:
-    """Decide which of the due windows that are new get labels now: `run.expected`, `run.held`."""
-    new = [window for window in windows if not run.openings.get(window.name)]
-    left, first = left_this_month(run), _first_look(run)
-    to_come, room = _for_windows_to_come(run), room_for_late(run)
-    for window in reversed(new):
-        spec = run.spec_of(window.name)
-        reference = spec.monitor.drop is not None and window.name == spec.reference.name
-        if is_behind(run, window) and not reference and not spec.all_known_when_complete:
-            refused = run.due_at(window) > first and (room < 1 or too_old(run, window))
-            if refused or left - to_come < spec.quiet_labels:
-                run.held.add(window.name)
-                continue
-            room -= 1
-        run.expected.add(window.name)
-        left -= spec.quiet_labels
-
-
-def _first_look(run: MonitorRun) -> datetime:
-    """When the monitor was first looked at: what was due by then is its past, whichever run opens it."""
-    return min((one.opened for of in run.openings.values() for one in of), default=run.now)
-
-
-def kept_from(run: MonitorRun, window: Window, *, further: bool) -> int:
-    """Labels of the month that an opening of a window leaves alone, for newer windows.
-
-    further: it also leaves something for windows to come
-    """
-    newer = sum(run.spec_of(name).quiet_labels for name in run.expected if name > window.name)
-    return newer + (_for_windows_to_come(run) if further else 0)
-
-
-def is_behind(run: MonitorRun, window: Window) -> bool:
-    """Whether a window has been due for so long that newer ones come first."""
-    return run.now > run.due_at(window) + _BEHIND
-
-
-def too_old(run: MonitorRun, window: Window) -> bool:
-    """Whether a window that has no labels gets none any more."""
-    older = timedelta(days=run.spec.monitor.catch_up.older_than)
-    return is_behind(run, window) and run.now > run.due_at(window) + older
-
-
-def room_for_late(run: MonitorRun) -> int:
-    """How many more late windows people may be given: of those that were opened late and not judged yet."""
-    first = {
-        name: next((one for one in current(run.openings[name]) if one.evaluation is not None), None)
-        for name in run.active if name not in run.standing
-    }
-    late = sum(
-        one is not None and one.opened > run.due_at(run.window(name)) + _BEHIND
-        for name, one in first.items()
-    )
-    return run.spec.monitor.catch_up.newest - late
-
-
-def _for_windows_to_come(run: MonitorRun) -> int:
-    """Labels that the windows still to come this month need at least, as far as they are reserved."""
-    spec, total = run.spec, 0.0
-    if not spec.monitor.reserve:
-        return 0
-    window = at(run.now - spec.settle, spec.kind, spec.zone)
-    while f"{(due := run.due_at(window)):%Y-%m}" <= month_of(run):
-        of_window = run.spec_of(window.name)
-        if due > run.now and of_window.has(window) and (spec.last is None or window.name <= spec.last.name):
-            total += of_window.monitor.reserve * of_window.quiet_labels
-        window = window.next()
-    return int(total)
-
 
 _log = logging.getLogger("assay.monitor")
 
@@ -182,12 +81,13 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     complete = outcomes_due(run, window)
     if before and seen.content == before[-1].content and not complete:
         return None
-    found = signals_of_traffic(run.versions, window, seen.profile, known) + _expected_beyond(
+    apart = unusual_signals(run.openings, run.responses)
+    found = signals_of_traffic(run.versions, window, seen.profile, known, apart) + _expected_beyond(
         run, window, seen.profile, known
     )
     replaced = before[-1].replaced + 1 if before else 0
     again = "outcomes complete" if complete else "late predictions"
-    why = again if before else _why(found)
+    why = again if before else _why(found, _standing_before(apart, known, window))
     sizing = size_for(run.versions, window.name, run.verdicts) if why == "quiet" else None
     quiet = spec.quiet_labels if sizing is None else sizing.labels
     wanted = quiet if why == "quiet" else spec.budget.labels
@@ -207,13 +107,18 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
             wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="catching up",
             sizing=None,
         ))
+    if why in ("first", "quiet") and is_passed_over(run, window):
+        return _put(run.ledger, replace(
+            wanted_opening, evaluation=None, labels=0, inherits=None, carry=0.0, why="spread", sizing=None,
+        ))
     if not complete:
         behind = is_behind(run, window)
         keep = kept_from(run, window, further=behind or why == "quiet")
         # a quiet window on time has its own `quiet_labels` before those of windows to come
-        return _create(run, wanted_opening, keep if behind else min(keep, max(
-            kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels
-        )))
+        own = max(kept_from(run, window, further=False), left_this_month(run) - spec.quiet_labels)
+        if why == "first" and is_short(run, window):
+            keep = own
+        return _create(run, wanted_opening, keep if behind else min(keep, own))
     return _open_complete(run, window, replace(wanted_opening, contradicted=contradicted(run, window)))
 
 
@@ -277,18 +182,19 @@ def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
     return len(got) <= watch.follow_ups
 
 
-def label_later(run: MonitorRun, only: str | None = None) -> bool:
+def label_later(run: MonitorRun) -> bool:
     """Give labels to the newest window that has none, if there are any left for it; whether it got some.
 
-    only: the window that somebody asked for by name: it may be of any age, and need leave nothing for others
+    A window that somebody named may be of any age; one that was named alone need leave nothing for others.
     """
-    for name in reversed(run.active if only is None else [one for one in run.active if one == only]):
+    asked_for = run.asked_for
+    for name in reversed([one for one in run.active if not asked_for or one in asked_for]):
         openings, window = current(run.openings[name]), run.window(name)
         if name in run.done.failed or any(one.evaluation is not None for one in openings):
             continue
-        spec, keep = run.spec_of(name), 0 if only else kept_from(run, window, further=True)
+        spec, keep = run.spec_of(name), 0 if len(asked_for) == 1 else kept_from(run, window, further=True)
         left, last = left_this_month(run) - keep, openings[-1]
-        refused = only is None and (too_old(run, window) or room_for_late(run) < 1)
+        refused = not asked_for and (too_old(run, window) or room_for_late(run) < 1)
         if refused or left < spec.quiet_labels:
             continue
         inherits = _inherits(run, window)
@@ -342,24 +248,39 @@ def _claimed(run: MonitorRun, wanted: Opening, keep: int) -> int:
         ))
 
 
-@effect("open-window")
+@effect(
+    "open-window",
+    shown=lambda ledger, opening: f"open {opening.evaluation or opening.window}: {opening.why}",
+)
 def _put(ledger: Ledger, opening: Opening) -> Opening:
     return create_opening(ledger, opening)
 
 
-def _why(measured: Sequence[Signal]) -> str:
+def _why(measured: Sequence[Signal], standing: Collection[str]) -> str:
+    """standing: signals that were raised in the window before already, whose labels say what they mean."""
     if not measured:
         return "first"
-    return "quiet" if is_quiet(measured) else "suspicious"
+    return "quiet" if is_quiet([one for one in measured if one.name not in standing]) else "suspicious"
+
+
+def _standing_before(
+    apart: Mapping[str, frozenset[str]], known: Mapping[str, Profile], window: Window
+) -> frozenset[str]:
+    """The signals that were raised in the newest window before this one."""
+    before = max((name for name in known if name < window.name), default=None)
+    return frozenset() if before is None else apart.get(before, frozenset())
 
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:
-    """The last evaluation of the latest earlier window of the same model that has a verdict."""
+    """The last evaluation of the latest earlier window of the same model whose verdict rests on labels."""
     spec, model = run.spec_of(window.name), run.versions.model_of(window.name)
     if spec.monitor.carry_over == 0 or not spec.starts_warm:
         return None
     standing = run.standing
-    earlier = sorted(n for n in standing if n < window.name and run.versions.model_of(n) == model)
+    earlier = sorted(
+        name for name, verdict in standing.items()
+        if name < window.name and run.versions.model_of(name) == model and verdict.rests_on.labels
+    )
     return standing[earlier[-1]].rests_on.evaluation if earlier else None
 
 
@@ -377,17 +298,41 @@ def known_profiles(
 
 
 def signals_of_traffic(
-    versions: Versions, window: Window, profile: Profile, known: Mapping[str, Profile]
+    versions: Versions, window: Window, profile: Profile, known: Mapping[str, Profile],
+    apart: Mapping[str, frozenset[str]],
 ) -> list[Signal]:
-    """The signals of a window against earlier ones of the same model; known: by `known_profiles`."""
+    """The signals of a window against earlier ones of the same model.
+
+    known   their profiles (`known_profiles`)
+    apart   what was unusual about them (`unusual_signals`)
+    """
     spec = versions.of(window.name).spec
     before = [
-        Watched(profile=known[name], seasons=seasons(spec.window(name)))
+        Watched(profile=known[name], seasons=seasons(spec.window(name)), apart=apart.get(name, frozenset()))
         for name in known if name < window.name
     ]
     new = Watched(profile=profile, seasons=seasons(window))
-    watch = spec.monitor
-    return signals([*before, new], rate=watch.signal_rate, fewest=watch.signal_windows)
+    watch, offered = spec.monitor, spec.labels.offered
+    return signals(
+        [*before, new], rate=watch.signal_rate, fewest=watch.signal_windows,
+        classes=tuple(reversed(offered)) if len(offered) == 2 else (),
+    )
+
+
+def unusual_signals(
+    openings: Mapping[str, Sequence[Opening]], responses: Sequence[IncidentResponse]
+) -> dict[str, frozenset[str]]:
+    """Window -> the signals that were raised in it, and that nobody has said are ordinary."""
+    accepted = {
+        (window, signal) for one in responses if one.action == "acknowledge"
+        for window in one.windows for signal in one.signals
+    }
+    return {
+        window: frozenset(
+            one.name for one in signals_of(several) if one.raised and (window, one.name) not in accepted
+        )
+        for window, several in openings.items()
+    }
 
 
 def _expected_beyond(

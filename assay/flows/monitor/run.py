@@ -40,6 +40,7 @@ from assay.tasks.ledger.monitors import (
     signals_of,
 )
 from assay.tasks.ledger.record import DamagedRecord, Ledger, get_record
+from assay.tasks.ledger.responses import IncidentResponse, read_responses
 from assay.tasks.ledger.stores.store import KeyMissing, Remembering, Store, StoreError
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.settings import Settings
@@ -54,6 +55,7 @@ class Tick:
     """What one run did, and what it waits for."""
 
     monitor: str
+    looked_at: list[str] = field(default_factory=list)        # windows that somebody named
     opened: list[Opening] = field(default_factory=list)
     verdicts: list[WindowVerdict] = field(default_factory=list)
     waiting: dict[str, str] = field(default_factory=dict)     # evaluation -> what for
@@ -102,10 +104,13 @@ class MonitorRun:
     keys: set[str]       # of its windows and verdicts
     settled: set[str]    # windows of which nothing can be due
     entries: KeptEntries
+    responses: list[IncidentResponse]    # what people did about incidents, in order
     through: set[str] = field(default_factory=set)   # windows for which this run has done all there can be
     found: dict[str, Found] = field(default_factory=dict)   # by window
     expected: set[str] = field(default_factory=set)   # new windows, not opened yet, that labels are meant for
     held: set[str] = field(default_factory=set)       # new windows that get no labels now
+    asked_for: frozenset[str] = frozenset()   # windows that somebody named; else nobody did
+    never_late: bool = False                  # they are looked at however late it is
     buys: bool = True                         # follow-ups
     answered: dict[str, str] = field(default_factory=dict)   # window -> how far people are, and what to do
     workers: MapOver = one_after_the_other    # who reads and freezes large windows
@@ -135,6 +140,11 @@ class MonitorRun:
     def late_from(self, window: Window) -> datetime:
         """From when on changes of a window are no longer looked for."""
         return self.due_at(window) + timedelta(days=self.spec_of(window.name).monitor.late_days)
+
+    def is_late(self, window: Window) -> bool:
+        """Whether changes of a window are no longer looked for."""
+        named = self.never_late and window.name in self.asked_for
+        return not named and self.now > self.late_from(window)
 
     @property
     def active(self) -> list[str]:
@@ -212,7 +222,7 @@ def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -
     """
     ledger = Ledger(store, layout.monitor_ledger(layout.check_name(name)))
     carry_out_newest(ledger)   # of a run that was cut off
-    versions = open_monitor(store, name)
+    versions, also = open_monitor(store, name), frozenset(also)
     newest = layout.monitor_version(ledger.name, versions.all[-1].number)   # the first is spec.json
     retried(refuse_changed)(ledger, layout.spec(ledger.name), newest)
     known = read_known(store, name, versions, now, also)
@@ -222,6 +232,7 @@ def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -
         openings=retried(read_openings)(known.ledger, known.keys),
         verdicts=retried(read_verdicts)(known.ledger, known.keys),
         states=retried(read_states)(known.ledger, known.keys),
+        responses=retried(read_responses)(known.ledger),
     )
 
 
@@ -236,7 +247,10 @@ def with_workers(run: MonitorRun) -> Iterator[None]:
             run.workers = one_after_the_other
 
 
-@effect("write-verdict")
+@effect(
+    "write-verdict",
+    shown=lambda ledger, verdict: f"judge {ledger.name} {verdict.window}: {verdict.verdict}",
+)
 def _write_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     return create_verdict(ledger, verdict)
 

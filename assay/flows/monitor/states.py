@@ -9,7 +9,7 @@ left in a kind of state, a recovery ends what was told of it, once.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from assay.flows.monitor.opening import left_this_month, month_of
+from assay.flows.monitor.month import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
 from assay.tasks.alerts.alert import Alert, StandingState, daily_alert, ended_alert, owned_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
@@ -19,7 +19,7 @@ from assay.tasks.ledger.monitors import WindowState, create_state, current, stan
 from assay.tasks.ledger.record import Ledger
 from assay.tasks.spec.alerts import Kind
 
-_KINDS: dict[str, Kind] = {
+STATE_KINDS: dict[str, Kind] = {
     "missing": "missing", "empty": "empty", "small": "small", "unlabelled": "unlabelled", "stale": "stale",
     "failed": "failure",
 }
@@ -48,7 +48,7 @@ def write_states(run: MonitorRun, windows: Iterable[str]) -> None:
 def tell_states(run: MonitorRun) -> None:
     """Raise the alerts of the day for every kind of state that people want to hear of."""
     alerts = run.alerts
-    for state, kind in _KINDS.items():
+    for state, kind in STATE_KINDS.items():
         if kind not in alerts.tell:
             continue
         begun_today = {
@@ -98,6 +98,11 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
     if openings and not any(opening.evaluation for opening in openings):
         if openings[-1].why == "catching up":
             return Found(state="unlabelled", why="opened late: newer windows come first")
+        if openings[-1].why == "spread":
+            return Found(
+                state="unlabelled", why=f"passed over: the labels of {openings[-1].month} are too few for "
+                "every window, and are spread over the month"
+            )
         return Found(state="unlabelled", why=f"the labels of {openings[-1].month} were spent")
     allowed = timedelta(days=run.spec.monitor.stale_days)
     waiting = [one for one in openings if one.evaluation in run.done.waiting]

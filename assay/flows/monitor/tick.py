@@ -19,24 +19,22 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from assay.evalcore.errors import AssayError, Unreachable, plural
+from assay.evalcore.errors import AssayError, BadInput, Unreachable, plural
 from assay.evalcore.monitoring.calendar import Window
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin_evaluation
 from assay.flows.evaluation.finish import buy_further
 from assay.flows.monitor.history import publish_history
 from assay.flows.monitor.judging import is_finished, judge, read_window_evidence, revision_of
+from assay.flows.monitor.month import month_of, shared_out, too_old
 from assay.flows.monitor.mute import end_mutes
 from assay.flows.monitor.opening import (
     NothingToJudge,
     label_later,
     may_follow_up,
-    month_of,
     open_follow_up,
     open_window,
     outcomes_due,
-    shared_out,
-    too_old,
 )
 from assay.flows.monitor.run import (
     Found,
@@ -48,11 +46,14 @@ from assay.flows.monitor.run import (
     verdicts_without_gap,
     with_workers,
 )
+from assay.flows.monitor.silence import tell_if_silent
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
+from assay.flows.monitor.unusual import tell_signals
+from assay.flows.monitor.versions import open_monitor
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
-from assay.tasks.effects import retried
+from assay.tasks.effects import as_subflow, in_flow_run, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints import forget_kept, write_kept
 from assay.tasks.ledger.life import leave_index
@@ -62,6 +63,7 @@ from assay.tasks.ledger.stores.store import Store
 from assay.tasks.pool.window import files_digest
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.file import NoFile
+from assay.tasks.sources.reader import is_there
 from assay.tasks.spec.evaluation import Spec
 
 # What is due for a window, until it is settled: open it, see what changed of it since, advance its
@@ -84,7 +86,7 @@ def open_due(run: MonitorRun, window: Window) -> bool:
     if opening is not None:
         run.add_opening(opening)
         _stop_replaced(run, known, opening)
-    elif known and not is_late(run, window):
+    elif known and not run.is_late(window):
         _look_again(run, window.name)
     # a window opened later in the same run is compared with this one, and inherits its labels
     while advance_window(run, window.name):
@@ -127,7 +129,7 @@ def _leave_out(run: MonitorRun, window: str, found: Found) -> None:
 
 def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
     """Whether a window that was left out is as it was, or is no longer looked at."""
-    if is_late(run, window):
+    if run.is_late(window):
         return True
     spec = run.spec_of(window.name)
     try:
@@ -138,15 +140,10 @@ def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
 
 def _may_have_changed(run: MonitorRun, window: Window, last: Opening) -> bool:
     """Whether the predictions must be read to know; by names, sizes and versions of the files."""
-    if last.evaluation is None or is_late(run, window):
+    if last.evaluation is None or run.is_late(window):
         return False
     spec = run.spec_of(window.name)
     return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) != last.files
-
-
-def is_late(run: MonitorRun, window: Window) -> bool:
-    """Whether changes of this window are no longer looked for."""
-    return run.now > run.late_from(window)
 
 
 def _look_again(run: MonitorRun, window: str) -> None:
@@ -214,10 +211,11 @@ def _advance(run: MonitorRun, openings: Sequence[Opening]) -> bool:
     if standing.state != "finished":
         waits = standing.waiting_for
         on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
-        if waits and waits.answered:
+        if waits and (waits.answered or waits.waiting_for_person):
             run.answered[openings[0].window] = (
-                f"; {waits.answered} of {waits.items} answered: `assay advance {name} --close-round` judges "
-                f"with those {waits.answered}"
+                f"; {waits.answered} of {waits.items} answered"
+                + (f", {waits.partly_answered}" if waits.partly_answered else "")
+                + f": `assay advance {name} --close-round` judges with the answers there are"
             )
         run.done.waiting[name] = on_desk
         return False
@@ -275,7 +273,7 @@ def _is_kept(key: str, verdicts: int) -> bool:
 def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
     """Whether nothing can be due for a window any more; verdicts: so many are there."""
     spec, openings = run.spec_of(name), run.openings.get(name, [])
-    if name in run.done.failed or not is_late(run, run.window(name)):
+    if name in run.done.failed or not run.is_late(run.window(name)):
         return False
     if openings and spec.outcomes is not None and openings[-1].outcomes != "complete":
         return False
@@ -291,33 +289,39 @@ def _is_settled(run: MonitorRun, name: str, verdicts: int) -> bool:
 _log = logging.getLogger("assay.monitor")
 
 
-def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> Tick:
+def tick(
+    store: Store, name: str, *, now: datetime, only: Sequence[str] = (), never_late: bool = False
+) -> Tick:
     """Do whatever is due.
 
-    now     what the clock says; windows, lateness and the month's budget depend on it
-    only    the name of one window, due or not
+    now          what the clock says; windows, lateness and the month's budget depend on it
+    only         names of windows: these alone, due or not
+    never_late   look for changes of these however late it is
 
     Raises UnknownMonitor, BadInput for a window of another kind, and whatever the store raises.
     """
-    run = read_run(store, name, now, [only] if only else [])
-    if only and only not in {window.name for window in due_windows(run.versions, now)}:
-        forget_kept(Ledger(store, run.ledger.name))   # nobody else would look for it
-    windows = [run.window(only)] if only else due_windows(run.versions, now)
+    run = read_run(store, name, now, only)
+    run.asked_for, run.never_late = frozenset(only), never_late
+    if only:
+        # they may be called settled, or be such as nobody else would look for
+        forget_kept(Ledger(store, run.ledger.name))
+    run.done.looked_at.extend(only)
+    windows = [run.window(one) for one in sorted(only)] if only else due_windows(run.versions, now)
     names = {window.name for window in windows} - run.settled
-    if not only:
+    if len(only) != 1:
         shared_out(run, windows)
     with with_workers(run):
         for window in windows:
             if window.name in names:
                 # older ones had their turn, before this run or in it: they buy once all are open
                 run.buys = window.name >= max(run.openings, default="")
-                run.attempt(window.name, partial(open_due, run, window))
+                run.attempt(window.name, partial(_open_in_a_run, run, window))
             else:
                 leave_out_again(run, window.name)
             run.expected.discard(window.name)
         run.buys = True
         while True:
-            active = [one for one in run.active if only is None or one in names]
+            active = [one for one in run.active if not only or one in names]
             while sum(_moved(run, one) for one in active if one not in run.through):
                 pass
             # a verdict may buy further labels, which may be there at once: newer windows first, and one by
@@ -325,17 +329,30 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
             while (buyer := _buyer(run, active)) is not None:
                 while _moved(run, buyer):
                     pass
-            if not label_later(run, only):
+            if not label_later(run):
                 break
-    if only and any(opening.why == "labelled later" for opening in run.done.opened):
-        forget_kept(Ledger(store, run.ledger.name))   # it was settled
     to_come = _withdrawn(run)
     write_states(run, sorted({*(names if only else names | set(run.active)), *to_come}))
     tell_states(run)
+    tell_signals(run)
+    tell_if_silent(run)
     end_mutes(run)
-    keep_settled(run)
+    if not only:
+        keep_settled(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
+
+
+def _open_in_a_run(run: MonitorRun, window: Window) -> bool:
+    """`open_due`; in Prefect a window that is opened for the first time is a run of its own."""
+    work = partial(open_due, run, window)
+    source = run.spec_of(window.name).pool.source
+    if window.name in run.openings or not (in_flow_run() and is_there(window.fill(source))):
+        return work()
+    return as_subflow(WINDOW_FLOW, f"{run.spec.name} {window.name}", work)
+
+
+WINDOW_FLOW = "assay-window"
 
 
 def _withdrawn(run: MonitorRun) -> set[str]:
@@ -422,3 +439,23 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, now: dat
         write_states(run, [window])
         tell_states(run)
     return True
+
+
+# Windows of the past that somebody names: files that came too late for any run to look for them.
+
+def backfill(store: Store, name: str, *, first: str, last: str | None, now: datetime) -> Tick:
+    """Look at all windows of a monitor from one to another, however late it is; newest first for labels.
+
+    last    the last of them; the newest that is due unless given
+
+    Raises UnknownMonitor, and BadInput where no window of the monitor is meant.
+    """
+    versions = open_monitor(store, name)
+    due, spec = due_windows(versions, now), versions.newest
+    begin, end = spec.window(first).name, None if last is None else spec.window(last).name
+    chosen = [window.name for window in due if begin <= window.name and (end is None or window.name <= end)]
+    if not chosen:
+        there = f"it has {due[0].name} to {due[-1].name}" if due else "none of its windows has ended yet"
+        to = f" to {end}" if end is not None else ""
+        raise BadInput(f"{name}: no window from {begin}{to} is due; {there}")
+    return tick(store, name, now=now, only=chosen, never_late=True)

@@ -197,11 +197,15 @@ class UnknownMonitor(BadInput):
     """No monitor of this name is in this store; the message names those that are."""
 
 
-def register(store: Store, spec: MonitorSpec) -> None:
-    """Put a monitor into the ledger, or find it there. Raises MonitorNameTaken for another of its name."""
+def register(store: Store, spec: MonitorSpec) -> bool:
+    """Put a monitor into the ledger, or find it there; whether it is new.
+
+    Raises MonitorNameTaken for another of its name.
+    """
     retried(store.check)()
     ledger = Ledger(store, layout.monitor_ledger(spec.name))
     recorded = retried(find_spec)(ledger)
+    is_new = recorded is None
     if recorded is None:
         recorded = _put_spec(ledger, RecordedSpec(
             spec=spec.to_json(), versions={**versions(), **MARK}, format=LEDGER_FORMAT,
@@ -215,6 +219,7 @@ def register(store: Store, spec: MonitorSpec) -> None:
             f"{newest.number} differs in {', '.join(differs)}). If this monitor is to change, use "
             "`assay amend SPEC`. If this is another monitor, give it another name"
         )
+    return is_new
 
 
 @effect("register-monitor")

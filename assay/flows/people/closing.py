@@ -10,6 +10,7 @@ next process closes the round too. What has no answer then is recorded as unansw
 it (`evalcore.evaluation.nonresponse`). Where nothing could stand for it the round goes on waiting.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -304,8 +305,9 @@ def wait(people: People, asked: AskedRound) -> WaitingFor:
         items=len(asking.batch.items),
         desk=people.opened.spec.desk.kind,
         on_desk=len(asking.batch.items) - len(asking.absent),
-        answered=sum(1 for tally in asking.tallies.values() if tally.votes or tally.skips),
-        tied=sum(1 for tally in still_open.values() if tally.status == "waiting" and len(tally.votes) > 1),
+        answered=len(asking.tallies) - len(still_open),
+        waiting_for_person=_further_people(still_open, people.annotators),
+        tied=sum(1 for tally in still_open.values() if _is_tied(tally, people.annotators)),
         invalid=sum(1 for tally in still_open.values() if tally.status == "invalid"),
         not_on_desk=sum(1 for tally in still_open.values() if tally.status == "absent"),
         asked_again=len(still_open) if asking.batch.asking > 1 else 0,
@@ -314,6 +316,21 @@ def wait(people: People, asked: AskedRound) -> WaitingFor:
         place=people.desk.place() if isinstance(people.desk, HasPlace) else "",
         cannot_close=_why_not_closed(people, asked, deadline),
     )
+
+
+def _is_tied(tally: AnswerTally, annotators: int) -> bool:
+    """Whether everybody who was asked about an item has answered, and one more person decides."""
+    all_answered = sum(tally.votes.values()) >= annotators
+    return tally.status == "waiting" and len(tally.votes) > 1 and all_answered
+
+
+def _further_people(still_open: Mapping[str, AnswerTally], annotators: int) -> dict[str, int]:
+    """Items that somebody answered and that wait for more people, by the person that they wait for."""
+    people = Counter(
+        str(tally.answers + 1) for tally in still_open.values()
+        if tally.status == "waiting" and tally.answers and not _is_tied(tally, annotators)
+    )
+    return dict(sorted(people.items()))
 
 
 def _request_more(people: People, asking: Asking, still_open: Mapping[str, AnswerTally]) -> None:

@@ -36,6 +36,7 @@ from assay.evalcore.evaluation.state import (
     close_round,
     counted,
     has_undecided,
+    is_settled,
     leading_numbers,
     outcomes_seen,
     revised_state,
@@ -152,7 +153,7 @@ class Statistics:
             labels=state.labels,
             positives=positives,
             undecided=state.undecided,
-            exhausted=state.exhausted,
+            exhausted=is_settled(question, state),
             estimates=self._of_pool(state, as_if),
             segments=estimates_by_segment(
                 question, state, [one.labelled(segments) for one in closed] if segments else (), segments

@@ -37,6 +37,7 @@ from assay.tasks.ledger.life import check_format
 from assay.tasks.ledger.log_check import check_log
 from assay.tasks.ledger.monitors import Amendment, Claim, Mute, Opening, WindowState, WindowVerdict, latest
 from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.ledger.stores.store import Store, StoreUnreachable
 
 
@@ -246,6 +247,7 @@ _NUMBERED = (
     _Numbered(match=layout.monitor_opening.match, kind=Opening, what="opening"),
     _Numbered(match=layout.window_state.match, kind=WindowState, what="state"),
     _Numbered(match=layout.mute.match, kind=Mute, what="mute", of_window=False),
+    _Numbered(match=layout.response.match, kind=IncidentResponse, what="response", of_window=False),
 )
 
 

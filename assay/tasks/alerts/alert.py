@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assay.evalcore.evaluation.estimate import MeasureEstimate
+from assay.evalcore.monitoring.signals import Signal
 from assay.tasks.alerts.presentable import single_lined
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.life import Ownership
@@ -64,6 +65,11 @@ _TO_DO: dict[Kind, str] = {
     ),
     "recovery": "What to do: nothing. The breach is over.",
 }
+_NOBODY_ASKED = (
+    "What to do: see why every prediction is of one class: the model, its features or its threshold. Nobody "
+    "was asked for labels, because none could change this. Go back to the last good version, or mend the "
+    "predictions: the window is then judged again. A recovery is told by itself."
+)
 _LIMIT_MOVED = (
     "What to do: see that this is what you want. Nothing was mended: the breach is closed because its limit "
     "was changed, and by the limit of before this window would not be ok."
@@ -146,9 +152,12 @@ def window_alert(
     lines += [said for said in (words.what_fell(news), words.worst_segment(news)) if said]
     if kind == "breach" and news.promise:
         lines.append(news.promise)
-    if news.labelled is not None:
+    measured = news.place.measured
+    unasked = kind == "breach" and measured.exact and not measured.labels
+    if news.labelled is not None and not unasked:
         lines.append(f"The last labels came on {_time(news.labelled)}.")
-    lines += ["", _LIMIT_MOVED if news.moved_limit is not None else _TO_DO[kind]]
+    to_do = _NOBODY_ASKED if unasked else _TO_DO[kind]
+    lines += ["", _LIMIT_MOVED if news.moved_limit is not None else to_do]
     evaluation = news.verdict.rests_on.evaluation
     lines.append(f"Labels and answers: assay report {evaluation}. All windows: assay history {monitor}")
     return Alert(
@@ -194,7 +203,7 @@ def _reading(reading: MeasureReading) -> str:
 # Their keys hold the day, so each is told once a day for as long as it lasts. A window that joins the others
 # later on the same day is told at once: the key then holds a digest of the windows that joined on that day.
 
-DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small")
+DAILY: tuple[Kind, ...] = ("failure", "missing", "stale", "spent", "unlabelled", "empty", "small", "silent")
 """Kinds whose keys hold the day: the cooldown does not apply to them."""
 
 _MOST_LISTED = 20
@@ -257,9 +266,23 @@ def daily_alert(
     lines = [f"{one.window}: {one.why} (since {_time(one.since)})" for one in windows[:_MOST_LISTED]]
     if len(windows) > _MOST_LISTED:
         lines.append(f"... and {len(windows) - _MOST_LISTED} more: assay history {monitor}")
-    lines += [_REMEDY[kind], _how_long(windows)]
+    in_time = [one for one in windows if one.until is None or now <= one.until]
+    late = [one.window for one in windows if one not in in_time]
+    lines += [_REMEDY[kind]] if in_time else []
+    lines += [_backfill(monitor, kind, late)] if late else []
+    lines += [_how_long(in_time)] if in_time else []
     return Alert(
         key=key, kind=kind, severity=severity, subject=subject, body="\n".join(lines), group=kind,
+    )
+
+
+def _backfill(monitor: str, kind: Kind, late: Sequence[str]) -> str:
+    """What to do about windows that runs no longer look at by themselves."""
+    span = late[0] if len(late) == 1 else f"{late[0]} to {late[-1]}"
+    first = "Put the file in place, then run" if kind in ("missing", "empty", "small") else "Run"
+    return (
+        f"Runs no longer look at {span} (monitor.late_days). {first} `assay backfill {monitor} --from "
+        f"{late[0]} --to {late[-1]}`. This is said once."
     )
 
 
@@ -279,6 +302,54 @@ def ended_alert(
     )
 
 
+# Alerts of a window whose predictions are unusual: told once when that begins, and once when it has ended.
+
+_UNUSUAL: dict[str, str] = {
+    "collapse": "What to do: see whether the model, its features or its threshold broke. While it lasts "
+                "every window is looked at. If it is as it should be: assay acknowledge {monitor} collapse",
+    "signal": "What to do: see whether the source of the predictions changed, or the job that writes them. "
+              "No verdict follows from a signal: labels show whether the model is worse. It stays raised "
+              "until the windows are as before. If this is how the traffic is now: assay acknowledge "
+              "{monitor} signal, and these windows count as ordinary; if the model is another one: assay "
+              "amend SPEC with another model_version.",
+}
+
+
+def unusual_alert(
+    monitor: str, kind: Kind, severity: Severity, since: str, newest: str, raised: Sequence[Signal]
+) -> Alert:
+    """What is told when predictions become unusual.
+
+    since    the first window in which they are
+    newest   the newest window
+    raised   the signals that began with that window, as they are in the newest one; at least one
+    """
+    names = " ".join(sorted(one.name for one in raised))
+    said = [words.signal_in_full(one) for one in raised]
+    when = f"window {newest}" if since == newest else f"windows {since} to {newest}"
+    subject = said[0] if len(said) == 1 else f"{said[0]}, and {wording.plural(len(said) - 1, 'more signal')}"
+    return Alert(
+        key=f"{kind}-{since}" + ("" if kind == "collapse" else f"-{layout.digest(names.encode())[:12]}"),
+        kind=kind, severity=severity, group=kind, subject=f"{monitor}: {subject} ({when})",
+        body="\n".join([
+            f"The predictions of {when} are unusual, before anybody has labelled them:",
+            *(f"- {one}" for one in said), _UNUSUAL[kind].format(monitor=monitor),
+            f"All windows: assay history {monitor}",
+        ]),
+    )
+
+
+def usual_again_alert(monitor: str, kind: Kind, severity: Severity, last: str) -> Alert:
+    """What is told once when nothing of a kind is unusual any more; last: the last window that was."""
+    what = "several classes are predicted again" if kind == "collapse" else "no signal is raised any more"
+    return Alert(
+        key=f"{kind}-ended-{last}", kind="recovery", severity=severity, group=kind,
+        subject=f"{monitor}: {what}",
+        body=f"{what[0].upper()}{what[1:]}. The last window that was unusual is {last}. All windows: assay "
+             f"history {monitor}",
+    )
+
+
 def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: datetime) -> Alert:
     """What is told on one day while the month's labels are spent."""
     return Alert(
@@ -290,6 +361,29 @@ def spent_alert(monitor: str, month: str, labels: int, severity: Severity, now: 
             "ends; those opened until then are labelled later only where newer windows leave labels to spare "
             "(monitor.catch_up). To buy more, raise monitor.monthly_labels (`assay amend SPEC`). This is "
             "said once a day."
+        ),
+    )
+
+
+def silence_alert(
+    monitor: str, severity: Severity, last: str | None, windows: Sequence[str], since: datetime, now: datetime
+) -> Alert:
+    """What is told on one day of a monitor that gives no verdict.
+
+    last      the newest window with one, if there is any
+    windows   those after it that are due, at least one
+    since     when the first of them was due
+    """
+    days = (now - since).days
+    newest = f"the newest is of window {last}" if last is not None else "there never was one"
+    return Alert(
+        key=f"silent-{now:%Y%m%d}", kind="silent", severity=severity, group="silent",
+        subject=f"{monitor}: no verdict for {wording.plural(days, 'day')}",
+        body=(
+            f"No window got a verdict since {_time(since)}, when {windows[0]} was due; {newest}. "
+            f"{wording.plural(len(windows), 'window')} wait for one. How good the model is now is not known. "
+            "What to do: see whether the monitor's runs happen, whether predictions come, and whether people "
+            f"answer: assay history {monitor}. This is said once a day (monitor.silent_days)."
         ),
     )
 

@@ -195,7 +195,10 @@ def open_channels(
 ) -> list[Channel]:
     """The channels of a spec, or the default one: ASSAY_ALERTS, if it is set. Nothing is sent yet."""
     if alerts is not None and alerts.channels:
-        opened = [channel for choice in alerts.channels for channel in _open(choice, environment)]
+        opened = [
+            channel if not choice.after_hours else Escalation(channel, timedelta(hours=choice.after_hours))
+            for choice in alerts.channels for channel in _open(choice, environment)
+        ]
     else:
         opened = _at(environment.get(DEFAULT_VARIABLE, "").split(), DEFAULT, "info")
     if find_spec("apprise") is None:
@@ -234,8 +237,22 @@ def _at(addresses: Sequence[str], name: str, min_severity: Severity) -> list[Cha
     ]
 
 
+class Escalation:
+    """A channel that is told only of what nobody has acknowledged for so long."""
+
+    def __init__(self, channel: Channel, after: timedelta) -> None:
+        self.name, self.min_severity, self.problem = channel.name, channel.min_severity, channel.problem
+        self.after, self._channel = after, channel
+
+    def send(self, alert: Alert, owner: str) -> None:
+        """Send one message. Raises NotDelivered."""
+        self._channel.send(alert, owner)
+
+
 class NoChannel:
     """One that this machine cannot reach: nothing is tried, and nothing is noted in the ledger."""
+
+    after = timedelta(0)
 
     def __init__(self, name: str, min_severity: Severity, problem: str) -> None:
         self.name, self.min_severity, self.problem = name, min_severity, problem
@@ -249,6 +266,7 @@ class AddressChannel:
     """An address: an Apprise URL, or a webhook of one's own."""
 
     problem = ""
+    after = timedelta(0)
 
     def __init__(self, name: str, min_severity: Severity, address: str) -> None:
         self.name, self.min_severity, self._address = name, min_severity, address
@@ -282,6 +300,7 @@ class BlockChannel:
     """A block of Prefect's, loaded when it is needed: it may be changed in Prefect's UI at any time."""
 
     problem = ""
+    after = timedelta(0)
 
     def __init__(self, name: str, min_severity: Severity, block: str) -> None:
         self.name, self.min_severity, self.block = name, min_severity, block

@@ -21,8 +21,8 @@ Times live in tries/, sent/ and the index only, and are never compared: an alert
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 from uuid import uuid4
@@ -38,6 +38,7 @@ from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.log import put_logged
 from assay.tasks.ledger.monitors import Mute, mute_at, read_mutes
 from assay.tasks.ledger.record import Ledger, find_record, get_record, put_record
+from assay.tasks.ledger.responses import Handling, IncidentResponse, handling_of, incident_name
 from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Severity
@@ -169,6 +170,7 @@ class Channel(Protocol):
     name: str                 # letters, digits, dashes: it is part of keys
     min_severity: Severity    # less severe alerts are not for this channel
     problem: str              # why this machine cannot use it at all, or nothing
+    after: timedelta          # how long nobody must have acknowledged what it is told of
 
     def send(self, alert: Alert, owner: str) -> None:
         """Tell it, within two minutes. Raises NotDelivered if it did not take it."""
@@ -208,6 +210,17 @@ class Waiting:
     owner: str
     key: str
     raised: datetime | None   # None: the index was rebuilt, and nobody knows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleToTell:
+    """What people did about incidents, and when they are not to be told."""
+
+    responses: Sequence[IncidentResponse] = ()
+    in_maintenance: Callable[[datetime], bool] = lambda _: False
+
+
+NOBODY_RESPONDED = PeopleToTell()
 
 
 def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bool:
@@ -273,21 +286,21 @@ def deliver_due(
     *,
     cooldown: timedelta = COOLDOWN,
     waiting: Iterable[Waiting] | None = None,
+    people: PeopleToTell = NOBODY_RESPONDED,
 ) -> list[Delivery]:
     """Send the alerts that are due in an owner's outbox; returns what happened to each. A channel that fails
     raises nothing.
 
     waiting   the alerts to look at; those of the index unless given
+    people    what people did about incidents, and when they are not to be told
     """
     if waiting is None:
         waiting = outbox_index(ledger.store).get(ledger.name, [])
     done: list[Delivery] = []
     stuck: set[tuple[str, str]] = set()   # (channel, group) whose earlier alert is still to be told
-    for one in waiting:
-        alert = _read(ledger, one.key)
-        if alert is None or _exists(ledger, layout.alert_muted(ledger.name, one.key)):
-            continue   # raised this very moment, or its writer was cut off and will come back
-        settled = True
+    there = [(one, alert) for one in waiting if (alert := _to_tell(ledger, one)) is not None]
+    for place, (one, alert) in enumerate(there):
+        settled, newer = True, _newer(alert, [other for _, other in there[place + 1:]]) if cooldown else None
         for channel in channels:
             lane = (channel.name, alert.group)
             if rank(alert.severity) < rank(channel.min_severity):
@@ -295,7 +308,13 @@ def deliver_due(
             if lane in stuck:
                 settled = False
                 continue
-            tried = _deliver(ledger, one, alert, channel, now, cooldown)
+            if newer is not None and (left := _left_to(ledger, alert, newer, channel, now)) is not None:
+                done.append(left)
+                continue
+            if (why := _needless(one, alert, [other for _, other in there[place + 1:]], channel, people)):
+                settle_try(ledger, layout.alert_sent(ledger.name, alert.key, channel.name), "held", now, why)
+                continue
+            tried = _deliver(ledger, one, alert, channel, now, (cooldown, people))
             if isinstance(tried, Delivery):
                 done.append(tried)
             if tried is None or (isinstance(tried, Delivery) and tried.status == "failed"):
@@ -308,10 +327,61 @@ def deliver_due(
     return done
 
 
+def _to_tell(ledger: Ledger, one: Waiting) -> Alert | None:
+    """The alert that waits; None for one that is muted, is raised this very moment, or whose writer was cut
+    off and will come back."""
+    alert = _read(ledger, one.key)
+    return None if alert is None or _exists(ledger, layout.alert_muted(ledger.name, one.key)) else alert
+
+
+def _needless(
+    one: Waiting, alert: Alert, after: Sequence[Alert], channel: Channel, people: PeopleToTell
+) -> str:
+    """Why nobody need be told any more of what ended before they were, or an empty text.
+
+    So it is of an escalation that was not due yet, and of what came and went while nobody was to be told.
+    """
+    ended = alert.kind != "recovery" and any(
+        other.group == alert.group and other.kind == "recovery" for other in after
+    )
+    quiet = one.raised is not None and people.in_maintenance(one.raised)
+    return "it ended before this channel was told" if ended and (channel.after or quiet) else ""
+
+
+def _newer(alert: Alert, after: Sequence[Alert]) -> Alert | None:
+    """The newest of the alerts raised after one that say the same thing, so that it need not be told itself.
+
+    After an outage many windows are judged in one run: people hear of the newest.
+    """
+    found = None
+    for other in after if alert.kind != "recovery" else ():
+        if other.group == alert.group:
+            if other.kind != alert.kind:
+                break
+            found = other if rank(other.severity) >= rank(alert.severity) else found
+    return found
+
+
+def _left_to(
+    ledger: Ledger, alert: Alert, newer: Alert, channel: Channel, now: datetime
+) -> Delivery | None:
+    """Settle an alert that a newer one makes needless; None where somebody began to tell it, or has."""
+    key = layout.alert_sent(ledger.name, alert.key, channel.name)
+    if read_tries(ledger, alert.key, channel.name) or _exists(ledger, key):
+        return None
+    why = f"{newer.key} is newer and says the same"
+    settle_try(ledger, key, "held", now, why)
+    return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status="held", why=why)
+
+
 def _deliver(
-    ledger: Ledger, one: Waiting, alert: Alert, channel: Channel, now: datetime, cooldown: timedelta
+    ledger: Ledger, one: Waiting, alert: Alert, channel: Channel, now: datetime,
+    rules: "tuple[timedelta, PeopleToTell]",
 ) -> Delivery | Literal["settled"] | None:
-    """Deliver one alert on one channel; returns what was done, or None if it is not due yet."""
+    """Deliver one alert on one channel; returns what was done, or None if it is not due yet.
+
+    rules: the cooldown, and what people did
+    """
 
     def ended(status: Status, why: str = "") -> Delivery:
         return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status=status, why=why)
@@ -319,7 +389,15 @@ def _deliver(
     sent_key = layout.alert_sent(ledger.name, alert.key, channel.name)
     if _exists(ledger, sent_key):
         return "settled"
-    held = _reason_to_hold(ledger, alert, channel.name, now, cooldown)
+    told = told_before(ledger, channel.name, but=alert.key)
+    handling = _handling(alert, told, rules[1])
+    if alert.kind != "recovery":
+        if handling.snoozed_at(now):
+            return None
+        if channel.after and handling.acknowledged is None and one.raised is not None \
+                and now < one.raised + channel.after:
+            return None
+    held = _reason_to_hold(alert, told, handling, channel, now, rules[0])
     if held:
         settle_try(ledger, sent_key, "held", now, held)
         return ended("held", held)
@@ -337,7 +415,7 @@ def _deliver(
     if _exists(ledger, sent_key):   # told between our two looks
         return "settled"
     try:
-        send_alert(channel, alert, ledger.name)
+        send_alert(channel, _with_assignee(alert, handling), ledger.name)
     except NotDelivered as error:
         _log.warning("%s: alert %s did not reach %s: %s", ledger.name, alert.key, channel.name, error)
         failed_key = layout.alert_failed(ledger.name, alert.key, channel.name, attempt)
@@ -348,23 +426,45 @@ def _deliver(
     return ended("sent")
 
 
-@effect("send-alert", retries=0)
+@effect(
+    "send-alert", retries=0,
+    shown=lambda channel, alert, owner: f"tell {channel.name}: {owner}/{alert.key}",
+)
 def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
     """One attempt to tell a channel; sweeps repeat it. Raises NotDelivered."""
     channel.send(alert, owner)
 
 
+def _handling(alert: Alert, told: Sequence[tuple[datetime, Alert]], people: PeopleToTell) -> Handling:
+    """How people stand to the incident of an alert: it began after the last recovery that was told."""
+    ended = [at for at, other in told if other.group == alert.group and other.kind == "recovery"]
+    return handling_of(people.responses, incident_name(alert.group), max(ended, default=None))
+
+
+def _with_assignee(alert: Alert, handling: Handling) -> Alert:
+    """The alert with a line that says whose it is, where somebody said so."""
+    if handling.assigned is None:
+        return alert
+    return replace(alert, body=f"{alert.body}\nAssigned to {handling.assigned.to} by {handling.assigned.by}.")
+
+
 def _reason_to_hold(
-    ledger: Ledger, alert: Alert, channel: str, now: datetime, cooldown: timedelta
+    alert: Alert, before: Sequence[tuple[datetime, Alert]], handling: Handling, channel: Channel,
+    now: datetime, cooldown: timedelta,
 ) -> str:
-    """Why this channel is not told, or an empty text."""
+    """Why this channel is not told, or an empty text; before: what it was told of the owner."""
     last: tuple[datetime, Alert] | None = None
-    for told_at, told in told_before(ledger, channel, but=alert.key):
+    for told_at, told in before:
         if told.group == alert.group and (last is None or told_at >= last[0]):
             last = (told_at, told)
     if alert.kind == "recovery":
         ends_something = last is not None and last[1].kind != "recovery"
         return "" if ends_something else "the channel was told nothing that it ends"
+    seen = handling.acknowledged
+    if seen is not None and (last is not None or channel.after) and (
+        last is None or rank(alert.severity) <= rank(last[1].severity)
+    ):
+        return f"{seen.by} acknowledged it"
     if last is None or alert.kind in DAILY:   # which hold the day in their keys
         return ""
     told_at, told = last
@@ -417,12 +517,12 @@ def read_muted(ledger: Ledger) -> list[MutedAlert]:
 
 
 def summary_alert(
-    monitor: str, ended: Mute, muted: Sequence[MutedAlert], standing: Sequence[Alert], severity: Severity
+    monitor: str, ended: Mute, muted: Sequence[MutedAlert], standing: Sequence[str], severity: Severity
 ) -> Alert:
     """What is told when a mute has ended.
 
     muted      at least one
-    standing   alerts of what has not ended, which are told by themselves
+    standing   what of it has not ended, which is told by itself, a line each
     """
     number = wording.plural(len(muted), "alert", "alerts")
     lines = [f"Muted since {ended.at:%Y-%m-%d %H:%M} UTC: {one_line(ended.reason, LONGEST_VALUE)}"]
@@ -430,9 +530,9 @@ def summary_alert(
     if len(muted) > _MOST_LISTED:
         lines.append(f"- and {len(muted) - _MOST_LISTED} more: assay alerts monitors/{monitor}")
     if standing:
-        lines.append("Still in breach, and told by itself: " + "; ".join(one.subject for one in standing))
+        lines += ["Of this still stands, and is told by itself:", *(f"- {one}" for one in standing)]
     else:
-        lines.append("No breach of these still stands.")
+        lines.append("Nothing of this still stands.")
     return Alert(
         key=f"mute-{ended.number:04d}-ended", kind="muted", severity=severity, group="muted",
         subject=f"{monitor}: the mute has ended; {number} muted", body="\n".join(lines),
@@ -499,10 +599,12 @@ def undelivered(deliveries: Sequence[Delivery]) -> bool:
 
 
 def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
-    """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
-    sent = sum(one.status == "sent" for one in deliveries)
+    """`2 alerts sent to 3 channels, 1 not delivered (spam/round-0003-breach to ops: ...)`, or nothing."""
+    sent = [one for one in deliveries if one.status == "sent"]
+    alerts, channels = len({(one.owner, one.key) for one in sent}), len({one.channel for one in sent})
     failed = [one for one in deliveries if one.status in ("failed", "expired")]
-    said = [f"{wording.plural(sent, 'alert', 'alerts')} sent"] if sent else []
+    to = f" to {channels} channels" if len(sent) > alerts else ""
+    said = [f"{wording.plural(alerts, 'alert', 'alerts')} sent{to}"] if sent else []
     if failed:
         first = failed[0]
         where = f" to {first.channel}" if first.channel else ""

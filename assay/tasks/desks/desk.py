@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from assay.evalcore.annotators.adjudication import Annotation
-from assay.evalcore.errors import AssayError, Unreachable
+from assay.evalcore.errors import AssayError, Unreachable, plural
 from assay.tasks.effects import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import record as codec
@@ -130,7 +130,11 @@ def prepare_desk(desk: Desk) -> None:
     desk.prepare()
 
 
-@effect("post-items", retries=0)
+@effect(
+    "post-items", retries=0,
+    shown=lambda _, batch, items:
+    f"ask {batch.evaluation}, round {batch.round}: {plural(len(items), 'item')}",
+)
 def post_items(desk: Desk, batch: Batch, items: Sequence[Item]) -> None:
     """One attempt: its reply may be lost, and a second one could make copies."""
     desk.post(batch, items)

@@ -414,7 +414,7 @@ class _About:
     finished: bool
 
 
-@effect("write-revision")
+@effect("write-revision", shown=lambda ledger, revision: f"revise {ledger.name}: {revision.number}")
 def write_revision(ledger: Ledger, revision: Revision) -> Revision:
     """Put the labels of a revision; returns those under the key."""
     columns = columns_of_decided([item.decided for item in revision.items]) | {

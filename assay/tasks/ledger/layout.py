@@ -115,7 +115,6 @@ alert_muted = KeyPattern[str, str]("{owner}/alerts/{alert}.muted.json")
 mutes = KeyPattern[str]("{owner}/mutes/")
 mute = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.json")     # until when, and why
 mute_seal = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.seal.json")
-
 # Of an evaluation: what is there from the beginning.
 manifest = KeyPattern[str]("{evaluation}/pool/manifest.json")    # its presence means: has begun
 pool_part = KeyPattern[str, int, str]("{evaluation}/pool/part-{part:05d}-{digest:.16}.arrow")  # its rows
@@ -184,6 +183,10 @@ monitor_opening_seal = KeyPattern[str, str, int](
 monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
 monitor_verdict_seal = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.seal.json")
+
+# What people did about an incident: acknowledged, assigned or snoozed.
+responses = KeyPattern[str]("{monitor}/responses/")
+response = KeyPattern[str, int]("{monitor}/responses/{response:04d}.json")
 
 # Labels that are bought in a month, numbered in the order in which runs claimed them.
 month_claims = KeyPattern[str, str]("{monitor}/months/{month}/")

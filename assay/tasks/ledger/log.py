@@ -9,8 +9,8 @@ missing is carried out by whoever writes next.  A record that is not in the log 
 by version 1.0.0, which had a seal beside each record instead (`tasks.ledger.seals`).
 
     of an evaluation   pool/manifest.json, the seals of rounds, endings and revisions, extensions, alerts
-    of a monitor       versions of its spec, openings, states, mutes, verdicts (with the newest seal of the
-                       evaluation that each rests on), alerts
+    of a monitor       versions of its spec, openings, states, mutes, responses to incidents, verdicts (with
+                       the newest seal of the evaluation that each rests on), alerts
 
 Seals cover what lies in a round, so the digest of the newest entry covers all that is judged. Noted
 elsewhere, it shows any later change, and a ledger that was cut off.
@@ -46,7 +46,7 @@ _AT_FIRST: tuple[KeyPattern[*tuple[Any, ...]], ...] = (
 LOGGED: tuple[KeyPattern[*tuple[Any, ...]], ...] = (
     layout.manifest, layout.seal, layout.final_seal, layout.later_seal, layout.revision_seal,
     layout.extension, layout.monitor_version, layout.monitor_opening, layout.window_state, layout.mute,
-    layout.monitor_verdict, layout.alert,
+    layout.monitor_verdict, layout.response, layout.alert,
 )
 
 

@@ -148,7 +148,8 @@ def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
 #   windows/<window>/openings/0001.seal.json   of the opening, and of the seal of the window's opening before
 #   windows/<window>/states/0001.seal.json     the same of a state of the window,
 #   versions/0002.seal.json                    of a version of the spec,
-#   mutes/0001.seal.json                       and of a mute
+#   mutes/0001.seal.json                       of a mute,
+#   responses/0001.seal.json                   and of a response to an incident
 #   verdicts/000001.seal.json                  of the verdict, of the seal of the verdict before, of the
 #                                              seal of the last opening it rests on, of the seal of the
 #                                              version it was judged by where that is not the first, and of

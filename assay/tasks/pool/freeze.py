@@ -19,10 +19,8 @@ says what the other kinds of predictions and cuts hold of a row.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.two_classes import where_alike
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.log import put_logged_record
 from assay.tasks.ledger.manifest import FileRead, FilesRead, Manifest, SourceEntry, load_manifest
@@ -33,34 +31,11 @@ from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.freeze_shards import FrozenRows
 from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.inherited import freeze_given_elsewhere
+from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.known_answers import freeze_gold, freeze_outcomes, read_outcomes
 from assay.tasks.pool.shards import MapOver, one_after_the_other
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
-
-
-def refuse_known_answers(spec: Spec, predicted: Sequence[int]) -> None:
-    """Refuse to buy labels where every item is predicted the same and that decides every measure.
-
-    predicted   rows by predicted class: negative, positive
-
-    A window of a monitor is let through: what it holds is what there was. Raises BadInput.
-    """
-    if spec.of_monitor or not spec.labels.by_cell or spec.pool.systems or all(predicted):
-        return
-    known = [(measure, where_alike(measure, int(predicted[1] > 0))) for measure in spec.measures]
-    if any(one.exists and one.value is None for _, one in known):
-        return
-    said = ", ".join(
-        f"{measure.name} is {one.value:g} wherever it exists" if one.value is not None
-        else f"{measure.name} does not exist" for measure, one in known
-    )
-    name = spec.labels.offered[0 if predicted[1] else 1]
-    raise BadInput(
-        f"pool: every item is predicted {name!r}, so no label is needed: {said}; check the predictions "
-        "and the threshold, or ask for another measure, such as accuracy"
-    )
-
 
 _log = logging.getLogger("assay.pool")
 
@@ -72,7 +47,7 @@ def freeze_pool(
     before_commit: Callable[[Manifest], None] | None = None,
     inherited: str | None = None,
     map_over: MapOver = one_after_the_other,
-    checked: Callable[[int], None] | None = None,
+    checked: Callable[[int, PredictionCounts], None] | None = None,
 ) -> Manifest:
     """Freeze the spec's predictions unless they are frozen already; returns the manifest in the ledger.
 
@@ -80,7 +55,8 @@ def freeze_pool(
     before_commit   called with the manifest when only that is missing; what it raises ends the freeze
     inherited       digest of the labels of an earlier evaluation that this one starts from
     map_over        who freezes the shards; the result does not depend on it
-    checked         called with the number of rows once they are read; what it raises ends the freeze
+    checked         called with the number of rows, and with what is counted of their predictions, once they
+                    are read; what it raises ends the freeze
 
     Raises BadInput naming the file, column and first bad rows, or the key of the spec, and leaves no manifest
     then; StoreError if the ledger fails.
@@ -97,7 +73,7 @@ def freeze_pool(
         frozen = FrozenRows(spec, store, source, map_over, progress)
         frozen.check()
         if checked is not None:
-            checked(frozen.rows)
+            checked(frozen.rows, frozen.counts)
         manifest = _manifest(spec, store, source, frozen, map_over, inherited)
     except KeyMissing:
         if not store.exists(key):
@@ -118,7 +94,6 @@ def _manifest(
 ) -> Manifest:
     """Of rows that are in the ledger; puts what else it names. Raises BadInput."""
     counts = frozen.counts
-    refuse_known_answers(spec, counts.predicted)
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
     return Manifest(

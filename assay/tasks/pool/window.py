@@ -13,6 +13,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from assay.evalcore.monitoring.profile import (
     edges_of,
     with_what_is_beside,
 )
+from assay.evalcore.monitoring.repeats import RowCopies
 from assay.evalcore.types import Array, Ints
 from assay.tasks.arrow import numbers_of, value_counts
 from assay.tasks.ledger import record
@@ -53,7 +55,8 @@ class WindowRows:
         self.digests: list[str] = []      # of each part as it would be frozen, without provenance
         self.segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
         self.missing = dict.fromkeys(dict.fromkeys((*spec.pool.segments, *spec.pool.display)), 0)
-        self._source, self._slices = source, slices
+        self.copies = RowCopies()
+        self._source, self._slices, self._id = source, slices, spec.pool.id
         self._checker = RowChecker(spec, [file.path for file in source.files])
 
     @property
@@ -79,11 +82,33 @@ class WindowRows:
             counts.update(value_counts(checked.column(name)))
         for name in self.missing:
             self.missing[name] += _without_value(given.column(self._checker.columns.index(name)))
+        self.copies = self.copies.with_rows(_digests_of_rows([
+            column for name, column in zip(self._checker.columns, given.columns, strict=True)
+            if name != self._id
+        ]))
+
+
+def _digests_of_rows(columns: Sequence[pa.Array]) -> Array:
+    """(n,) digests of 64 bits of what rows hold beside their ids; none without columns."""
+    if not columns:
+        return np.zeros(0, np.uint64)
+    texts = [_as_any_text(column).fill_null("") for column in columns]
+    rows = pc.binary_join_element_wise(*texts, "\x1f").to_pylist() if len(texts) > 1 else texts[0].to_pylist()
+    joined = b"".join(hashlib.blake2b(row.encode(), digest_size=8).digest() for row in rows)
+    return np.frombuffer(joined, "<u8")
 
 
 def _without_value(values: pa.Array) -> int:
     """Items whose value is missing, or the empty text."""
     return int(pc.sum(pc.equal(as_text(values).fill_null(""), "")).as_py() or 0)
+
+
+def _as_any_text(values: pa.Array) -> pa.StringArray:
+    """Every value as text that tells it from other values, also where people could not be shown it."""
+    try:
+        return as_text(values)
+    except BadInput:
+        return pa.array([None if value is None else repr(value) for value in values.to_pylist()], pa.string())
 
 
 # The profile of a large window, from what its shards come to.
@@ -99,6 +124,7 @@ class _ShardSeen:
     kinds: tuple[ColumnKind, ...]
     segments: dict[str, Counter[str]]
     missing: dict[str, int]
+    copies: RowCopies
     said: TrafficTally
     features: dict[str, Ints]       # column -> rows between edges
 
@@ -126,7 +152,7 @@ class ReadWindowShard:
                 counts += counts_between(numbers_of(part.column(name)), self.edges[name])
         return _ShardSeen(
             digests=seen.digests, kinds=seen.kinds, segments=seen.segments, missing=seen.missing,
-            said=_together(said), features=features,
+            copies=seen.copies, said=_together(said), features=features,
         )
 
 
@@ -185,8 +211,9 @@ def _with_the_rest(said: Profile, seen: Sequence[_ShardSeen], source: Source) ->
         for name, counts in one.segments.items():
             segments[name].update(counts)
     missing = {name: sum(one.missing[name] for one in seen) for name in seen[0].missing}
+    copies = reduce(RowCopies.plus, (one.copies for one in seen))
     return with_what_is_beside(
-        said, Beside(segments=segments, missing=missing, columns=column_kinds(source))
+        said, Beside(segments=segments, missing=missing, columns=column_kinds(source), copies=copies)
     )
 
 
@@ -276,5 +303,6 @@ def _profile_in_one_place(spec: Spec, source: Source, like: Profile | None) -> t
             for name, column in zip(spec.pool.features or (), features, strict=True)
         },
         segments=seen.segments, missing=seen.missing, columns=column_kinds(source),
+        copies=seen.copies,
     )
     return watching.profile(beside, like), seen.digests

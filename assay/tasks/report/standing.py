@@ -1,12 +1,13 @@
 """Where an evaluation stands, and what it waits for: every command prints it, every report is made of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from assay.evalcore.errors import ordinal, plural
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.best import BestSystem
 from assay.evalcore.evaluation.estimate import MeasureEstimate
@@ -27,7 +28,9 @@ class WaitingFor:
     round: int
     items: int                       # asked; of what is asked a second time, only these
     on_desk: int | None = field(default=None, metadata=IF_ANY)    # of them; left out where it was not read
-    answered: int | None = field(default=None, metadata=IF_ANY)   # of them, by somebody
+    answered: int | None = field(default=None, metadata=IF_ANY)   # of them, by everybody who has to
+    # items that one person answered, or several, by the person that they wait for: 2 for a second one
+    waiting_for_person: Mapping[str, int] = field(default_factory=dict, metadata=IF_ANY)
     tied: int = field(default=0, metadata=IF_ANY)           # one more person is asked
     invalid: int = field(default=0, metadata=IF_ANY)        # answered with something that is not a class
     not_on_desk: int = field(default=0, metadata=IF_ANY)    # they will be posted again
@@ -39,6 +42,15 @@ class WaitingFor:
     place: str = field(default="", metadata=HIDDEN)         # where people find it
 
     also_printed: ClassVar = {"deadline_text": key_as("deadline", if_any=True)}
+
+    @property
+    def partly_answered(self) -> str:
+        """`2 items wait for a second person, 1 item waits for a third person`; nothing where none does."""
+        listed = [
+            f"{plural(count, 'item waits', 'items wait')} for a {ordinal(int(person))} person"
+            for person, count in sorted(self.waiting_for_person.items(), key=lambda one: int(one[0]))
+        ]
+        return ", ".join(listed)
 
     @property
     def deadline_text(self) -> str | None:

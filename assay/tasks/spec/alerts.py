@@ -13,7 +13,9 @@ here:
 """
 
 import re
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, get_args
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, Strict, field_validator, model_validator
 
@@ -22,7 +24,9 @@ from assay.tasks.schema import Finite, Location, Part, wrong
 Severity = Literal["info", "warning", "critical"]
 Kind = Literal[
     "breach", "recovery", "inconclusive", "failure",
-    "missing", "stale", "spent", "unlabelled", "empty", "small", "muted",   # of monitors
+    # of monitors
+    "missing", "stale", "spent", "unlabelled", "empty", "small", "muted", "collapse", "signal",
+    "silent",
 ]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")   # least first
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,6 +43,9 @@ class ChannelChoice(Part):
     env: str | None = Field(default=None, description="the environment variable that holds its address")
     block: str | None = Field(default=None, description="a Prefect block, such as slack-webhook/ops")
     min_severity: Severity = Field(default="info", description="less severe alerts are not sent here")
+    after_hours: Annotated[Finite, Field(ge=0, le=24 * 365)] = Field(
+        default=0.0, description="escalation: told only of what nobody has acknowledged after so many hours"
+    )
 
     @field_validator("name")
     @classmethod
@@ -85,11 +92,56 @@ class AlertSeverity(Part):
     empty: Severity = Field(default="info", description="info, warning or critical")
     small: Severity = Field(default="info", description="info, warning or critical")
     muted: Severity = Field(default="info", description="info, warning or critical")
+    collapse: Severity = Field(default="critical", description="info, warning or critical")
+    signal: Severity = Field(default="warning", description="info, warning or critical")
+    silent: Severity = Field(default="warning", description="info, warning or critical")
 
     def of(self, kind: Kind) -> Severity:
         """The severity of an alert of this kind."""
         severity: Severity = getattr(self, "breach" if kind == "recovery" else kind)
         return severity
+
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+EveryDay = Literal["day", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+class Maintenance(Part):
+    """A time that comes again in which nobody is told of anything."""
+
+    every: EveryDay = Field(description="day, or a day of the week")
+    begins: str = Field(description='when it begins, such as "02:00"')
+    hours: Annotated[Finite, Field(gt=0, le=24)] = Field(description="how long it takes")
+    timezone: str = Field(default="UTC", description='where that time is: "Europe/Berlin"')
+
+    @field_validator("begins")
+    @classmethod
+    def _a_time(cls, text: str) -> str:
+        if not _TIME.fullmatch(text):
+            raise wrong(f"{text!r} is no time of a day; write it in quotes, as \"02:00\"")
+        return text
+
+    @field_validator("timezone")
+    @classmethod
+    def _a_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (KeyError, ValueError, OSError):
+            raise wrong(f"{name!r} is no time zone; one is Europe/Berlin") from None
+        return name
+
+    def covers(self, moment: datetime) -> bool:
+        """Whether a moment lies in it."""
+        there = moment.astimezone(ZoneInfo(self.timezone))
+        hour, minute = map(int, self.begins.split(":"))
+        for back in (0, 1):     # it may have begun the day before
+            day = there.date() - timedelta(days=back)
+            begin = datetime(day.year, day.month, day.day, hour, minute, tzinfo=there.tzinfo)
+            right_day = self.every == "day" or _DAYS[day.weekday()] == self.every
+            if right_day and begin <= there < begin + timedelta(hours=self.hours):
+                return True
+        return False
 
 
 class Alerts(Part):
@@ -99,12 +151,17 @@ class Alerts(Part):
         default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"
     )
     tell: Annotated[tuple[Kind, ...], Strict(False)] = Field(
-        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted"),
+        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted", "collapse",
+                 "silent"),
         description="kinds of alerts that are raised",
     )
     severity: AlertSeverity = Field(default_factory=AlertSeverity, description="how severe each kind is")
     cooldown_hours: Annotated[Finite, Field(ge=0, le=24 * 365)] = Field(
         default=24.0, description="hours in which a channel is not told the same thing again"
+    )
+    maintenance: Annotated[tuple[Maintenance, ...], Strict(False)] = Field(
+        default=(), description="times that come again in which nobody is told: {every: sunday, begins: "
+                                "\"02:00\", hours: 4}; what still stands is told afterwards"
     )
     each_round: bool = Field(
         default=False, description="judge after every round, not only at the end: more false alarms"
@@ -113,6 +170,10 @@ class Alerts(Part):
         default=None,
         description="link to the report of {evaluation}, or of a monitor to the page of {window}",
     )
+
+    def in_maintenance(self, moment: datetime) -> bool:
+        """Whether nobody is told of anything at a moment."""
+        return any(one.covers(moment) for one in self.maintenance)
 
     @field_validator("channels")
     @classmethod

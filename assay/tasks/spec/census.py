@@ -1,5 +1,7 @@
-"""Whether a target about the population can be met at all: the pool itself is a sample, and no label makes it
-larger.
+"""Whether labels can help at all: whether they can meet a target about the population, and whether they can
+change any measure.
+
+The pool itself is a sample, and no label makes it larger.
 
 A pool of N items that are all labelled still says of a share p only what N draws say of it,
 
@@ -8,10 +10,13 @@ A pool of N items that are all labelled still says of a share p only what N draw
 Other bounded measures are scaled to their range; of ratios such as F1 it is rather more.
 """
 
+from collections.abc import Sequence
 from math import ceil, log, sqrt
 
 import scipy
 
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.two_classes import where_alike
 from assay.tasks.spec.evaluation import Spec
 
 _USUAL, _WORST = 0.9, 0.5    # shares that are told of
@@ -92,3 +97,26 @@ def hardly_met_by_all(spec: Spec, rows: int) -> str | None:
 
 def _rows(rows: int, half_width: float, spec: Spec, power: int) -> int:
     return ceil(rows * (half_width / float(spec.first_half_width or 1.0)) ** power)
+
+
+def refuse_known_answers(spec: Spec, predicted: Sequence[int]) -> None:
+    """Refuse to buy labels where every item is predicted the same and that decides every measure.
+
+    predicted   rows by predicted class: negative, positive
+
+    Raises BadInput.
+    """
+    if not spec.labels.by_cell or spec.pool.systems or all(predicted):
+        return
+    known = [(measure, where_alike(measure, int(predicted[1] > 0))) for measure in spec.measures]
+    if any(one.exists and one.value is None for _, one in known):
+        return
+    said = ", ".join(
+        f"{measure.name} is {one.value:g} wherever it exists" if one.value is not None
+        else f"{measure.name} does not exist" for measure, one in known
+    )
+    name = spec.labels.offered[0 if predicted[1] else 1]
+    raise BadInput(
+        f"pool: every item is predicted {name!r}, so no label is needed: {said}; check the predictions "
+        "and the threshold, or ask for another measure, such as accuracy"
+    )

@@ -54,6 +54,7 @@ _EXACT = 1e-9        # the half-width of an interval that has closed
 OutcomesThen = Literal["arrived", "complete"]
 _Text = Annotated[str, Field(min_length=1)]
 SizedBy = Literal["decide", "fixed"]
+Spending = Literal["spread", "first"]
 
 
 class Schedule(Part):
@@ -125,6 +126,11 @@ class Watch(Part):
         description="the fewest labels of a window without a signal; else a quarter of the budget",
     )
     monthly_labels: int = Field(ge=1, description="the most labels to buy in a calendar month, all windows")
+    spending: Spending = Field(
+        default="spread",
+        description="where monthly_labels are too few for every window: spread (some windows, evenly over "
+                    "the month) or first (every window until they are spent)",
+    )
     follow_ups: int = Field(default=2, ge=0, le=20, description="further batches for an inconclusive window")
     follow_up_days: float = Field(
         default=14.0, ge=0, le=3660, description="a window that ended longer ago buys no further batch"
@@ -140,6 +146,9 @@ class Watch(Part):
     least_items: int = Field(default=20, ge=1, description="a window of fewer items gets no verdict")
     stale_days: float = Field(
         default=7.0, gt=0, le=3660, description="a window that people have not finished by then is stale"
+    )
+    silent_days: float = Field(
+        default=3.0, gt=0, le=3660, description="people are told when no window got a verdict for so long"
     )
     carry_over: float = Field(
         default=0.5, ge=0, le=1, description="what a label of the window before is worth to the label model"

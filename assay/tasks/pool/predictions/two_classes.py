@@ -191,7 +191,7 @@ class WatchedScores(Watching):
         joined = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
         traffic = Traffic(
             **joined, features=beside.features, segments=beside.segments, missing=beside.missing,
-            columns=beside.columns,
+            columns=beside.columns, copies=beside.copies,
         )
         return profile_of(traffic, self._measure, like)
 

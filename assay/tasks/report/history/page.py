@@ -36,6 +36,7 @@ from assay.tasks.report.history.words import (
     limits_in_words,
     news_in,
     no_data_in_words,
+    response_in_words,
     value_in_words,
     why_open,
     windows_in_words,
@@ -154,6 +155,7 @@ def history_values(
             )
             for one in history.amendments
         ],
+        "responses": [response_in_words(one) for one in reversed(history.responses)],
     }
 
 

@@ -24,6 +24,7 @@ from assay.tasks.ledger.monitors import (
     own_segment,
     verdict_by_question,
 )
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report import wording
 
 
@@ -128,6 +129,7 @@ class HistoryJson(OwnershipJson):
     no_data_since: str | None        # the first of the newest windows that all have no predictions
     amendments: list[AmendmentJson]
     mutes: list[MuteJson]
+    responses: list[IncidentResponse]        # what people did about incidents
     judges: list[JudgeChange]    # of the newest judged window
     windows: list[WindowJson]
 
@@ -224,6 +226,7 @@ class MonitorHistory:
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()
+    responses: tuple[IncidentResponse, ...] = ()       # what people did about incidents, in order
     verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
     judges: tuple[JudgeChange, ...] = ()       # how judges changed in the newest judged window
     ownership: Ownership = NOBODYS
@@ -261,6 +264,7 @@ class MonitorHistory:
             "labels": self.bought,
             "no_data_since": next((row.window for row in self.without_data), None),
             "amendments": [_amendment_json(one) for one in self.amendments],
+            "responses": printed(self.responses),
             "mutes": [
                 {
                     "at": one.at.isoformat(), "reason": one.reason,

@@ -22,6 +22,7 @@ from assay.evalcore.monitoring.verdicts import (
     shown_by_windows,
 )
 from assay.tasks.ledger.monitors import WindowVerdict, is_question, own_segment
+from assay.tasks.ledger.responses import IncidentResponse
 from assay.tasks.report import wording
 from assay.tasks.report.history.record import HistoryRow, MonitorHistory, held_against
 
@@ -38,6 +39,11 @@ STATES = {
     "failed": "the last run failed",
 }
 SIGNALS = {
+    "rows": "number of items",
+    "repeats": "share of items that repeat another one",
+    "new_classes": "new predicted classes",
+    "lost_classes": "predicted classes that are lost",
+    "collapse": "all predictions are of one class",
     "psi": "distribution of scores (PSI)",
     "ks": "distribution of scores (Kolmogorov-Smirnov)",
     "predictions": "share of predicted positives",
@@ -67,6 +73,7 @@ class PlaceNews:
     promise: str = ""            # how rare a false breach is
     reason: str = ""             # why the spec was changed, in the version that the window belongs to
     labelled: datetime | None = None    # when its last labels had come, where that is known
+    shown_from: str | None = None       # of `breached` the first whose own interval lies beyond its limit
 
     @property
     def recovers(self) -> bool:
@@ -131,6 +138,7 @@ def news_of_place(
     if place.verdict == "breach":
         breached.add(verdict.window)
     last = list(standing.values())[-1] if standing else None
+    in_breach = standing | ({verdict.window: place} if place.verdict == "breach" else {})
     standing.pop(verdict.window, None)     # judged again
     return PlaceNews(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
@@ -138,7 +146,13 @@ def news_of_place(
         changes=_changes_of_parts(verdict, place, earlier),
         worst=max(standing.values(), key=_how_far, default=None), last=last,
         reason=(reasons or {}).get(verdict.version, ""),
+        shown_from=min((name for name, one in in_breach.items() if _is_shown(one)), default=None),
     )
+
+
+def _is_shown(place: PlaceVerdict) -> bool:
+    """Whether the interval of a window lies beyond a limit by itself."""
+    return any(lies_beyond(place.measured, limit) for limit in place.limits)
 
 
 _COMPARED = 8     # windows before, that a change of a part is told against
@@ -257,7 +271,8 @@ def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
 def alert_headline(news: PlaceNews) -> str:
     """What, the value with its interval, the limit, and since when.
 
-    `F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20`
+    `F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20`: the first window whose own
+    interval lies beyond the limit; where none does, the window in which all of them together called it.
     """
     what = "recovered" if news.recovers else news.place.verdict
     said = {"breach": "in breach"}.get(what, what)
@@ -268,10 +283,11 @@ def alert_headline(news: PlaceNews) -> str:
     if news.moved_limit is not None:
         return f"{news.name} {closed_in_words(news)}: {value_in_words(news.place.measured)}"
     parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
+    begun = f"since {news.shown_from}" if news.shown_from else f"called in {''.join(news.breached[:1])}"
     if what == "breach":
-        parts.append(f"since {news.breached[0]}")
+        parts.append(begun)
     elif what == "recovered":
-        parts.append(f"was in breach since {news.breached[0]}")
+        parts.append(f"was in breach{'' if news.shown_from else ','} {begun}")
     return ", ".join(parts)
 
 
@@ -370,6 +386,8 @@ def how_sure(news: PlaceNews) -> str:
     m = news.place.measured
     on = (f"{wording.plural(m.labels, 'label')} of {wording.grouped_digits(news.verdict.pool)} predictions"
           if own_segment(news.place) is None else wording.plural(m.labels, "label"))
+    if m.exact and m.labels < news.verdict.pool and own_segment(news.place) is None:
+        return f"The value is exact: by the predictions alone, no label can change it ({on})."
     if m.exact:
         return f"The value is exact: every item is labelled ({on})."
     if m.lower is None or m.upper is None:
@@ -455,6 +473,33 @@ def signal_in_words(signal: Signal) -> str:
     """`distribution of scores (PSI) 0.25`."""
     shown = "" if signal.value is None else f" {wording.number(signal.value, 3)}"
     return SIGNALS.get(signal.name, signal.name) + shown
+
+
+def response_in_words(one: IncidentResponse) -> str:
+    """`breach: acknowledged by ada on 2026-11-27 09:12 UTC (rolled back)`."""
+    done = {
+        "acknowledge": "acknowledged", "assign": f"assigned to {one.to}",
+        "snooze": f"snoozed until {one.until:%Y-%m-%d %H:%M} UTC" if one.until is not None else "snoozed",
+    }[one.action]
+    ordinary = "" if not one.signals else (
+        f"; {', '.join(one.signals)} in {one.windows[0]} to {one.windows[-1]} count as ordinary"
+    )
+    reason = f" ({one.reason})" if one.reason else ""
+    return f"{one.incident}: {done} by {one.by} on {one.at:%Y-%m-%d %H:%M} UTC{reason}{ordinary}"
+
+
+def signal_in_full(signal: Signal) -> str:
+    """`number of items 400, usually 1,000`, `every item is predicted 'other', before 55.0% of them`."""
+    name = SIGNALS.get(signal.name, signal.name)
+    if signal.name == "collapse":
+        return signal.why
+    if signal.why and signal.raised:
+        return f"{name}: {signal.why}"
+    if signal.level is None or signal.usual is None or signal.name == "beyond_limit":
+        return signal_in_words(signal)
+    if signal.name == "rows":
+        return f"{name} {round(signal.level):,}, usually {round(signal.usual):,}"
+    return f"{name} {wording.number(signal.level, 3)}, usually {wording.number(signal.usual, 3)}"
 
 
 def _value(m: Measured) -> str:

@@ -1,11 +1,14 @@
 """The signals that cost no label: what ordinary windows do is learned from the windows before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.profile import Traffic, profile_of
+from assay.evalcore.monitoring.profile import Profile, Traffic, profile_of
+from assay.evalcore.monitoring.repeats import RowCopies
 from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
 
 F1 = measure("f1")
@@ -47,7 +50,7 @@ def test_the_first_window_has_no_signals_and_the_next_ones_raise_none():
     assert not any(signal.raised for signal in found.values())
     assert found["psi"].why == "4 of 5 windows to compare with"
     assert found["psi"].by_chance is None
-    assert _found(traffics, fewest=4)["psi"].raised
+    assert _found([*traffics[:4], _traffic(rng, 500), traffics[4]])["psi"].raised
 
 
 @pytest.mark.statistical
@@ -91,11 +94,11 @@ def test_a_weekend_is_compared_with_weekends_once_there_are_four():
     assert not _found(saturday, seasons=["any"] * 34)["predictions"].raised
 
 
-def test_a_small_window_is_not_unusual_by_its_size():
+def test_a_small_window_is_unusual_by_its_size_alone():
     rng = np.random.default_rng(7)
     found = _found([*(_traffic(rng, 2000) for _ in range(8)), _traffic(rng, 60)])
     assert found["psi"].by_chance > 0.3   # of 60 items PSI says little
-    assert is_quiet(list(found.values()))
+    assert [s.name for s in found.values() if s.raised] == ["rows"]
 
 
 def test_an_expected_measure_that_does_not_exist_is_told_and_raised():
@@ -135,3 +138,87 @@ def test_columns_that_come_go_or_change_their_kind_are_told_from_the_second_wind
     assert found.raised
     assert found.why == "new is new; old is gone; age holds text values, before number"
     assert not _found([before, before])["schema"].raised
+
+
+def test_a_file_that_was_cut_and_one_that_was_doubled_are_raised_and_say_how_many():
+    rng = np.random.default_rng(10)
+    ordinary = [_traffic(rng, 1000 + int(rng.integers(-40, 40))) for _ in range(8)]
+    for rows, change in ((400, 0.6), (2000, 1.0)):
+        found = _found([*ordinary, _traffic(rng, rows)])
+        assert [s.name for s in found.values() if s.raised] == ["rows"]
+        assert found["rows"].level == pytest.approx(rows)
+        assert found["rows"].usual == pytest.approx(1000, rel=0.05)
+        assert found["rows"].value == pytest.approx(change, abs=0.06)
+    assert is_quiet(list(_found([*ordinary, _traffic(rng, 1080)]).values()))
+
+
+def test_rows_that_repeat_are_raised_however_their_ids_differ():
+    rng = np.random.default_rng(11)
+
+    def window(again):
+        rows = rng.integers(0, 2**63, 1000).astype(np.uint64)
+        return _traffic(rng, 1000, copies=RowCopies().with_rows(np.concatenate([rows[again:], rows[:again],
+                                                                               rows[:again]])))
+
+    ordinary = [window(0) for _ in range(8)]
+    found = _found([*ordinary, window(100)])
+    assert [s.name for s in found.values() if s.raised] == ["repeats"]
+    assert found["repeats"].level == pytest.approx(100 / 1100)
+
+
+def test_a_lasting_change_stays_raised_and_one_outlier_does_not_widen_what_is_ordinary():
+    rng = np.random.default_rng(12)
+    traffics = [_traffic(rng, 1000) for _ in range(8)] + [_traffic(rng, 1000, shift=1.0) for _ in range(10)]
+    windows = _windows(traffics)
+    stays = []
+    for k in range(9, len(windows) + 1):
+        raised = frozenset(s.name for s in signals(windows[:k], rate=0.05, fewest=5) if s.raised)
+        stays.append("psi" in raised)
+        windows[k - 1] = replace(windows[k - 1], apart=raised)
+    assert all(stays)
+    forgotten = [replace(w, apart=frozenset()) for w in windows]
+    assert "psi" not in [s.name for s in signals(forgotten, rate=0.05, fewest=5) if s.raised], "accepted"
+    back = [*windows, *_windows([traffics[0], _traffic(rng, 1000)])[1:]]
+    assert [s.name for s in signals(back, rate=0.01, fewest=5) if s.raised] == []
+
+
+def test_a_weekend_that_was_raised_becomes_ordinary_for_weekends_alone():
+    rng = np.random.default_rng(13)
+    days = [str(i % 7) for i in range(49)]
+    windows = _windows([_traffic(rng, 500 if day in "56" else 1500) for day in days], seasons=days)
+    raised = {}
+    for k in range(6, len(windows) + 1):
+        found = frozenset(s.name for s in signals(windows[:k], rate=0.05, fewest=5) if s.raised)
+        raised[k - 1] = "rows" in found
+        windows[k - 1] = replace(windows[k - 1], apart=found)
+    loud = [k for k, is_raised in raised.items() if is_raised]
+    assert loud
+    assert {days[k] for k in loud} <= {"5", "6"}
+    assert max(loud) < 35, "four weekends were seen by then"
+
+
+def test_a_collapse_is_raised_from_the_second_window_on_and_not_by_chance():
+    rng = np.random.default_rng(14)
+    ordinary, collapsed = _traffic(rng, 300), _traffic(rng, 300)
+    collapsed = replace(collapsed, prediction=np.zeros(300, int))
+    found = _found([ordinary, collapsed])["collapse"]
+    assert found.raised
+    assert found.why.startswith("every item is predicted 'negative', before 4")
+    rare = replace(ordinary, prediction=(np.arange(300) < 3).astype(int))
+    assert not _found([rare, collapsed])["collapse"].raised, "3 of 300 may be none of 300 by chance"
+    assert not _found([collapsed, collapsed])["collapse"].raised
+    assert _found([ordinary, *[rare] * 3, collapsed])["collapse"].raised
+
+
+def test_classes_that_are_new_or_lost_are_named():
+    counts = [{"cat": 500 + i, "dog": 300, "owl": 40} for i in range(6)]
+    before = [Watched(profile=Profile(rows=sum(c.values()), classes=c)) for c in counts]
+
+    def of(classes):
+        new = Watched(profile=Profile(rows=sum(classes.values()), classes=classes))
+        return {s.name: s.why for s in signals([*before, new], rate=0.05, fewest=5) if s.raised}
+
+    assert of({"cat": 530, "dog": 320}) == {"lost_classes": "owl"}
+    assert of({"cat": 500, "dog": 290, "owl": 38, "elk": 9})["new_classes"] == "elk"
+    assert "new_classes" not in of({"cat": 500, "dog": 290, "owl": 38, "elk": 1})
+    assert of({"cat": 840}).keys() >= {"lost_classes", "collapse"}

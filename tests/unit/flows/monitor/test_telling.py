@@ -94,14 +94,15 @@ def test_a_breach_says_since_when_and_a_recovery_what_it_ends(tmp_path):
         tell(ledger, spec, day, days[: i + 1])
         tell(ledger, spec, day, days)   # again, after a crash: the same
     first, second, recovery, third = told(ledger)
-    assert first.subject == "stream: F1 in breach: undefined, must be at least 0.8, since 2026-11-11"
+    assert first.subject == "stream: F1 in breach: undefined, must be at least 0.8, called in 2026-11-11"
     assert "There is no interval. It rests on 175 labels" in first.body
-    assert second.subject.endswith("since 2026-11-11")
+    assert second.subject.endswith("called in 2026-11-11")
     assert "This interval alone does not show the breach" in second.body
     assert "The breach is in 2 windows, from 2026-11-11." in second.body
     assert recovery.kind == "recovery"
     assert recovery.subject == (
-        "stream: F1 recovered: 0.900 (0.850 to 0.950), must be at least 0.8, was in breach since 2026-11-11"
+        "stream: F1 recovered: 0.900 (0.850 to 0.950), must be at least 0.8, was in breach, called in "
+        "2026-11-11"
     )
     assert "In the window before, 2026-11-13, it was 0.780 (0.730 to 0.830)." in recovery.body
     assert third.subject.endswith("since 2026-11-15")

@@ -97,5 +97,5 @@ def test_the_summary_lists_what_was_muted_in_order():
     assert summary.subject == "stream: the mute has ended; 3 alerts muted"
     assert summary.body.splitlines() == [
         "Muted since 2026-11-20 12:00 UTC: roll-out", "- subject b", "- subject a", "- subject c",
-        "No breach of these still stands.",
+        "Nothing of this still stands.",
     ]

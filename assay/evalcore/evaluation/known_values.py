@@ -1,0 +1,70 @@
+"""What measures of a positive and a negative class are known to be from the predictions alone.
+
+Where every item is predicted to be of one class, some measures no longer depend on the labels.  With no
+predicted positive there is no true positive: F1, recall and F-beta are 0 wherever they exist, specificity is
+1, and precision does not exist.  Such a measure exists as soon as there is one item of the class that it is
+about.  That is known once one is labelled, or once labels of earlier windows leave no doubt:
+
+    labels of items like these, a positive and b negative ones of a cell, say that none of its n items is
+    positive with the chance  B(a, b + 1/C + n) / B(a, b + 1/C)  (a Beta posterior; C cells share one
+    further negative label);  over cells these multiply
+
+From then on the value is exact, and asking anybody would be paid for nothing.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.measures.two_classes import WhereAlike, where_alike
+from assay.evalcore.types import Floats, Ints
+
+NO_DOUBT = 1e-3    # chance that no item is of a class, below which one is taken to be there
+
+
+def values_without_labels(measures: Any, cells: Any, systems: Sequence[str] = ()) -> list[WhereAlike] | None:
+    """What each measure is, given the predictions alone, where they are all of one class; None elsewhere.
+
+    measures, cells, systems   those of a `Question`
+
+    None also for measures of any outcome, and where further systems are judged by the same labels.
+    """
+    if isinstance(measures, Stack) or systems or not cells.n_cells:
+        return None
+    predicted = np.unique(cells.prediction[cells.size > 0])
+    return [where_alike(measure, int(predicted[0])) for measure in measures] if len(predicted) == 1 else None
+
+
+def no_label_matters(values: Sequence[WhereAlike]) -> bool:
+    """Whether no label can change any of the measures where it exists, and one of them at least may exist."""
+    return any(one.exists for one in values) and all(
+        not one.exists or one.value is not None for one in values
+    )
+
+
+def both_classes_are_there(labelled: Collection[int], evidence: Floats | None, sizes: Ints) -> bool:
+    """Whether items of both classes are in the pool.
+
+    labelled   the classes of the items labelled so far
+    evidence   (C, 2) earlier labels by cell and class, or None
+    sizes      (C,) items by cell
+    """
+    return all(
+        label in labelled or (evidence is not None and chance_of_none(evidence, sizes, label) <= NO_DOUBT)
+        for label in (0, 1)
+    )
+
+
+def chance_of_none(evidence: Floats, sizes: Ints, label: int) -> float:
+    """The chance that no item of the pool is of a class, by earlier labels (C, 2) of items like them.
+
+    >>> round(chance_of_none(np.array([[6.0, 4.0]]), np.array([60]), 1), 5)
+    0.00023
+    """
+    a, b = evidence[:, label], evidence[:, 1 - label] + 1 / len(evidence)
+    told = a > 0
+    logs = scipy.special.betaln(a[told], b[told] + sizes[told]) - scipy.special.betaln(a[told], b[told])
+    return float(np.exp(logs.sum()))

@@ -1,0 +1,74 @@
+"""What the labels of a month come to: how many windows they label, said when a monitor is registered."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from assay.evalcore.monitoring.calendar import Window, at
+from assay.tasks.report import wording
+from assay.tasks.spec.monitor import MonitorSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Funding:
+    """The labels of one month, against what its windows need at least."""
+
+    month: str
+    windows: tuple[str, ...]    # that become due in it, in order of time
+    quiet_labels: int           # what each needs at least
+    monthly_labels: int
+    spread: bool                # over the month; else the first windows get them
+
+    @property
+    def needed(self) -> int:
+        """Labels with which every window gets its least number."""
+        return len(self.windows) * self.quiet_labels
+
+    @property
+    def labelled(self) -> int:
+        """Windows that can get their least number."""
+        return min(self.monthly_labels // self.quiet_labels, len(self.windows))
+
+    @property
+    def in_words(self) -> str:
+        """What happens where the labels are too few, and what would do; nothing where they are enough."""
+        if self.needed <= self.monthly_labels:
+            return ""
+        there, labels = len(self.windows), wording.plural(self.monthly_labels, "label")
+        said = (f"monitor.monthly_labels: {labels} are {wording.plural(self.labelled, 'window')} of "
+                f"{self.quiet_labels} labels, and {self.month} has {there}: ")
+        if not self.labelled:
+            said += "none of them is labelled, and none gets a verdict"
+        elif self.spread:
+            said += f"about one window in {there / self.labelled:.1f} is labelled, the others get no verdict"
+        else:
+            said += (f"the labels end with window {self.windows[self.labelled - 1]}, and later ones get no "
+                     "verdict (monitor.spending: first)")
+        less = self.monthly_labels // there
+        return (f"{said}. All would be labelled with monthly_labels: {self.needed}"
+                + (f", or with quiet_labels: {less}" if less else "")
+                + ". Follow-ups, and windows with a new signal, take more.")
+
+
+def funding_of(spec: MonitorSpec, now: datetime) -> Funding:
+    """Of the first whole month from now on in which the monitor has windows."""
+    begin = max(now, spec.first.end.astimezone(UTC) + spec.settle)
+    month = _next_month(begin) if begin.day > 1 else begin
+    windows, one = [], at(month - spec.settle - timedelta(seconds=1), spec.kind, spec.zone)
+    while (due := one.end.astimezone(UTC) + spec.settle) < _next_month(month):
+        if due >= month and spec.has(one) and _is_in(spec, one):
+            windows.append(one.name)
+        one = one.next()
+    return Funding(
+        month=f"{month:%Y-%m}", windows=tuple(windows), quiet_labels=spec.quiet_labels,
+        monthly_labels=spec.monitor.monthly_labels, spread=spec.monitor.spending == "spread",
+    )
+
+
+def _is_in(spec: MonitorSpec, window: Window) -> bool:
+    return window.name >= spec.first.name and (spec.last is None or window.name <= spec.last.name)
+
+
+def _next_month(moment: datetime) -> datetime:
+    """The beginning of the month after a moment's."""
+    year, month = (moment.year + 1, 1) if moment.month == 12 else (moment.year, moment.month + 1)
+    return datetime(year, month, 1, tzinfo=UTC)

@@ -1,0 +1,151 @@
+"""The incidents of a monitor: what stands, since when, and what people did about it.
+
+Nothing of this decides a verdict. Whoever acknowledges signals says that the windows since they began are
+ordinary; everything else only says whom to tell, and when.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assay.evalcore.errors import BadInput
+from assay.flows.monitor.mute import standing_breaches
+from assay.flows.monitor.run import MonitorRun, read_run
+from assay.flows.monitor.states import STATE_KINDS
+from assay.flows.monitor.unusual import standing_signals, windows_with_profile
+from assay.flows.monitor.versions import open_monitor
+from assay.tasks.effects import effect, retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import standing_state
+from assay.tasks.ledger.record import Ledger
+from assay.tasks.ledger.responses import (
+    Action,
+    Handling,
+    IncidentResponse,
+    create_response,
+    handling_of,
+    incident_name,
+    read_responses,
+)
+from assay.tasks.ledger.stores.store import Store
+
+LONGEST_TEXT = 500    # characters of a reason, and of a person's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """Something that stands and that people were told of, or would be."""
+
+    name: str                 # breach, a segment, collapse, signal, missing ...
+    subject: str              # in a line
+    since: datetime | None    # when it began, as far as that is known
+    handling: Handling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What somebody wants to do about an incident."""
+
+    action: Action
+    by: str
+    incident: str | None = None       # None: the only one that stands
+    to: str = ""                      # of assign
+    until: datetime | None = None     # of snooze
+    reason: str = ""
+
+
+def standing_incidents(run: MonitorRun) -> list[Incident]:
+    """What stands now, breaches first."""
+    return [
+        Incident(name=name, subject=subject, since=since, handling=handling_of(run.responses, name, since))
+        for name, subject, since in _standing(run)
+    ]
+
+
+def _standing(run: MonitorRun) -> Iterator[tuple[str, str, datetime | None]]:
+    for alert, window in standing_breaches(run):
+        yield incident_name(alert.group), alert.subject, _opened(run, window)
+    for unusual in standing_signals(run):
+        names = ", ".join(signal.name for signal in unusual.raised)
+        first = min(unusual.since.values())
+        yield unusual.kind, f"{run.spec.name}: {names} since window {first}", _opened(run, first)
+    for state, kind in STATE_KINDS.items():
+        windows = sorted(
+            name for name, states in run.states.items()
+            if (standing := standing_state(states)) is not None and standing.state == state
+        )
+        if windows:
+            since = min(next(one.at for one in run.states[name] if one.state == state) for name in windows)
+            yield kind, f"{run.spec.name}: {state}: {', '.join(windows[:5])}", since
+
+
+def _opened(run: MonitorRun, window: str) -> datetime | None:
+    return next((one.opened for one in run.openings.get(window, ())), None)
+
+
+def respond(store: Store, name: str, reply: Reply, *, now: datetime) -> IncidentResponse:
+    """Record what somebody did about an incident that stands; the record in the ledger.
+
+    Said twice it is recorded once. Raises UnknownMonitor, and BadInput where nothing of that name stands, or
+    something is missing.
+    """
+    open_monitor(store, name)
+    run = read_run(store, name, now)
+    incident = _chosen(run, standing_incidents(run), reply.incident)
+    _check(reply, now)
+    accepted = [one for one in standing_signals(run) if one.kind == incident.name]
+    windows: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
+    if reply.action == "acknowledge" and accepted:
+        windows = accepted[0].windows(windows_with_profile(run))
+        signals = tuple(sorted(accepted[0].since))
+    ledger = Ledger(store, layout.monitor_ledger(name))
+    before = retried(read_responses)(ledger)
+    wanted = IncidentResponse(
+        number=len(before) + 1, incident=incident.name, action=reply.action, by=reply.by.strip(),
+        to=reply.to.strip(), until=reply.until, windows=windows, signals=signals,
+        reason=reply.reason.strip(), at=now,
+    )
+    same = handling_of(before, incident.name, incident.since)
+    last = {"acknowledge": same.acknowledged, "assign": same.assigned, "snooze": same.snoozed}[reply.action]
+    if last is not None and _says(last) == _says(wanted):
+        return last
+    winner = _put(ledger, wanted)
+    if _says(winner) != _says(wanted):
+        raise BadInput(f"{name}: somebody else responded at the same moment; look, and try again")
+    return winner
+
+
+def _says(one: IncidentResponse) -> tuple[object, ...]:
+    return one.incident, one.action, one.by, one.to, one.until, one.windows, one.signals, one.reason
+
+
+def _chosen(run: MonitorRun, standing: Sequence[Incident], wanted: str | None) -> Incident:
+    """The incident that is meant. Raises BadInput."""
+    names = [one.name for one in standing]
+    if not standing:
+        raise BadInput(f"{run.spec.name}: nothing stands: no breach, no signal, and no window waits")
+    if wanted is None and len(standing) == 1:
+        return standing[0]
+    found = [one for one in standing if one.name == wanted]
+    if not found:
+        what = "several incidents stand" if wanted is None else f"no incident {wanted!r} stands"
+        raise BadInput(f"{run.spec.name}: {what}; name one of {', '.join(names)}")
+    return found[0]
+
+
+def _check(reply: Reply, now: datetime) -> None:
+    if not reply.by.strip():
+        raise BadInput("say who you are: others will want to know who did it")
+    if reply.action == "assign" and not reply.to.strip():
+        raise BadInput("say whose it is from now on")
+    if reply.action == "snooze" and (reply.until is None or reply.until <= now):
+        raise BadInput("name a moment to come until which nothing is told of it")
+    for what, text in (("who you are", reply.by), ("whose it is", reply.to), ("the reason", reply.reason)):
+        if len(text) > LONGEST_TEXT:
+            raise BadInput(f"{what}: {len(text)} characters are too many; give at most {LONGEST_TEXT}")
+
+
+@effect("respond")
+def _put(ledger: Ledger, response: IncidentResponse) -> IncidentResponse:
+    return create_response(ledger, response)

@@ -1,0 +1,78 @@
+"""What people did about an incident of a monitor: `monitors/<name>/responses/0001.json`.
+
+An incident is what alerts of one monitor and group are about: a breach of the pool, one of a segment, windows
+that are missing, signals. It begins with its first alert, and a recovery ends it. Responses are numbered over
+the life of the monitor; its log has each of them, and nothing is deleted.
+
+    acknowledge   somebody has seen it: it is not repeated or escalated. Signals that are raised count as
+                  ordinary from then on
+    assign        whose it is
+    snooze        nothing is told of it until a moment
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.log import put_logged_record
+from assay.tasks.ledger.record import Ledger, read_records
+
+Action = Literal["acknowledge", "assign", "snooze"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentResponse:
+    """What one person did about an incident."""
+
+    number: int               # over the responses of the monitor, from 1
+    incident: str             # as `incident_name` has it
+    action: Action
+    by: str                   # as they call themselves
+    to: str = ""              # of assign: whose it is from now on
+    until: datetime | None = None   # of snooze
+    windows: tuple[str, ...] = ()   # of signals: the windows that count as ordinary
+    signals: tuple[str, ...] = ()   # of signals: which
+    reason: str = ""
+    at: datetime              # when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handling:
+    """How people stand to one incident."""
+
+    acknowledged: IncidentResponse | None = None
+    assigned: IncidentResponse | None = None
+    snoozed: IncidentResponse | None = None    # until a moment that may have passed
+
+    def snoozed_at(self, moment: datetime) -> bool:
+        """Whether nothing is to be told of it now."""
+        until = None if self.snoozed is None else self.snoozed.until
+        return until is not None and moment < until
+
+
+def incident_name(group: str) -> str:
+    """What people call the incident of a group of alerts: `breach`, of the whole pool, for the empty one."""
+    return group or "breach"
+
+
+def create_response(ledger: Ledger, response: IncidentResponse) -> IncidentResponse:
+    """Put a response; returns the one under its number."""
+    return put_logged_record(ledger, layout.response(ledger.name, response.number), response)
+
+
+def read_responses(ledger: Ledger) -> list[IncidentResponse]:
+    """All responses of a monitor, in order."""
+    return read_records(ledger, layout.responses(ledger.name), layout.response, IncidentResponse)
+
+
+def handling_of(responses: Sequence[IncidentResponse], incident: str, since: datetime | None) -> Handling:
+    """How people stand to an incident; since: when it began, None for the beginning of time."""
+    found: dict[str, IncidentResponse] = {}
+    for one in responses:
+        if one.incident == incident and (since is None or one.at >= since):
+            found[one.action] = one
+    return Handling(
+        acknowledged=found.get("acknowledge"), assigned=found.get("assign"), snoozed=found.get("snooze"),
+    )
