@@ -179,6 +179,10 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     whole = np.concatenate([outcome, known], axis=1)
     risk = (w * own) @ whole / (total or 1.0)
     value = measure.value(risk) if total else np.full(len(measure.parts), np.nan)
+    slack = np.zeros(len(value)) if measure.slack is None else np.nan_to_num(measure.slack(risk))
+    if sample.exact and measure.of_items is not None and np.allclose(w[of.among], 1.0):
+        value = np.array([measure.of_items.value(measure.of_items.columns(of.items, phi), w * own)])
+        slack = np.zeros(1)
     slopes = _slopes(measure, risk, outcome.shape[1])
     z = np.where(of.among[:, None], own[:, None] * ((whole - risk) @ slopes.T), 0.0)
     centred = z - group_centres(sample, z)
@@ -204,7 +208,7 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
         df = np.minimum(df, np.maximum(clusters.df[0], LEAST_DF))
     return Linearised(
         value=value, variance=variance, df=df, clusters=clusters,
-        slack=np.zeros(len(value)) if measure.slack is None else np.nan_to_num(measure.slack(risk)),
+        slack=slack,
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
         most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),

@@ -131,6 +131,8 @@ class LossTable:
     code: Floats     # (M,) of the outcome
     cluster: Floats | None = None   # (M,) the cluster of each item, where items come in clusters
     stratum: Floats | None = None   # (M,) the stratum that each was drawn from, where the pool says
+    # (M, E) what measures that are computed item by item need (`measures.measure.OfLabelledItems`)
+    columns: Floats | None = None
 
     def plus(self, other: "LossTable") -> "LossTable":
         """With the rows of another table after these."""
@@ -198,6 +200,7 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
         loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square, code=codes,
         cluster=None if items.cluster is None else items.cluster[:, 0],
         stratum=None if items.stratum is None else items.stratum[:, 0],
+        columns=stack.columns_of_items(items, truth),
     )
 
 
