@@ -59,6 +59,7 @@ class Sampled(OutcomeMethod):
 
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
     least: ClassVar[float] = LEAST     # labels of a group
+    post_stratified: ClassVar[bool] = False   # hits and labels of a class are taken by its predictions
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Where the allocation of all labels so far is furthest behind."""
@@ -144,7 +145,9 @@ class Sampled(OutcomeMethod):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        reading = fit_difference_estimator(state, self.planned(state), self.modelled, self.least)
+        reading = fit_difference_estimator(
+            state, self.planned(state), self.modelled, self.least, self.post_stratified
+        )
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))
@@ -247,6 +250,7 @@ class PassiveSample(Sampled):
         "to 0.93 at 50 and 0.90 to 0.96 at 100 (nominal 0.95): some classes then have no label."
     )
     least: ClassVar[float] = np.inf
+    post_stratified: ClassVar[bool] = True
 
     def as_set(self) -> OutcomeMethod:
         """With guaranteed intervals where they are asked for.
@@ -326,6 +330,7 @@ class ByPull(PassiveSample):
     """Items by their guessed pull.  To be named before the method whose cells are taken."""
 
     capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
+    post_stratified: ClassVar[bool] = False
 
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances, and a part that is spread evenly."""
@@ -347,6 +352,7 @@ class NeymanSample(ByPull, StratifiedSample):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+    post_stratified: ClassVar[bool] = True
 
 
 _BY_NUMBER = "guarantees ends by how many items can differ, and their number does not say what they weigh"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.methods.any_outcome.state import SampleState
 from assay.evalcore.outcomes.base import Regression
 from assay.evalcore.reproducible import is_nothing
@@ -33,6 +34,7 @@ class Reading:
     # (R, D) what residuals come to for a weight of 1, where items have weights: it is taken off them
     offset: Floats | None = None
     weight: Floats | None = None   # (R,) the weight of the items that can matter, without undecided ones
+    by_prediction: "ByPrediction | None" = None   # rates by predicted class, which residuals are taken from
 
     @property
     def stands(self) -> Floats:
@@ -78,10 +80,11 @@ def grouped(labelled: Ints, least: float = LEAST) -> Ints:
 
 
 def fit_difference_estimator(
-    state: SampleState, allocation: Floats, modelled: bool, least: float = LEAST
+    state: SampleState, allocation: Floats, modelled: bool, least: float = LEAST,
+    post_stratified: bool = False,
 ) -> Reading:
     """The difference estimator of a state; allocation (R, C): labels planned for each cell; modelled: with a
-    label model.
+    label model; post_stratified: hits and labels of a class by whether it is predicted.
     """
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
     group_of = grouped(state.by_cell, least)
@@ -113,7 +116,94 @@ def fit_difference_estimator(
         given=given,
         spread=state.cells.spread,
     )
+    if post_stratified:
+        found = _from_predictions(state, found)
     return found if state.stack.weights is None else _per_weight(state, found)
+
+
+# How often a class is predicted is known of the whole pool.  So hits and labels of class k are estimated from
+# the items that are predicted to be k, and from all others, each by their known number (post-stratification:
+# Holt & Smith 1979; Cochran 1977, sec. 5A.9):
+#
+#     m_k(x) = a_k x + b_k (1 - x),      x = 1 where k is predicted
+#
+# a_k, b_k the rates among the labels, each for what it stands for, and hits have no b.  With F1 = 2 hit/(f +
+# label) estimated so, a random sample needs a third of the labels that it needs with hits and labels as they
+# come.  Few labels of a prediction say little of it: a_k counts one label more, with the rate of hits among
+# all labels.  What m_k misses is added as of any label model, so once all is labelled nothing of it is left.
+
+OF_ALL = 1.0   # labels with the rate of all predictions, that each prediction counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ByPrediction:
+    """Rates by whether a class is predicted."""
+
+    columns: Ints    # (d,) components that have them,
+    told: Ints       # (d,) and where what is predicted of their class stands among what is known
+    hit: Floats      # (R, d) a
+    other: Floats    # (R, d) b
+
+    def expected(self, known: Floats, weight: Floats, size: int) -> Floats:
+        """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""
+        x = known[..., self.told]
+        between = (slice(None),) + (None,) * (known.ndim - 2)
+        found = np.zeros((*x.shape[:-1], size))
+        found[..., self.columns] = self.hit[between] * x + self.other[between] * (weight[..., None] - x)
+        return found
+
+
+def _of_predictions(state: SampleState) -> tuple[Ints, Ints, int]:
+    """The components that are hits or labels of a class, where its predictions stand among what is known, and
+    how many of the components, which come first, are hits."""
+    hits: list[int] = []
+    labels: list[int] = []
+    told: list[int] = []
+    at = after = 0
+    sizes = state.cells.known_sizes.tolist()
+    for loss, width in zip(state.stack.losses, sizes, strict=False):
+        if isinstance(loss, Counts):
+            hits += range(at, at + width)
+            labels += range(at + width, at + 2 * width)
+            told += range(after, after + width)
+        at, after = at + loss.size, after + width
+    return np.array(hits + labels, np.int64), np.array(told * 2, np.int64), len(hits)
+
+
+def _from_predictions(state: SampleState, reading: Reading) -> Reading:
+    """With residuals from the rates by prediction."""
+    columns, told, n_hits = _of_predictions(state)
+    if not len(columns) or state.table is None or not state.n:
+        return reading
+    known, loss = state.table.known[state.item], reading.residual
+    own = np.ones(loss.shape[:2]) if state.stack.weights is None else known[..., -1]
+    stands, x = reading.stands, known[..., told]
+    y = loss[..., columns]
+    there = x > 0
+
+    def total(values: Floats) -> Floats:
+        return np.asarray(np.einsum("rn,rnd->rd", stands, values))
+
+    hits, predicted = total(y * there), total(x)
+    of_all = hits[:, :n_hits].sum(axis=1) / np.maximum(predicted[:, :n_hits].sum(axis=1), 1e-12)
+    one = OF_ALL * stands.mean(axis=1)[:, None]
+    # the one label is of no use where all that are predicted so are labelled
+    left = np.maximum(state.cells.known[told] - state.excluded_known[:, told] - x.sum(axis=1), 0.0) > 0
+    hit = (hits + left * one * of_all[:, None]) / np.maximum(predicted + left * one, 1e-12)
+    rest = total(own[..., None] - x)
+    other = np.where(rest > 0, total(y * ~there) / np.where(rest > 0, rest, 1.0), 0.0)
+    rates = ByPrediction(columns=columns, told=told, hit=hit, other=other)
+    expected = rates.expected(known, own, loss.shape[2])
+    relevant = state.cells.relevant
+    sums = state.cells.told[relevant].sum(axis=0) - state.excluded_known
+    items = state.wanted.sum(axis=1) + state.by_cell.sum(axis=1).astype(np.float64)
+    weight = items if state.stack.weights is None else sums[:, -1]
+    size = np.abs(loss) + np.abs(expected)
+    return replace(
+        reading, by_prediction=rates,
+        residual=np.where(is_nothing(loss - expected, size), 0.0, loss - expected),
+        modelled=reading.modelled + rates.expected(sums, weight, loss.shape[2]),
+    )
 
 
 # Where items have weights, their sum over the pool is known, and that over the labelled ones, each for what

@@ -147,9 +147,12 @@ def unseen_errors(
     )
     counted, hits = _counts(state, risk, slopes, seen)
     counted &= state.wanted.any(axis=1, keepdims=True)
+    sample = np.full(counted.shape, len(state.cells.size) == 1)
+    if reading.by_prediction is not None:      # such rates are no counts among a random sample
+        sample &= ~(slopes[..., reading.by_prediction.columns] != 0).any(axis=2)
     return Unseen(
         down=down, up=up, caught=np.log1p(reading.given / np.maximum(left, 1e-12)), unlabelled=left,
-        error=np.sqrt(variance), counted=counted, share=counted & (len(state.cells.size) == 1), hits=hits,
+        error=np.sqrt(variance), counted=counted, share=counted & sample, hits=hits,
         labels=state.n, items=reading.items, bent=bent, apart=_apart(state, risk, seen), unknown=unknown,
     )
 
@@ -324,6 +327,14 @@ def _expected(state: SampleState, reading: Reading, secant: Floats) -> Floats:
     guess = state.cells.guess / state.cells.size[:, None, None]
     for b in range(guess.shape[1]) if reading.weights.any() else ():
         found = found + (secant * reading.weights[:, None, b]) @ guess[:, b].T
+    if reading.by_prediction is not None:
+        size, told = state.cells.size, state.cells.told / state.cells.size[:, None]
+        weight = np.ones(len(size)) if state.stack.weights is None else told[:, -1]
+        shape = (len(mean), *told.shape)
+        expected = reading.by_prediction.expected(
+            np.broadcast_to(told, shape), np.broadcast_to(weight, shape[:2]), state.stack.size
+        )
+        found = found + np.einsum("rqd,rcd->rqc", secant, expected)
     if reading.offset is not None:
         found = found + np.einsum("rqd,rd->rq", secant, reading.offset)[..., None] * state.cells.mean_weight
     return np.asarray(found)
