@@ -53,6 +53,7 @@ from assay.evalcore.estimators.intervals import (
     depths,
     furthest,
 )
+from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.estimators.population import Pulls, in_strata
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.population import IntervalsAbout, row_about
@@ -393,7 +394,7 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
     low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
     value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
     if measure.versus is not None or not (np.isfinite(low) & np.isfinite(high)).all():
-        lower, upper = interval.interval_ends(
+        lower, upper = interval_ends(
             value, variance, found.steady_df, found.skew, confidence, (low, high)
         )
         few = np.full(len(value), n < FEWEST or found.hardly_differ or found.few_clusters)
@@ -420,7 +421,7 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
 def _ends_of_a_mean(found: Linearised, n: int, confidence: float, bounds: tuple[Floats, Floats]) -> _Ends:
     """Of a mean between bounds, whose losses are graded."""
     value, error = np.nan_to_num(found.value), np.sqrt(np.maximum(found.variance, 0.0))
-    lower, upper = interval.interval_ends(value, error**2, found.df, found.skew, confidence, bounds)
+    lower, upper = interval_ends(value, error**2, found.df, found.skew, confidence, bounds)
     tail = np.full(len(value), (1 - confidence) / 2)
     # share of the items that all draws may have missed
     missed = -np.expm1(-depths(tail) / np.maximum(found.most, 1.0)[:, None])

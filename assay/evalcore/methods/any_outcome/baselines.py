@@ -12,6 +12,7 @@ from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed import FEW_STRATA
+from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -31,13 +32,7 @@ from assay.evalcore.methods.any_outcome.reading import (
     off_centre,
     shrunken,
 )
-from assay.evalcore.methods.any_outcome.state import (
-    ItemWeights,
-    OutcomeCells,
-    OutcomeEstimates,
-    SampleState,
-    mean_of_items,
-)
+from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeCells, OutcomeEstimates, SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.evalcore.estimators.linearised import grouped
 from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.methods.any_outcome.state import SampleState
 from assay.evalcore.outcomes.base import Regression
@@ -62,21 +63,6 @@ def sums(where: Ints, values: Floats, length: int) -> Floats:
     cells = repeats * length
     columns = [np.bincount(flat, weights=column, minlength=cells) for column in inner.T]
     return np.asarray(np.stack(columns, axis=1).reshape(repeats, length, *values.shape[2:]), np.float64)
-
-
-def grouped(labelled: Ints, least: float = LEAST) -> Ints:
-    """The group (R, C) of each cell: neighbours in order, with about `least` labels together.
-
-    A cell without labels goes with the cell before it, or with the first that has some.
-    """
-    running = np.cumsum(labelled, axis=1)
-    number = np.floor((running - labelled / 2) / least).astype(np.int64)
-    with_labels = np.where(labelled > 0, number, -1)
-    filled = np.maximum.accumulate(with_labels, axis=1)
-    first = np.where(labelled > 0, number, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    filled = np.where(filled < 0, np.where(first == np.iinfo(np.int64).max, 0, first), filled)
-    steps = np.diff(filled, axis=1, prepend=filled[:, :1]) > 0
-    return np.asarray(np.cumsum(steps, axis=1))
 
 
 def fit_difference_estimator(

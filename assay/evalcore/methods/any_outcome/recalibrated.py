@@ -13,6 +13,7 @@ import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.best_of import LEAST_LABELS
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.base import exact_by_items
@@ -40,7 +41,6 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    mean_of_items,
 )
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import OutcomeKind

@@ -142,12 +142,6 @@ class LossTable:
         })
 
 
-def mean_of_items(each: Floats, items: Ints) -> Floats:
-    """The mean (..., 1) over items (..., C) of what one item of each cell has, (..., C); 0 of no items."""
-    count = np.maximum(items.sum(axis=-1, keepdims=True), 1)
-    return np.asarray((each * items).sum(axis=-1, keepdims=True) / count)
-
-
 def guessed(stack: Stack, items: Items) -> tuple[Floats, Floats]:
     """φ (n, B', P) of each guess and the loss (n, B, D) it expects; with what is beside the guesses, last.
 
