@@ -7,9 +7,9 @@ positive rate of each cell is estimated (Cochran 1977, chapters 5 and 5A):
     n_c ∝ N_c |g_c| s_c    Neyman; s_c² = p_c (1 - p_c), g_c the pull of a positive label on the first measure
 
 with p_c the supplied probability (`stratified-neyman`) or, renewed every round, the cell's own labels and the
-supplied probability for OWN more labels (`stratified-online`).  Probabilities near 0 and 1 leave cells without
-labels, and what nobody looked at may be anything.  So a part of the labels is spread by |g_c| alone: every
-round that part of EVEN_PARTS under which the interval is expected to be the narrowest, its spread and what no
+supplied probability for OWN more labels (`stratified-online`).  Probabilities near 0 and 1 leave cells
+without labels, and what nobody looked at may be anything.  So a part of the labels is spread by |g_c| alone:
+every round that part of EVEN_PARTS under which the interval is expected to be the narrowest, its spread and what no
 label has shown taken together.  Shares beyond a cell's size are redistributed (`evalcore.design.draws`).  A
 round spends its labels on the cells furthest behind their share, rounded at random to whole items, so rounds
 add up to the allocation for all labels so far, and the size is always exact.
@@ -50,7 +50,7 @@ from assay.evalcore.types import Floats, Ints
 
 Allocation: TypeAlias = Literal["proportional", "neyman", "online"]
 
-EVEN_PARTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)   # of the labels
+EVEN_PARTS = (0.02, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)   # of the labels
 # labels that the supplied probability counts for beside those of a cell: draws that follow a few labels of
 # their own leave cells alone whose first labels agree, and lean (Bowden & Trippa 2017)
 OWN = 16.0
@@ -130,13 +130,14 @@ class Stratified(CountingMethod):
         slope = phi[..., 1] - phi[..., 0]
         if self.allocation == "proportional":
             return relevant.astype(np.float64), rate, slope
-        share = self._with_even_part(state, rate, slope)
+        value = np.nan_to_num(measure.value(risk), nan=0.5)
+        share = self._with_even_part(state, rate, slope, value)
         # other measures may care about cells the first one does not: keep them possible
         floor = 1e-3 if len(state.measures) > 1 else 1e-9
         share = np.maximum(share, floor * share.max(axis=1, keepdims=True))
         return np.where(relevant, share, 0.0), rate, slope
 
-    def _with_even_part(self, state: MethodState, rate: Floats, slope: Floats) -> Floats:
+    def _with_even_part(self, state: MethodState, rate: Floats, slope: Floats, value: Floats) -> Floats:
         """The Neyman share (R, C), with the part spread evenly that promises the narrowest interval."""
         neyman, even = np.abs(slope) * np.sqrt(rate * (1 - rate)), np.abs(slope)
         items = state.cells.size - state.excluded
@@ -145,7 +146,7 @@ class Stratified(CountingMethod):
         best, least = neyman, np.full(len(neyman), np.inf)
         for part in EVEN_PARTS:
             share = (1 - part) * neyman + part * even
-            width = expected_width(state, rate, slope, self._target(state, share, labels))
+            width = expected_width(state, rate, slope, value, self._target(state, share, labels))
             best = np.where((width < least * (1 - OFF_TIES))[:, None], share, best)
             least = np.minimum(width, least)
         return best

@@ -34,6 +34,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 LEAST = 3.0      # labels of a group
 PRIOR = 3.0      # labels that the expected variance of a group counts for
 DOUBT = 12.0     # labels that the expected scale counts for
+AT_MOST = 0.02   # that a prediction without a label may move a measure, which else has no value
 MEANT = 2.0      # labels that those meant for a cell count for, beside those it has
 TWO_SIDED = 0.025   # of the interval that is expected of a plan
 
@@ -77,7 +78,11 @@ class StrataOfLabels:
         whole, opened, count = total(weight * n), total(left), total(n)
         own = total(weight * k) / np.where(whole > 0, whole, 1.0)
         bare = np.stack([n[:, cells.prediction == f].sum(axis=1) == 0 for f in (0, 1)], axis=1)
-        expected = np.clip(cells.mean_probability, 1e-9, 1 - 1e-9)
+        supplied = np.broadcast_to(np.clip(cells.mean_probability, 1e-9, 1 - 1e-9), n.shape)
+        # a prediction without a label is a group of its own, of which nothing else is known
+        there = left + 1e-9
+        own = np.where(count > 0, own, total(supplied * there) / np.maximum(total(there), 1e-12))
+        expected = supplied[0]
         expected = np.broadcast_to(expected * (1 - expected), n.shape)
         rate = np.take_along_axis(own, group_of, axis=1)
         squares = total(k * (1 - rate) ** 2 + (n - k) * rate**2)
@@ -106,8 +111,7 @@ class StrataOfLabels:
         state, table = self.state, self.table
         cells = state.cells
         matters = measure.label_matters()[cells.prediction]
-        blind = np.any(matters & self.bare[:, cells.prediction] & (self.left > 0), axis=1)
-        value = np.where(blind, np.nan, measure.of_confusion(table))
+        value = np.where(self._unknown(measure, table), np.nan, measure.of_confusion(table))
         slope = _slopes(measure, table) / np.maximum(table.sum(axis=(1, 2)), 1)[:, None]
         by_group = np.take_along_axis(slope, self.prediction, axis=1)                    # (R, G)
         with np.errstate(invalid="ignore"):
@@ -137,6 +141,19 @@ class StrataOfLabels:
             upper=np.where(known, np.clip(upper, low, high), high), variance=spread,
             diagnostics={"draws": state.labelled.sum(axis=(1, 2))},
         )
+
+    def _unknown(self, measure: Measure, table: Floats) -> Bools:
+        """(R,) whether a prediction of which there is no label may take the measure further than AT_MOST."""
+        ends = []
+        for label in (0, 1):
+            may_be = table.copy()
+            for f in (0, 1):
+                open_items = self.left[:, self.state.cells.prediction == f].sum(axis=1)
+                moved = np.where(self.bare[:, f], open_items, 0.0)
+                may_be[:, f, 1 - label] = np.where(self.bare[:, f], 0.0, may_be[:, f, 1 - label])
+                may_be[:, f, label] = np.where(self.bare[:, f], moved, may_be[:, f, label])
+            ends.append(measure.of_confusion(may_be))
+        return np.asarray(self.bare.any(axis=1) & ~(np.abs(ends[1] - ends[0]) <= AT_MOST))
 
     def _shape(self, by_group: Floats) -> tuple[Floats, Floats]:
         """Degrees of freedom and skewness (R,) of the error."""
@@ -176,11 +193,15 @@ def _slopes(measure: Measure, table: Floats) -> Floats:
     return np.asarray(influence[..., 1] - influence[..., 0])
 
 
-def expected_width(state: MethodState, rate: Floats, slope: Floats, planned: Floats) -> Floats:
-    """(R,) how wide the interval of the first measure will be under a plan, up to a factor.
+def expected_width(
+    state: MethodState, rate: Floats, slope: Floats, value: Floats, planned: Floats
+) -> Floats:
+    """(R,) how wide the interval of the first measure will be under a plan.
 
-    rate, slope (R, C): of positives and the pull of one; planned (R, C): labels in all of each cell.
+    rate, slope (R, C): of positives and the pull of one; value (R,): of the measure, as it is expected;
+    planned (R, C): labels in all of each cell.  An end that comes near its bound gains little from labels.
     """
+    slope, (low, high) = slope / state.cells.n_items, state.measures[0].bounds
     open_items = (state.cells.size - state.excluded).astype(np.float64)
     left = np.maximum(open_items - planned, 0.0)
     variance = (left * open_items / np.maximum(planned, 0.3) * slope**2 * rate * (1 - rate)).sum(axis=1)
@@ -193,5 +214,6 @@ def expected_width(state: MethodState, rate: Floats, slope: Floats, planned: Flo
         seen = np.where(towards, state.labelled[..., 1], state.labelled[..., 0]) > 0
         gain = np.where(seen, 0.0, np.abs(slope) * np.where(towards, 1 - rate, rate))
         hidden = (gain * hidden_items(gain, caught, left, depth)[:, 0]).sum(axis=1)
-        whole = whole + np.maximum(error, hidden)
+        far, room = np.maximum(error, hidden), value - low if sign < 0 else high - value
+        whole = whole + (far * room / np.maximum(far + room, 1e-300) if np.isfinite(high - low) else far)
     return np.asarray(whole)
