@@ -1,8 +1,9 @@
 """Any outcome: labels to a half-width, and coverage at every look: `python -m benchmarks.any_outcome`.
 
 Pools are drawn by lot from stated families: methods were chosen on the lots `choose`, and judged on the lots
-`judge` and, with `--real`, on pools in ASSAY_POOLS.  Every question runs the methods below at the same looks.  Rewrites docs/measured/any-outcome.md from docs/measured/any-outcome.csv, which it adds to:
-a run that is cut short goes on from there (`--write` only writes the page).
+`judge` and, with `--real`, on pools in ASSAY_POOLS.  Every question runs the methods below at the same looks.
+Rewrites docs/measured/any-outcome.md from docs/measured/any-outcome.csv, which it adds to: a run that is cut
+short goes on from there (`--write` only writes the page).
 """
 
 import argparse
@@ -226,9 +227,9 @@ def page(rows: Sequence[dict[str, str]]) -> str:
         "# Any outcome: labels to a half-width", "",
         "Made by `python -m benchmarks.any_outcome`; do not edit.  Data: `any-outcome.csv`.", "",
         "Each cell: labels to a mean half-width of ±0.10 / ±0.05 (– beyond the last look, 400), the least",
-        "coverage over the looks from 50 labels on (nominal 0.95), and the mean width over 3.92 times the error",
-        "at 200 labels.  Numbers are in units of the standard deviation of the outcomes, grades in half their",
-        "range.  Pools of `choose` were looked at while methods were made, those of `judge` and the real",
+        "coverage over the looks from 50 labels on (nominal 0.95), and the mean width over 3.92 times the",
+        "error at 200 labels.  Numbers are in units of the standard deviation of the outcomes, grades in half",
+        "their range.  Pools of `choose` were looked at while methods were made, those of `judge` and the real",
         "ones were not.  The last column: labels of `auto` over the fewest of the others whose coverage is at",
         f"least {HONEST} at every look.", "",
         "| lot | pool | measure | runs | " + " | ".join(METHODS) + " | auto over the best |",

@@ -9,10 +9,10 @@ positive rate of each cell is estimated (Cochran 1977, chapters 5 and 5A):
 with p_c the supplied probability (`stratified-neyman`) or, renewed every round, the cell's own labels and the
 supplied probability for OWN more labels (`stratified-online`).  Probabilities near 0 and 1 leave cells
 without labels, and what nobody looked at may be anything.  So a part of the labels is spread by |g_c| alone:
-every round that part of EVEN_PARTS under which the interval is expected to be the narrowest, its spread and what no
-label has shown taken together.  Shares beyond a cell's size are redistributed (`evalcore.design.draws`).  A
-round spends its labels on the cells furthest behind their share, rounded at random to whole items, so rounds
-add up to the allocation for all labels so far, and the size is always exact.
+every round that part of EVEN_PARTS under which the interval is expected to be the narrowest, its spread and
+what no label has shown taken together.  Shares beyond a cell's size are redistributed
+(`evalcore.design.draws`).  A round spends its labels on the cells furthest behind their share, rounded at
+random to whole items, so rounds add up to the allocation for all labels so far, and the size is always exact.
 
 Estimate and interval: `evalcore.methods.two_classes.stratified_estimate`.
 """
@@ -50,7 +50,7 @@ from assay.evalcore.types import Floats, Ints
 
 Allocation: TypeAlias = Literal["proportional", "neyman", "online"]
 
-EVEN_PARTS = (0.02, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)   # of the labels
+EVEN_PARTS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)   # of the labels
 # labels that the supplied probability counts for beside those of a cell: draws that follow a few labels of
 # their own leave cells alone whose first labels agree, and lean (Bowden & Trippa 2017)
 OWN = 16.0
