@@ -247,15 +247,21 @@ def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Fl
     bounds, value = bounds_of(stack), stack.value(risk, known)
     # what labels have shown is there: shares are no less
     shown = state.table.loss[state.item].sum(axis=1) / reading.items[:, None]    # type: ignore[union-attr]
-    squares = np.zeros_like(linear)
-    # class by class: the corrections of different classes err on their own
-    for k in range(max((block.stop - block.start for block in stack.blocks), default=0)):
-        own = [block.start + k for block in stack.blocks if block.start + k < block.stop]
+    def moved(own: list[int]) -> Floats:
+        """(R, Q) the change of the numbers where these components are what the design says."""
         other = risk.copy()
         other[:, own] = np.maximum(alone[:, own], shown[:, own])
-        change = np.clip(stack.value(other, known), *bounds) - np.clip(value, *bounds)
-        squares += np.nan_to_num(change) ** 2
-    return np.asarray(np.maximum(linear, np.sqrt(squares)))
+        return np.nan_to_num(np.clip(stack.value(other, known), *bounds) - np.clip(value, *bounds))
+
+    # class by class: the corrections of different classes err on their own; but together they may cancel
+    number = max((block.stop - block.start for block in stack.blocks), default=0)
+    by_class = [
+        moved([block.start + k for block in stack.blocks if block.start + k < block.stop])
+        for k in range(number)
+    ]
+    every = [d for block in stack.blocks for d in range(block.start, block.stop)]
+    squares = sum((change**2 for change in by_class), np.zeros_like(linear))
+    return np.asarray(np.maximum(linear, np.minimum(np.sqrt(squares), np.abs(moved(every)))))
 
 
 def with_clusters(found: Errors, clusters: Between | None) -> Errors:

@@ -311,13 +311,8 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 
 # Corrections of shares drawn towards what is probable beforehand: small-area estimation by class.
 #
-# The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  Two
-# things are known of corrections before any label.
-#
-# *A total* (all hits together) is usually wrong by little, because supplied probabilities are often
-# calibrated, once they are weighed by the labels; but they may be anything.  So δ ~ N(0, τ²) with τ = NEAR s
-# or, with the chance DOUBTED, τ = FAR s, where s is about m (1 - m): in units of s a correction is one of the
-# log odds. The total is the posterior mean; one that does not fit NEAR is left as it is.
+# The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  A
+# total (all hits together) is left as the design has it: the interval pays for every step away from it.
 #
 # *Of one class*, let δ_k = β m_k + u_k + noise: β shared by all classes, u_k ~ (0, τ² m_k²) its own.  τ² is
 # estimated from all classes together, and the best linear estimate is (Fay & Herriot 1979; Rao & Molina 2015)
@@ -333,7 +328,6 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 #     v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
 #         has no spread among the labels, and is not known to be absent
 
-NEAR, FAR, DOUBTED = 0.2, 1.0, 0.4
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
 STEPS = 4
@@ -352,14 +346,8 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         shown = state.table.loss[..., block][state.item]
         cell = _by_cell(state, reading, block)
         seen = np.asarray(shown > 0, np.float64)
-        whole, off = m.sum(axis=1), delta.sum(axis=1)
-        likely = np.clip((whole + off) / whole, 0.25, 4.0)[:, None, None]
-        noise = _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
-                       seen.max(axis=2, keepdims=True))[:, 0]
-        total = _near(off, _total(off, whole, noise), noise)
-        if m.shape[1] == 1:
-            after[:, block] = total[:, None]
-        else:
+        total = delta.sum(axis=1)
+        if m.shape[1] > 1:
             noise = _noise(state, reading, e, cell, seen)
             drawn = _near(delta, _each(delta, m, noise, total), noise)
             # what no item can be (a hit of a class never predicted) is known to be none
@@ -374,19 +362,6 @@ def _near(delta: Floats, drawn: Floats, v: Floats) -> Floats:
     """What is drawn, no further than MOST standard errors from δ."""
     most = MOST * np.sqrt(v)
     return np.asarray(np.clip(drawn, delta - most, delta + most))
-
-
-def _total(delta: Floats, m: Floats, v: Floats) -> Floats:
-    """The posterior mean (R,) of a total's correction."""
-    scale = (m * np.maximum(1 - m, 0.3)) ** 2
-    v = np.maximum(v, 1e-18)
-    logs, means = [], []
-    for tau, chance in ((NEAR, 1 - DOUBTED), (FAR, DOUBTED)):
-        tau2 = tau**2 * scale
-        logs.append(np.log(chance) - 0.5 * np.log(tau2 + v) - 0.5 * delta**2 / (tau2 + v))
-        means.append(tau2 / (tau2 + v) * delta)
-    near = 1 / (1 + np.exp(np.clip(logs[1] - logs[0], -700, 700)))
-    return np.asarray(near * means[0] + (1 - near) * means[1])
 
 
 def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:
