@@ -203,8 +203,10 @@ def measured(asked: PoolQuestion, method: str, repeats: int, seed: int) -> Itera
 # The page.
 
 def labels_to(rows: Sequence[dict[str, str]], half_width: float) -> float:
-    """Labels at which the mean half-width comes down to this, by the line between looks in log-log; infinite
-    beyond the last look, and the first look where it is there already."""
+    """Labels at which the mean half-width comes down to this, on the line between looks in logarithms.
+
+    Infinite beyond the last look; the first look where it is there already.
+    """
     n = np.array([float(row["labels"]) for row in rows])
     half = np.array([float(row["width"]) / 2 for row in rows])
     below = np.flatnonzero(half <= half_width)
@@ -212,7 +214,7 @@ def labels_to(rows: Sequence[dict[str, str]], half_width: float) -> float:
         return float("inf")
     j = int(below[0])
     if j == 0:
-        return float(n[0] * min((half[0] / half_width) ** 2, 1.0))
+        return float(n[0])
     slope = np.log(half_width / half[j - 1]) / np.log(half[j] / half[j - 1])
     return float(n[j - 1] * (n[j] / n[j - 1]) ** slope)
 
@@ -226,12 +228,12 @@ def page(rows: Sequence[dict[str, str]]) -> str:
     lines = [
         "# Any outcome: labels to a half-width", "",
         "Made by `python -m benchmarks.any_outcome`; do not edit.  Data: `any-outcome.csv`.", "",
-        "Each cell: labels to a mean half-width of ±0.10 / ±0.05 (– beyond the last look, 400), the least",
-        "coverage over the looks from 50 labels on (nominal 0.95), and the mean width over 3.92 times the",
-        "error at 200 labels.  Numbers are in units of the standard deviation of the outcomes, grades in half",
-        "their range.  Pools of `choose` were looked at while methods were made, those of `judge` and the real",
-        "ones were not.  The last column: labels of `auto` over the fewest of the others whose coverage is at",
-        f"least {HONEST} at every look.", "",
+        "Each cell: labels to a mean half-width of ±0.10 / ±0.05 (50: at the first look already; –: beyond",
+        "the last look, 400), the least coverage over the looks (nominal 0.95), and the mean width over 3.92",
+        "times the error at 200 labels.  Numbers are in units of the standard deviation of the outcomes,",
+        "grades in half their range.  Pools of `choose` were looked at while methods were made, those of",
+        "`judge` and the real ones were not.  The last column: labels of `auto` over the fewest of the others",
+        f"whose coverage is at least {HONEST} at every look.", "",
         "| lot | pool | measure | runs | " + " | ".join(METHODS) + " | auto over the best |",
         "|---|---|---|---|" + "---|" * (len(METHODS) + 1),
     ]
