@@ -147,7 +147,10 @@ class Sampled(OutcomeMethod):
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))
         error = errors(state, reading, risk, slopes, exact)
-        added = np.where(exact[:, None], 0.0, self.added(state, reading.stands, reading.items, risk))
+        added = self.added(state, reading.stands, reading.items, risk)
+        if reading.by_prediction is not None:
+            added = added + reading.by_prediction.off(slopes) ** 2
+        added = np.where(exact[:, None], 0.0, added)
         error = replace(error, variance=error.variance + added)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
         alike = (hidden.unknown & ~exact)[:, None]

@@ -129,6 +129,14 @@ class ByPrediction:
     told: Ints       # (d,) and where what is predicted of their class stands among what is known
     hit: Floats      # (R, d) a
     other: Floats    # (R, d) b
+    lean: Floats     # (R, d) how far the mean of a component may be off for the label that a counts more
+
+    def off(self, slopes: Floats) -> Floats:
+        """(R, Q) how far numbers with these slopes (R, Q, D) may be off for it, all classes in one direction:
+        the rarer a class is predicted, the less is known of it, and the less it is like the others."""
+        both = slopes[..., self.columns] * self.lean[:, None]
+        half = both.shape[-1] // 2                       # hits, then labels of the same classes
+        return np.asarray(np.abs(both[..., :half] + both[..., half:]).sum(axis=-1))
 
     def expected(self, known: Floats, weight: Floats, size: int) -> Floats:
         """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""
@@ -176,9 +184,12 @@ def _from_predictions(state: SampleState, reading: Reading) -> Reading:
     # the one label is of no use where all that are predicted so are labelled
     left = np.maximum(state.cells.known[told] - state.excluded_known[:, told] - x.sum(axis=1), 0.0) > 0
     hit = (hits + left * one * of_all[:, None]) / np.maximum(predicted + left * one, 1e-12)
+    counted = left * one / np.maximum(predicted + left * one, 1e-12)
+    share = state.cells.known[told] / reading.items[:, None]
+    lean = share * counted * np.sqrt(np.clip(of_all * (1 - of_all), 0.0, 0.25))[:, None]
     rest = total(own[..., None] - x)
     other = np.where(rest > 0, total(y * ~there) / np.where(rest > 0, rest, 1.0), 0.0)
-    rates = ByPrediction(columns=columns, told=told, hit=hit, other=other)
+    rates = ByPrediction(columns=columns, told=told, hit=hit, other=other, lean=lean)
     expected = rates.expected(known, own, loss.shape[2])
     relevant = state.cells.relevant
     sums = state.cells.told[relevant].sum(axis=0) - state.excluded_known

@@ -38,6 +38,7 @@ from assay.evalcore.estimators.intervals import (
     hidden_items,
     hidden_reach,
 )
+from assay.evalcore.estimators.linearised import WIDER
 from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.measures.measure import Loss
 from assay.evalcore.measures.stack import Stack
@@ -83,7 +84,8 @@ class Unseen:
             counted = self.counted[:, q]
             if counted.any():
                 p, level = np.clip(value[counted, q], 0.0, 1.0), confidence[counted, q]
-                variance, labels = self.error[counted, q] ** 2, np.full(len(p), float(self.labels))
+                variance = (WIDER * self.error[counted, q]) ** 2
+                labels = np.full(len(p), float(self.labels))
                 ends = clopper_pearson(p, effective_number(p, variance, labels, level), level)
                 lower[counted, q], upper[counted, q] = ends.lower, ends.upper
             below, above, exact = self._reach(q, confidence[:, q])

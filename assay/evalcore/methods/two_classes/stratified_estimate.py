@@ -26,7 +26,7 @@ import scipy
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.intervals import clopper_pearson, effective_number, hidden_items
-from assay.evalcore.estimators.linearised import freedom, grouped, interval_ends, mean_of_items
+from assay.evalcore.estimators.linearised import WIDER, freedom, grouped, interval_ends, mean_of_items
 from assay.evalcore.measures.two_classes import Measure
 from assay.evalcore.methods.two_classes.base import MethodState, share_counted
 from assay.evalcore.types import Bools, Floats, Ints
@@ -126,7 +126,7 @@ class StrataOfLabels:
         ))
         if share_counted(measure) is not None:
             labels = (state.labelled.sum(axis=2) * matters).sum(axis=1).astype(np.float64)
-            number = effective_number(safe, np.maximum(spread, 1e-30), labels, confidence)
+            number = effective_number(safe, np.maximum(WIDER**2 * spread, 1e-30), labels, confidence)
             ends = clopper_pearson(safe, number, confidence)
             narrower = ends.upper - ends.lower < upper - lower
             lower, upper = np.where(narrower, ends.lower, lower), np.where(narrower, ends.upper, upper)
