@@ -64,8 +64,8 @@ class Stratified(CountingMethod):
     sources: ClassVar[tuple[str, ...]] = ("cochran1977",)
     name: str = "stratified"
     _note: ClassVar[str] = (
-        "Normal interval of the proportional allocation, as wide as what no label has shown may reach. "
-        + covered((3, 9, 55, 96), (2, 7, 43, 96))
+        "Student's interval of the proportional allocation, as wide as what no label has shown may reach. "
+        + covered((3, 9, 56, 95), (2, 7, 45, 99))
         + " Its misses are mostly runs that met no item that counts; where it covers it is nearly as wide as "
         "the measure's whole range."
     )
@@ -198,10 +198,10 @@ class StratifiedNeyman(Stratified):
     name: str = "stratified-neyman"
     allocation: Allocation = "neyman"
     _note: ClassVar[str] = (
-        "Normal interval of the Neyman allocation by the supplied probabilities, as wide as what no label "
+        "Student's interval of the Neyman allocation by the supplied probabilities, as wide as what no label "
         "has shown may reach. "
-        + covered((100, 99, 94, 93), (100, 100, 95, 92))
-        + " Up to 300 labels it is nearly as wide as the measure's whole range."
+        + covered((100, 99, 100, 100), (100, 100, 100, 100))
+        + " It is nearly as wide as the measure's whole range there."
     )
     capabilities: ClassVar[Capabilities] = replace(Stratified.capabilities, trusts_probabilities=True)
 
@@ -213,8 +213,8 @@ class StratifiedOnline(Stratified):
     name: str = "stratified-online"
     allocation: Allocation = "online"
     _note: ClassVar[str] = (
-        "Normal interval of an allocation that follows the labels, as wide as what no label has shown may "
-        "reach. "
-        + covered((99, 98, 99, 100), (100, 100, 99, 100))
-        + " Up to 300 labels it is nearly as wide as the measure's whole range."
+        "Student's interval of an allocation that follows the labels, as wide as what no label has shown "
+        "may reach. "
+        + covered((99, 100, 100, 100), (100, 100, 100, 100))
+        + " It is nearly as wide as the measure's whole range there."
     )
