@@ -129,14 +129,19 @@ class ByPrediction:
     told: Ints       # (d,) and where what is predicted of their class stands among what is known
     hit: Floats      # (R, d) a
     other: Floats    # (R, d) b
+    in_one_direction: bool   # the rates of classes, which are wrong together
     lean: Floats     # (R, d) how far the mean of a component may be off for the label that a counts more
 
     def off(self, slopes: Floats) -> Floats:
-        """(R, Q) how far numbers with these slopes (R, Q, D) may be off for it, all classes in one direction:
-        the rarer a class is predicted, the less is known of it, and the less it is like the others."""
+        """(R, Q) how far numbers with these slopes (R, Q, D) may be off for it, as a standard error.
+
+        Tags err each on its own.  Classes all in one direction: a class that is seldom predicted is mostly
+        one that is seldom right.
+        """
         both = slopes[..., self.columns] * self.lean[:, None]
         half = both.shape[-1] // 2                       # hits, then labels of the same classes
-        return np.asarray(np.abs(both[..., :half] + both[..., half:]).sum(axis=-1))
+        each = np.abs(both[..., :half] + both[..., half:])
+        return each.sum(axis=-1) if self.in_one_direction else np.sqrt((each**2).sum(axis=-1))
 
     def expected(self, known: Floats, weight: Floats, size: int) -> Floats:
         """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""
@@ -189,7 +194,10 @@ def _from_predictions(state: SampleState, reading: Reading) -> Reading:
     lean = share * counted * np.sqrt(np.clip(of_all * (1 - of_all), 0.0, 0.25))[:, None]
     rest = total(own[..., None] - x)
     other = np.where(rest > 0, total(y * ~there) / np.where(rest > 0, rest, 1.0), 0.0)
-    rates = ByPrediction(columns=columns, told=told, hit=hit, other=other, lean=lean)
+    rates = ByPrediction(
+        columns=columns, told=told, hit=hit, other=other, lean=lean,
+        in_one_direction=state.stack.kind.one_of_parts,
+    )
     expected = rates.expected(known, own, loss.shape[2])
     relevant = state.cells.relevant
     sums = state.cells.told[relevant].sum(axis=0) - state.excluded_known
