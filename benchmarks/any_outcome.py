@@ -295,6 +295,8 @@ def main() -> None:
             key = lot, question.pool_name, question.measure, method
             if asked.only not in question.pool_name or key in there:
                 continue
+            if question.versus and method == "active-inference":
+                continue      # its coins run out of items on which the systems differ
             found = [
                 {name: f"{value:.6g}" for name, value in row.items()}
                 for row in measured(question, method, asked.repeats, 1)

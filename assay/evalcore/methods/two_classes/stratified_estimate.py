@@ -9,7 +9,7 @@ the unlabelled items of a group, n_g labels worth ñ_g of a random sample, and �
 s_g² is drawn, by PRIOR labels, towards what the supplied probabilities make one expect, scaled to what was
 found over all groups: two or three labels of a kind are no proof of a pure group.  The interval is Student's,
 as far as the fourth moment of the terms leaves degrees of freedom, longer on the side of the long tail and
-reaching as far as that of the log odds (`methods.any_outcome.interval.interval_ends`); of a share it is that
+reaching as far as that of the log odds (`estimators.linearised.interval_ends`); of a share it is that
 of so many labels of a random sample as these are worth (Korn & Graubard 1998).
 
 No end is nearer than what no label has shown may reach: positives (or negatives) in the cells where none was
