@@ -12,7 +12,7 @@ from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed import FEW_STRATA
-from assay.evalcore.estimators.linearised import mean_of_items
+from assay.evalcore.estimators.linearised import WIDER, mean_of_items
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -153,6 +153,8 @@ class Sampled(OutcomeMethod):
         added = np.where(exact[:, None], 0.0, added)
         error = replace(error, variance=error.variance + added)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
+        if self.modelled or self.post_stratified:
+            hidden = replace(hidden, wider=WIDER)
         alike = (hidden.unknown & ~exact)[:, None]
         unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
         pull = off_centre(reading, slopes) if unbounded.any() else None

@@ -38,7 +38,6 @@ from assay.evalcore.estimators.intervals import (
     hidden_items,
     hidden_reach,
 )
-from assay.evalcore.estimators.linearised import WIDER
 from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.measures.measure import Loss
 from assay.evalcore.measures.stack import Stack
@@ -70,6 +69,7 @@ class Unseen:
     bent: bool           # lower ends are drawn in
     apart: Floats        # (R, Q) how much higher numbers are if classes neither predicted nor seen are none
     unknown: Bools       # (R,) all labels are alike, and nothing tells what others may be
+    wider: float = 1.0   # the intervals of shares by counts, where residuals were fitted
     _made: dict[tuple[int, bytes], tuple[Floats, Floats, tuple[Floats, Floats] | None]] = field(
         default_factory=dict
     )
@@ -84,7 +84,7 @@ class Unseen:
             counted = self.counted[:, q]
             if counted.any():
                 p, level = np.clip(value[counted, q], 0.0, 1.0), confidence[counted, q]
-                variance = (WIDER * self.error[counted, q]) ** 2
+                variance = (self.wider * self.error[counted, q]) ** 2
                 labels = np.full(len(p), float(self.labels))
                 ends = clopper_pearson(p, effective_number(p, variance, labels, level), level)
                 lower[counted, q], upper[counted, q] = ends.lower, ends.upper
