@@ -20,7 +20,7 @@ FURTHEST = 3.0   # log odds from the estimate: beyond it the normal interval alo
 WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
-def mean_of_items(each: Floats, items: Ints) -> Floats:
+def mean_of_items(each: Floats, items: Ints | Floats) -> Floats:
     """The mean (..., 1) over items (..., C) of what one item of each cell has, (..., C); 0 of no items."""
     count = np.maximum(items.sum(axis=-1, keepdims=True), 1)
     return np.asarray((each * items).sum(axis=-1, keepdims=True) / count)

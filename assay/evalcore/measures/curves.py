@@ -316,8 +316,8 @@ class AreaOfItems(OfLabelledItems):
     def value(self, columns: Floats, weight: Floats) -> float:
         """By one pass over the different scores, from the lowest (ROC) or the highest (precision)."""
         _, place = np.unique(columns[:, 0], return_inverse=True)
-        positive = np.bincount(place.ravel(), weight * columns[:, 1])
-        other = np.bincount(place.ravel(), weight * (1 - columns[:, 1]))
+        positive: Floats = np.asarray(np.bincount(place.ravel(), weight * columns[:, 1]), np.float64)
+        other: Floats = np.asarray(np.bincount(place.ravel(), weight * (1 - columns[:, 1])), np.float64)
         hits, rest = positive.sum(), other.sum()
         if not hits > 0:
             return float("nan")

@@ -141,7 +141,7 @@ class ByPrediction:
         both = slopes[..., self.columns] * self.lean[:, None]
         half = both.shape[-1] // 2                       # hits, then labels of the same classes
         each = np.abs(both[..., :half] + both[..., half:])
-        return each.sum(axis=-1) if self.in_one_direction else np.sqrt((each**2).sum(axis=-1))
+        return np.asarray(each.sum(axis=-1) if self.in_one_direction else np.sqrt((each**2).sum(axis=-1)))
 
     def expected(self, known: Floats, weight: Floats, size: int) -> Floats:
         """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""

@@ -149,7 +149,7 @@ class Stratified(CountingMethod):
             width = expected_width(state, rate, slope, value, self._target(state, share, labels))
             best = np.where((width < least * (1 - OFF_TIES))[:, None], share, best)
             least = np.minimum(width, least)
-        return best
+        return np.asarray(best)
 
     def _target(self, state: MethodState, share: Floats, labels: Ints) -> Floats:
         """(R, C) how many of so many labels (R,) are meant for each cell."""

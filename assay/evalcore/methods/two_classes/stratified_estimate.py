@@ -73,7 +73,8 @@ class StrataOfLabels:
         def total(values: Floats) -> Floats:
             """(R, G) sums over the cells of each group."""
             flat = (np.arange(len(n))[:, None] * groups + group_of).ravel()
-            return np.bincount(flat, values.ravel(), len(n) * groups).reshape(len(n), groups)
+            sums = np.bincount(flat, values.ravel(), len(n) * groups)
+            return np.asarray(sums.reshape(len(n), groups), np.float64)
 
         whole, opened, count = total(weight * n), total(left), total(n)
         own = total(weight * k) / np.where(whole > 0, whole, 1.0)
