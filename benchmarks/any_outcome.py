@@ -232,8 +232,8 @@ def page(rows: Sequence[dict[str, str]]) -> str:
         "the last look, 400), the least coverage over the looks (nominal 0.95), and the mean width over 3.92",
         "times the error at 200 labels.  Numbers are in units of the standard deviation of the outcomes,",
         "grades in half their range.  Pools of `choose` were looked at while methods were made, those",
-        "of `judge` and the real ones were not.  The last column: labels of `auto` over the fewest of the others",
-        f"whose coverage is at least {HONEST} at every look.", "",
+        "of `judge` and the real ones were not.  The last column: labels of `auto` over the fewest of the",
+        f"others whose coverage is at least {HONEST} at every look.", "",
         "| lot | pool | measure | runs | " + " | ".join(METHODS) + " | auto over the best |",
         "|---|---|---|---|" + "---|" * (len(METHODS) + 1),
     ]
