@@ -11,6 +11,13 @@ import pytest
 import scipy
 
 from assay.evalcore.estimators.population import Pulls, apart, in_strata
+from assay.evalcore.evaluation.population import both_estimates
+from assay.evalcore.evaluation.state import Question, before_any_label, observe, plan
+from assay.evalcore.measures.registry import outcome_measure
+from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.registry import outcome_method
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
 from assay.evalcore.reproducible import stream
 from benchmarks.population import POPULATIONS, evaluated
 
@@ -71,6 +78,50 @@ def test_a_census_of_a_pool_drawn_in_strata_covers_what_rare_errors_may_be(share
         covered += found.lower - 1e-9 <= truth <= found.upper + 1e-9
         assert found.lower < value or value == 0
     assert covered >= least(RUNS)
+
+
+# macro F1 of three classes: their shares of the predictions, and how many of each are right; what is wrong is
+# of the next class
+CLASSES = (((1 / 3, 1 / 3, 1 / 3), (0.995, 0.995, 0.995)), ((0.6, 0.3, 0.1), (0.98, 0.98, 0.98)),
+           ((0.7, 0.25, 0.05), (0.03, 0.97, 0.5)))
+
+
+@pytest.mark.parametrize(("shares", "right"), CLASSES)
+def test_classes_that_are_all_right_or_all_wrong_are_no_proof_of_the_population(shares, right):
+    table = np.zeros((3, 3))
+    for k in range(3):
+        table[k, k], table[k, (k + 1) % 3] = shares[k] * right[k], shares[k] * (1 - right[k])
+    truth = (2 * np.diag(table) / (table.sum(axis=0) + table.sum(axis=1))).mean()
+    runs, covered = 40, 0
+    for run in range(runs):
+        rng = stream(7, f"census of classes/{shares}{right}", run)
+        said = rng.choice(3, 60, p=shares)
+        labels = np.where(rng.random(60) < np.array(right)[said], said, (said + 1) % 3)
+        lower, upper = _census_of_classes(said, labels)
+        covered += lower - 1e-9 <= truth <= upper + 1e-9
+    assert covered >= scipy.stats.binom.ppf(1e-4, runs, 0.92)     # the last leaves out a class in 5% of pools
+
+
+def test_the_interval_of_classes_with_f1_of_0_and_1_does_not_close():
+    lower, upper = _census_of_classes(np.tile([0, 1, 2], 20), np.tile([1, 0, 2], 20))
+    assert lower < 1 / 3 - 0.03
+    assert upper > 1 / 3 + 0.03
+
+
+def _census_of_classes(said, labels):
+    """The interval of macro F1 about the population, of a pool whose labels are all known."""
+    kind, items = Classes(("a", "b", "c")), Items(prediction=said[:, None].astype(float))
+    stack = Stack(kind=kind, measures=(outcome_measure("macro_f1", kind, len(said)),))
+    method = outcome_method("passive")
+    question = Question(
+        method=method, measures=stack, cells=method.cut(stack, items).cells, confidence=0.95, seed=1,
+        evaluation="census", about="population",
+    )
+    state = before_any_label(question)
+    drawn = plan(question, state, len(said))
+    state = observe(question, state, drawn, labels[drawn.rank].astype(float), items.at(drawn.rank))
+    (found,) = both_estimates(question, state)[0]
+    return found.lower[0], found.upper[0]
 
 
 @pytest.mark.parametrize(("place", "by"), [(0, "passive"), (2, "auto"), (4, "passive"), (5, "auto")])

@@ -36,6 +36,12 @@ Strata of fewer than two labels are taken together, which can only widen; for on
 others stand.  w is the largest pull while there is a stratum of which few labels differ from most: what they
 have not shown may weigh more than all that was seen.
 
+*An average over classes* is a sum of a pull of each class.  A class whose few items are all right, or all
+wrong, has shown nothing yet, however much the others differ.  So what is unseen of each class k is added: the
+reach of its own pulls, with w as above, beyond that with w = v N/y,
+
+    D² + Σ_k max(D_k² - D⁰_k², 0)
+
     n   kinds of items seen, or labels;  Q   numbers
 """
 
@@ -73,6 +79,7 @@ class Pulls:
     within: Floats | None = None  # (n, Q) z within the strata that the pool was drawn in
     stratum: Ints | None = None   # (n,) the number of the stratum of each row; below 0 where it is of none
     strata: int = 1               # of two labels or more
+    of_class: tuple["Pulls", ...] = ()   # of a number that sums over classes, those of each class
 
     @property
     def variance(self) -> Floats:
@@ -86,9 +93,20 @@ class Pulls:
 
     def sampling_reach(self, level: Floats) -> tuple[Floats, Floats]:
         """D and E (Q,) at these confidences (Q,)."""
+        down, up = self._reach(level, self._differ)
+        for part in self.of_class:
+            with_unseen, without = part._reach(level, part._differ), part._reach(level, np.zeros(len(level)))
+            down, up = (
+                np.hypot(whole, np.sqrt(np.maximum(most**2 - least**2, 0.0)))
+                for whole, most, least in zip((down, up), with_unseen, without, strict=True)
+            )
+        return down, up
+
+    def _reach(self, level: Floats, differ: Floats) -> tuple[Floats, Floats]:
+        """D and E (Q,) of these pulls alone; differ (Q,): `_differ`, or 0."""
         tail = (1 - level) / 2
-        more_down, less_down = self._one_side(np.maximum(-self._pulled, 0.0), self.most_down, tail)
-        more_up, less_up = self._one_side(np.maximum(self._pulled, 0.0), self.most_up, tail)
+        more_down, less_down = self._one_side(np.maximum(-self._pulled, 0.0), self.most_down, tail, differ)
+        more_up, less_up = self._one_side(np.maximum(self._pulled, 0.0), self.most_up, tail, differ)
         df = max(self.labels - self.strata, LEAST_DF)
         wider = scipy.special.stdtrit(df, 1 - tail) / scipy.special.ndtri(1 - tail)
         return wider * np.hypot(more_down, less_up), wider * np.hypot(more_up, less_down)
@@ -99,13 +117,15 @@ class Pulls:
         few = self._differ
         return few * np.minimum(share, 1.0) * self.most_down, few * np.minimum(share, 1.0) * self.most_up
 
-    def _one_side(self, side: Floats, most: Floats, tail: Floats) -> tuple[Floats, Floats]:
+    def _one_side(
+        self, side: Floats, most: Floats, tail: Floats, differ: Floats
+    ) -> tuple[Floats, Floats]:
         """How far the mean of one part of the pulls may be above and below what was seen (Q,)."""
         n = self.items.sum()
         y, v = self.items @ side / n, self._few * (self.items @ side**2) / n**2
         typical = np.divide(v * n, y, out=np.zeros_like(y), where=y > 0)
         largest = np.maximum(most, side.max(axis=0, initial=0.0))
-        one = (typical + self._differ * np.maximum(largest - typical, 0.0)) / n
+        one = (typical + differ * np.maximum(largest - typical, 0.0)) / n
         return _gamma(1 - tail, y + one, v + one**2) - y, y - _gamma(tail, y, v)
 
     @property

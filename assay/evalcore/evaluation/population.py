@@ -21,6 +21,7 @@ from assay.evalcore.estimators.population import SAMPLING, About, Pulls, apart, 
 from assay.evalcore.evaluation.estimate import AlsoAbout, MeasureEstimate
 from assay.evalcore.evaluation.price_tag import FoundLabels, weighted_confusion
 from assay.evalcore.evaluation.state import LabelledRound, Question, Segments, State, chances_of
+from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.measures.measure import each_number
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure
@@ -32,6 +33,9 @@ from assay.evalcore.types import Floats, Ints
 
 BOTH_BELOW = 5_000   # items of a pool of which both intervals are told
 _SAME = 1e-9
+# slopes by central differences are right to 1 part in 10⁷, where sums are to 1 in 10¹²: so many times what
+# rounding leaves is nothing
+_BY_DIFFERENCES = 1e5
 
 
 def about_of(question: Question, state: State) -> About:
@@ -266,6 +270,38 @@ def pulls_of_table(
 
 # Any outcome.
 
+def pulls_by_class(
+    stack: Stack, known_sizes: list[int], rows: Floats, risk: Floats, slopes: Floats, items: Floats
+) -> tuple[Pulls, ...]:
+    """The pulls of each class, where numbers sum over classes; none where they do not, and of items with
+    weights.
+
+    rows (n, D + D_k): what labels tell, each of so many items (n,); risk (D + D_k,), slopes (Q, D + D_k).
+    """
+    found, at, after = [], 0, stack.size
+    for loss, width in zip(stack.losses, known_sizes, strict=False):
+        first, told = at, after
+        at, after = at + loss.size, after + width
+        if stack.weights is not None or not isinstance(loss, Counts) or width <= 1:
+            continue
+        columns = np.arange(width)[:, None] + np.array([first, first + width, told])    # (K, 3)
+        several = (np.abs(slopes[:, columns]).max(axis=2, initial=0.0) > 0).sum(axis=1) > 1
+        for k in columns if several.any() else ():
+            by_hit, by_label, by_prediction = (slopes[:, k] * several[:, None]).T
+            mean = (slopes[:, k] * several[:, None]) @ risk[k]                           # (Q,)
+            z = rows[:, k] @ (slopes[:, k] * several[:, None]).T - mean
+            own = np.stack([by_hit + by_label + by_prediction, by_prediction]) if risk[k[2]] > 0 else \
+                np.zeros((0, len(mean)))
+            pull = np.concatenate([own, [by_label, np.zeros(len(mean))]]) - mean         # of what may be
+            size = np.abs(rows[:, k]) @ np.abs(slopes[:, k]).T + np.abs(mean)
+            found.append(Pulls(
+                z=np.where(is_nothing(z, _BY_DIFFERENCES * size), 0.0, z), items=items,
+                labels=float(items.sum() ** 2 / (items @ items)),
+                most_down=np.maximum(-pull, 0.0).max(axis=0), most_up=np.maximum(pull, 0.0).max(axis=0),
+            ))
+    return tuple(found)
+
+
 def pulls_of_labels(question: Question, state: State) -> Pulls:
     """By label, and by cell where no label can change anything."""
     inner: SampleState = state.inner
@@ -289,7 +325,8 @@ def pulls_of_labels(question: Question, state: State) -> Pulls:
     )
     slopes = np.where(is_nothing(slopes, np.abs(slopes).max(initial=0.0)), 0.0, slopes)
     z = (rows - risk) @ slopes.T
-    z = np.where(is_nothing(z, (np.abs(rows) + np.abs(risk)) @ np.abs(slopes).T), 0.0, z)
+    size = (np.abs(rows) + np.abs(risk)) @ np.abs(slopes).T
+    z = np.where(is_nothing(z, _BY_DIFFERENCES * size), 0.0, z)
     scaled = slopes[None, :, : stack.size] * loss_scale(stack, loss[None])[:, None]
     (low, high), _ = possible_pulls(inner, scaled)
     there = sizes > 0
@@ -300,6 +337,7 @@ def pulls_of_labels(question: Question, state: State) -> Pulls:
         z=z, items=items, labels=float(weight.sum() ** 2 / (weight @ weight)), clusters=clusters,
         most_down=np.maximum((low[0][:, there] - apart.T).max(axis=1), 0.0),
         most_up=np.maximum((high[0][:, there] + apart.T).max(axis=1), 0.0),
+        of_class=pulls_by_class(stack, known_sizes, rows, risk, slopes, items),
     )
     if inner.table.stratum is None:
         return pulls

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from assay.evalcore.estimators.linearised import WIDER
 from assay.evalcore.evaluation.questions import asks_several, each_question
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.play import Forecast, Goal, plausible_worlds, play
 from assay.evalcore.measures.measure import leading
-from assay.evalcore.methods.any_outcome.interval import DOUBT, WIDER
+from assay.evalcore.methods.any_outcome.interval import DOUBT
 from assay.evalcore.methods.any_outcome.state import spent_on_fit
 from assay.evalcore.reproducible import stream
 from assay.evalcore.types import Floats

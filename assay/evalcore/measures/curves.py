@@ -2,14 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import scipy
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.by_class import quotient
-from assay.evalcore.measures.measure import AskedMeasure, Loss, MeasureFamily, OutcomeMeasure, Point
+from assay.evalcore.measures.measure import (
+    AskedMeasure,
+    Loss,
+    MeasureFamily,
+    OfLabelledItems,
+    OutcomeMeasure,
+    Point,
+)
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid, score_of
 from assay.evalcore.types import Floats, Ints
@@ -182,6 +189,8 @@ def upward(values: Floats) -> Floats:
 #     roc_auc             at most ½ Σ t_h (n_h - t_h)/(P (1 - P)), over bands of several scores
 #     average_precision   by the sums if all items of the class came first in their band, or last
 #
+# Once all items are labelled there is no slack: both are taken of the items themselves (`AreaOfItems`).
+#
 # Until LEAST items of the class are labelled, the interval of an area is the whole range: few of them say
 # little of their order (intervals covered in 14 of 20 runs with about 5).
 
@@ -291,6 +300,35 @@ _AREAS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class AreaOfItems(OfLabelledItems):
+    """An area under a curve, of items whose labels are all known."""
+
+    width: ClassVar[int] = 2
+
+    part: int        # the class
+    precision: bool  # average precision, else the area under the ROC curve
+
+    def columns(self, items: Items, phi: Floats) -> Floats:
+        """(n, 2): the score, and 1 for an item of the class."""
+        return np.stack([np.asarray(score_of(items, self.part), np.float64), phi[:, self.part]], axis=1)
+
+    def value(self, columns: Floats, weight: Floats) -> float:
+        """By one pass over the different scores, from the lowest (ROC) or the highest (precision)."""
+        _, place = np.unique(columns[:, 0], return_inverse=True)
+        positive: Floats = np.asarray(np.bincount(place.ravel(), weight * columns[:, 1]), np.float64)
+        other: Floats = np.asarray(np.bincount(place.ravel(), weight * (1 - columns[:, 1])), np.float64)
+        hits, rest = positive.sum(), other.sum()
+        if not hits > 0:
+            return float("nan")
+        if self.precision:
+            above, items = upward(positive), upward(positive + other)
+            return float((positive * above / np.where(items > 0, items, 1.0)).sum() / hits)
+        if not rest > 0:
+            return float("nan")
+        return float((positive * (np.cumsum(other) - other / 2)).sum() / (hits * rest))
+
+
 def _of_area(
     name: str, told: str | None, loss: Bands, value: Function, gradient: Function, slack: Function
 ) -> OutcomeMeasure:
@@ -298,6 +336,7 @@ def _of_area(
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0), losses=(loss,),
         value=value, gradient=gradient, slack=slack, parts=(told,), least=LEAST,
+        of_items=AreaOfItems(loss.part, name == "average_precision"),
     )
 
 

@@ -139,6 +139,21 @@ def margin_of_mean(limit: float, known: Floats, at_least: bool) -> Margin:
     return Margin(constant=-limit, slope=np.ones(1), told=np.zeros(len(known)))
 
 
+class OfLabelledItems(ABC):
+    """A measure computed item by item, for pools that are labelled in full, because the means of its losses
+    tell it only up to a `slack`."""
+
+    width: ClassVar[int]   # e
+
+    @abstractmethod
+    def columns(self, items: Items, phi: Floats) -> Floats:
+        """(n, e) what it needs to know of each item, whose outcomes are φ (n, P)."""
+
+    @abstractmethod
+    def value(self, columns: Floats, weight: Floats) -> float:
+        """The measure of items with these columns (n, e) and weights (n,); NaN where it is undefined."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """What one number of a curve is: a measure of the predictions that a threshold makes."""
@@ -192,6 +207,9 @@ class OutcomeMeasure(DeclaredMeasure):
 
     # how far g may be from what it stands for, of R: (..., q); None where it is exact
     slack: Callable[[Floats], Floats] | None = None
+    # the measure without slack, once all items are labelled; None where there is none, or the measure is
+    # more than one number
+    of_items: OfLabelledItems | None = None
     least: int = 0                          # labels with a loss, below which its interval is the whole range
     # the same with the losses of its class and of all others together, for a question about one class of more
     # than two; None where it is of all of them, or of no class
@@ -205,6 +223,10 @@ class OutcomeMeasure(DeclaredMeasure):
 
     def of_pool(self, items: Items, phi: Floats) -> Floats:
         """g (q,) where all outcomes are known: φ (N, P); of the weighted pool where items have weights."""
+        if self.of_items is not None:
+            weight = np.ones(len(items)) if items.weight is None else items.weight[:, 0]
+            return np.array([self.of_items.value(self.of_items.columns(items, phi), weight)])
+
         def mean(values: Floats) -> Floats:
             if items.weight is None:
                 return np.asarray(values.mean(axis=0))

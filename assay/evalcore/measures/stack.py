@@ -236,6 +236,25 @@ class Stack:
                 found.append(np.nan_to_num(m.slack(risk[..., self.columns(m, known)])))
         return np.concatenate(found, axis=-1)
 
+    def columns_of_items(self, items: Items, phi: Floats) -> Floats | None:
+        """(n, E) what measures computed item by item need, side by side; None where there is none of them."""
+        found = [m.of_items.columns(items, phi) for m in self.measures if m.of_items is not None]
+        return np.concatenate(found, axis=1) if found else None
+
+    def values_of_items(self, columns: Floats, weight: Floats) -> dict[int, float]:
+        """The value of each of the Q numbers that is computed item by item, all items being labelled.
+
+        columns (N, E): `columns_of_items`; weight (N,).
+        """
+        found, at, q = {}, 0, 0
+        for m in self.measures:
+            if m.of_items is not None:
+                width = m.of_items.width
+                found[q] = m.of_items.value(columns[:, at : at + width], weight)
+                at += width
+            q += len(m.parts)
+        return found
+
     def enough(self, loss: Floats) -> Bools:
         """(R, Q) whether labels with these losses (R, n, D) are as many as each number needs."""
         found = []

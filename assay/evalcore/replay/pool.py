@@ -61,7 +61,13 @@ class OutcomePool:
             total += stack.of(piece, self.kind.phi(self.codes[where])).sum(axis=0)
             known = known + stack.known(piece).sum(axis=0)
         risk = np.concatenate([total, np.asarray(known)]) / len(self.items)
-        return stack.value(risk, stack.known_sizes(self.items))
+        value = stack.value(risk, stack.known_sizes(self.items))
+        columns = stack.columns_of_items(self.items, self.kind.phi(self.codes))
+        if columns is not None:
+            weight = np.ones(len(self.items)) if stack.weights is None else stack.weights.of(self.items)
+            for q, exact in stack.values_of_items(columns, weight).items():
+                value[q] = exact
+        return value
 
     def of_class(self, part: int) -> "LabelledPool":
         """As a pool of two classes, this class against the rest.

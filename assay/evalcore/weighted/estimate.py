@@ -53,6 +53,7 @@ from assay.evalcore.estimators.intervals import (
     depths,
     furthest,
 )
+from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.estimators.population import Pulls, in_strata
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.population import IntervalsAbout, row_about
@@ -179,6 +180,10 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
     whole = np.concatenate([outcome, known], axis=1)
     risk = (w * own) @ whole / (total or 1.0)
     value = measure.value(risk) if total else np.full(len(measure.parts), np.nan)
+    slack = np.zeros(len(value)) if measure.slack is None else np.nan_to_num(measure.slack(risk))
+    if sample.exact and measure.of_items is not None and np.allclose(w[of.among], 1.0):
+        value = np.array([measure.of_items.value(measure.of_items.columns(of.items, phi), w * own)])
+        slack = np.zeros(1)
     slopes = _slopes(measure, risk, outcome.shape[1])
     z = np.where(of.among[:, None], own[:, None] * ((whole - risk) @ slopes.T), 0.0)
     centred = z - group_centres(sample, z)
@@ -204,7 +209,7 @@ def linearised(stack: Stack, sample: WeightedSample, of: Labelled) -> Linearised
         df = np.minimum(df, np.maximum(clusters.df[0], LEAST_DF))
     return Linearised(
         value=value, variance=variance, df=df, clusters=clusters,
-        slack=np.zeros(len(value)) if measure.slack is None else np.nan_to_num(measure.slack(risk)),
+        slack=slack,
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
         most=_most(stack, measure, sample, of, by_outcome, clusters), slopes=by_outcome,
         scatter=w @ z**2 / (total or 1.0),
@@ -389,7 +394,7 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
     low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
     value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
     if measure.versus is not None or not (np.isfinite(low) & np.isfinite(high)).all():
-        lower, upper = interval.interval_ends(
+        lower, upper = interval_ends(
             value, variance, found.steady_df, found.skew, confidence, (low, high)
         )
         few = np.full(len(value), n < FEWEST or found.hardly_differ or found.few_clusters)
@@ -416,7 +421,7 @@ def _ends(measure: OutcomeMeasure, found: Linearised, n: int, confidence: float)
 def _ends_of_a_mean(found: Linearised, n: int, confidence: float, bounds: tuple[Floats, Floats]) -> _Ends:
     """Of a mean between bounds, whose losses are graded."""
     value, error = np.nan_to_num(found.value), np.sqrt(np.maximum(found.variance, 0.0))
-    lower, upper = interval.interval_ends(value, error**2, found.df, found.skew, confidence, bounds)
+    lower, upper = interval_ends(value, error**2, found.df, found.skew, confidence, bounds)
     tail = np.full(len(value), (1 - confidence) / 2)
     # share of the items that all draws may have missed
     missed = -np.expm1(-depths(tail) / np.maximum(found.most, 1.0)[:, None])

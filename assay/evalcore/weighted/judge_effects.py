@@ -33,7 +33,8 @@ import numpy as np
 
 from assay.evalcore.errors import plural
 from assay.evalcore.estimators.intervals import FEWEST, FEWEST_EFFECTIVE
-from assay.evalcore.methods.any_outcome.interval import degrees_of_freedom, interval_ends, skewness
+from assay.evalcore.estimators.linearised import interval_ends
+from assay.evalcore.methods.any_outcome.interval import degrees_of_freedom, skewness
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.printed import key_as
 from assay.evalcore.types import Array, Bools, Floats

@@ -20,6 +20,7 @@ import numpy as np
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate_of_draws
 from assay.evalcore.estimators.intervals import KIND, TOO_FEW, interval_of
+from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.evaluation.estimate import MeasureEstimate, why_undefined
 from assay.evalcore.evaluation.estimates import EstimatedDifference, chance_above, comparison_of
 from assay.evalcore.evaluation.nonresponse import adjusted, response
@@ -31,7 +32,6 @@ from assay.evalcore.measures.by_group import of_predictions
 from assay.evalcore.measures.measure import OutcomeMeasure
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.measures.two_classes import Measure, by_prediction
-from assay.evalcore.methods.any_outcome.interval import interval_ends
 from assay.evalcore.methods.two_classes.base import is_exact
 from assay.evalcore.outcomes.base import UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import joined_items

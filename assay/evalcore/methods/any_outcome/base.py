@@ -188,4 +188,43 @@ class OutcomeMethod(Method):
     ) -> list[EstimateArrays]:
         """The numbers of the measures, part by part."""
         found = self.estimate(state, confidence)
-        return [found.number(q) for q in range(found.value.shape[1])]
+        return exact_by_items(state, [found.number(q) for q in range(found.value.shape[1])])
+
+
+# Once all items are labelled, measures that the means of losses tell only nearly are computed item by item.
+
+def exact_by_items(state: SampleState, numbers: list[EstimateArrays]) -> list[EstimateArrays]:
+    """The numbers of a state, with the value of the labels themselves where no item of the pool is left."""
+    table, whole = state.table, np.asarray(~(state.left > 0).any(axis=1))
+    if table is None or table.columns is None or not whole.any() or state.clustered:
+        return numbers
+    own = np.ones(len(table.code)) if state.stack.weights is None else table.known[:, -1]
+    value = np.full((len(whole), len(numbers)), np.nan)
+    for r in np.flatnonzero(whole).tolist():
+        rows = state.item[r]
+        for q, exact in state.stack.values_of_items(table.columns[rows], own[rows]).items():
+            value[r, q] = exact
+    return [
+        _with_exact_value(number, value, q) if np.isfinite(value[:, q]).any() else number
+        for q, number in enumerate(numbers)
+    ]
+
+
+def _with_exact_value(number: EstimateArrays, values: Floats, q: int) -> EstimateArrays:
+    """The estimate, exact where values (R, Q) have a number for it."""
+    own, inner = values[:, q], number.ends
+    known = np.isfinite(own)
+
+    def ends(level: Floats) -> tuple[Floats, Floats]:
+        """At these confidences (R, Q)."""
+        if inner is None:
+            raise ValueError("there are no other ends")
+        lower, upper = inner(level)
+        there = np.isfinite(values)
+        return np.where(there, values, lower), np.where(there, values, upper)
+
+    return replace(
+        number, value=np.where(known, own, number.value), lower=np.where(known, own, number.lower),
+        upper=np.where(known, own, number.upper), variance=np.where(known, 0.0, number.variance),
+        exact=known if number.exact is None else number.exact | known, ends=None if inner is None else ends,
+    )

@@ -12,6 +12,7 @@ from assay.evalcore.design.draws import weights as draw_weights
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.guaranteed import FEW_STRATA
+from assay.evalcore.estimators.linearised import WIDER, mean_of_items
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
@@ -31,13 +32,7 @@ from assay.evalcore.methods.any_outcome.reading import (
     off_centre,
     shrunken,
 )
-from assay.evalcore.methods.any_outcome.state import (
-    ItemWeights,
-    OutcomeCells,
-    OutcomeEstimates,
-    SampleState,
-    mean_of_items,
-)
+from assay.evalcore.methods.any_outcome.state import ItemWeights, OutcomeCells, OutcomeEstimates, SampleState
 from assay.evalcore.methods.any_outcome.unseen_errors import unseen_errors
 from assay.evalcore.methods.method import Capabilities
 from assay.evalcore.outcomes.items import Items
@@ -59,6 +54,7 @@ class Sampled(OutcomeMethod):
 
     modelled: ClassVar[bool] = False   # residuals are taken from a label model
     least: ClassVar[float] = LEAST     # labels of a group
+    post_stratified: ClassVar[bool] = False   # hits and labels of a class are taken by its predictions
 
     def propose(self, state: SampleState, size: Ints) -> Design:
         """Where the allocation of all labels so far is furthest behind."""
@@ -144,14 +140,21 @@ class Sampled(OutcomeMethod):
         exact = np.asarray(~state.wanted.any(axis=1))
         if not state.n:
             return nothing_yet(state.stack, exact)
-        reading = fit_difference_estimator(state, self.planned(state), self.modelled, self.least)
+        reading = fit_difference_estimator(
+            state, self.planned(state), self.modelled, self.least, self.post_stratified
+        )
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         slopes = state.stack.slopes(risk, known)
         reading = replace(reading, spread=self.pull_spread(state))
         error = errors(state, reading, risk, slopes, exact)
-        added = np.where(exact[:, None], 0.0, self.added(state, reading.stands, reading.items, risk))
+        added = self.added(state, reading.stands, reading.items, risk)
+        if reading.by_prediction is not None:
+            added = added + reading.by_prediction.off(slopes) ** 2
+        added = np.where(exact[:, None], 0.0, added)
         error = replace(error, variance=error.variance + added)
         hidden = unseen_errors(state, reading, risk, slopes, error.variance)
+        if self.modelled or self.post_stratified:
+            hidden = replace(hidden, wider=WIDER)
         alike = (hidden.unknown & ~exact)[:, None]
         unbounded = np.asarray(np.isinf(bounds_of(state.stack)).any(axis=0))
         pull = off_centre(reading, slopes) if unbounded.any() else None
@@ -247,6 +250,7 @@ class PassiveSample(Sampled):
         "to 0.93 at 50 and 0.90 to 0.96 at 100 (nominal 0.95): some classes then have no label."
     )
     least: ClassVar[float] = np.inf
+    post_stratified: ClassVar[bool] = True
 
     def as_set(self) -> OutcomeMethod:
         """With guaranteed intervals where they are asked for.
@@ -326,6 +330,7 @@ class ByPull(PassiveSample):
     """Items by their guessed pull.  To be named before the method whose cells are taken."""
 
     capabilities: ClassVar[Capabilities] = replace(Sampled.capabilities, no_weights="")
+    post_stratified: ClassVar[bool] = False
 
     def share(self, state: SampleState) -> Floats:
         """The root of the guessed variances, and a part that is spread evenly."""
@@ -347,6 +352,7 @@ class NeymanSample(ByPull, StratifiedSample):
 
     name: ClassVar[str] = "stratified-neyman"
     says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+    post_stratified: ClassVar[bool] = True
 
 
 _BY_NUMBER = "guarantees ends by how many items can differ, and their number does not say what they weigh"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from assay.evalcore.estimators.linearised import freedom, interval_ends
 from assay.evalcore.measures.stack import Stack
 from assay.evalcore.methods.any_outcome.reading import Reading, off_centre, sums
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates, SampleState, spent_on_fit
@@ -43,18 +44,9 @@ def slopes_of_known(stack: Stack, known_sizes: list[int], risk: Floats) -> Float
 # n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
 # drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts
 # for PRIOR labels.
-#
-# The interval is Student's, with the degrees of freedom that the fourth moment of the terms leaves
-# (Satterthwaite 1946): a few large residuals widen it.  Where the terms are skewed, the end on the side of
-# the long tail is moved out as Johnson (1978) moves the mean.  Of a measure with one bound (a mean squared
-# error, R²) it is the interval of the logarithm of the distance from it; of one between two bounds it spans
-# that of the log odds as well, which reaches further away from a bound that is near.
 
 PRIOR = 3.0      # labels that the guessed variance of a group counts for
 DOUBT = 12.0     # labels that the guessed scale counts for
-LEAST_DF = 3.0
-FURTHEST = 3.0   # log odds from the estimate: beyond it the normal interval alone speaks
-WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
 def variances(
@@ -109,14 +101,6 @@ def degrees_of_freedom(terms: Floats, labels: int) -> Floats:
     return freedom(terms.sum(axis=1), (terms**2).sum(axis=1), labels)
 
 
-def freedom(total: Floats, fourth: Floats, labels: int) -> Floats:
-    """The same of the sum of the terms, and that of their squares, each (R, Q)."""
-    second, most = total**2, max(labels - 1.0, LEAST_DF)
-    excess = np.maximum(fourth - second / max(labels, 1), 2 * second / most)
-    df = 2 * second / np.where(excess > 0, excess, 1.0)
-    return np.clip(np.where(excess > 0, df, most), LEAST_DF, most)
-
-
 def skewness(signed: Floats) -> Floats:
     """(R, Q) of an error that is the sum of what each label adds to it (R, n, Q)."""
     squares = (signed**2).sum(axis=1)
@@ -138,50 +122,6 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     doubt = DOUBT * average if state.stack.kind.label_model.shared else 1e-12 * average
     scale = (total + doubt) / (expected + doubt)
     return np.asarray(mean * scale[:, None, :])
-
-
-def interval_ends(
-    value: Floats, variance: Floats, df: Floats, skew: Floats, confidence: float | Floats,
-    bounds: tuple[Floats, Floats],
-) -> tuple[Floats, Floats]:
-    """Lower and upper (R, Q), inside the bounds (Q,); confidence: one for all, or (R, Q)."""
-    t = scipy.special.stdtrit(df, 0.5 + confidence / 2)
-    half = WIDER * t * np.sqrt(variance)
-    tail = (1 + 2 * t**2) / (6 * t) * skew
-    below, above = half * (1 + np.maximum(-tail, 0)), half * (1 + np.maximum(tail, 0))
-    lower, upper = value - below, value + above
-    low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
-    lower, upper = _one_bound(value, lower, upper, low, np.isfinite(low) & np.isinf(high))
-    flipped = _one_bound(-value, -upper, -lower, -high, np.isfinite(high) & np.isinf(low))
-    lower, upper = _log_odds(value, half, -flipped[1], -flipped[0], low, high)
-    return np.clip(lower, *bounds), np.clip(upper, *bounds)
-
-
-def _one_bound(
-    value: Floats, lower: Floats, upper: Floats, low: Floats, here: Bools
-) -> tuple[Floats, Floats]:
-    """The interval of the logarithm of value - low, where `here`."""
-    # a value that is at its bound but for rounding has no logarithm either
-    apply = here & (value > low) & ~is_nothing(value - low, upper - lower)
-    distance = np.where(apply, value - low, 1.0)
-    down = np.exp(-np.minimum((value - lower) / distance, FURTHEST))
-    up = np.exp(np.minimum((upper - value) / distance, FURTHEST))
-    first, last = value - distance * (1 - down), value + distance * (up - 1)
-    return np.where(apply, first, lower), np.where(apply, last, upper)
-
-
-def _log_odds(
-    value: Floats, half: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats
-) -> tuple[Floats, Floats]:
-    """The interval spread to that of the log odds, of values between two bounds."""
-    span = np.where(np.isfinite(high) & np.isfinite(low), high - low, np.nan)
-    share = (value - low) / span
-    near = (share > 0) & (share < 1)
-    inside = np.where(near, share, 0.5)
-    odds = inside / (1 - inside)
-    factor = np.exp(np.minimum(half / np.where(near, span, 1.0) / (inside * (1 - inside)), FURTHEST))
-    first, last = (low + span * ratio / (1 + ratio) for ratio in (odds / factor, odds * factor))
-    return np.where(near, np.minimum(lower, first), lower), np.where(near, np.maximum(upper, last), upper)
 
 
 # What clusters add to an interval: items that come together, such as the answers to one prompt.
@@ -307,15 +247,21 @@ def _disagreement(state: SampleState, reading: Reading, risk: Floats, slopes: Fl
     bounds, value = bounds_of(stack), stack.value(risk, known)
     # what labels have shown is there: shares are no less
     shown = state.table.loss[state.item].sum(axis=1) / reading.items[:, None]    # type: ignore[union-attr]
-    squares = np.zeros_like(linear)
-    # class by class: the corrections of different classes err on their own
-    for k in range(max((block.stop - block.start for block in stack.blocks), default=0)):
-        own = [block.start + k for block in stack.blocks if block.start + k < block.stop]
+    def moved(own: list[int]) -> Floats:
+        """(R, Q) the change of the numbers where these components are what the design says."""
         other = risk.copy()
         other[:, own] = np.maximum(alone[:, own], shown[:, own])
-        change = np.clip(stack.value(other, known), *bounds) - np.clip(value, *bounds)
-        squares += np.nan_to_num(change) ** 2
-    return np.asarray(np.maximum(linear, np.sqrt(squares)))
+        return np.nan_to_num(np.clip(stack.value(other, known), *bounds) - np.clip(value, *bounds))
+
+    # class by class: the corrections of different classes err on their own; but together they may cancel
+    number = max((block.stop - block.start for block in stack.blocks), default=0)
+    by_class = [
+        moved([block.start + k for block in stack.blocks if block.start + k < block.stop])
+        for k in range(number)
+    ]
+    every = [d for block in stack.blocks for d in range(block.start, block.stop)]
+    squares = sum((change**2 for change in by_class), np.zeros_like(linear))
+    return np.asarray(np.maximum(linear, np.minimum(np.sqrt(squares), np.abs(moved(every)))))
 
 
 def with_clusters(found: Errors, clusters: Between | None) -> Errors:

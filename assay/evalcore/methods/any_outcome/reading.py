@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.evalcore.estimators.linearised import grouped
+from assay.evalcore.measures.by_class import Counts
 from assay.evalcore.methods.any_outcome.state import SampleState
 from assay.evalcore.outcomes.base import Regression
 from assay.evalcore.reproducible import is_nothing
@@ -33,6 +35,7 @@ class Reading:
     # (R, D) what residuals come to for a weight of 1, where items have weights: it is taken off them
     offset: Floats | None = None
     weight: Floats | None = None   # (R,) the weight of the items that can matter, without undecided ones
+    by_prediction: "ByPrediction | None" = None   # rates by predicted class, which residuals are taken from
 
     @property
     def stands(self) -> Floats:
@@ -62,26 +65,12 @@ def sums(where: Ints, values: Floats, length: int) -> Floats:
     return np.asarray(np.stack(columns, axis=1).reshape(repeats, length, *values.shape[2:]), np.float64)
 
 
-def grouped(labelled: Ints, least: float = LEAST) -> Ints:
-    """The group (R, C) of each cell: neighbours in order, with about `least` labels together.
-
-    A cell without labels goes with the cell before it, or with the first that has some.
-    """
-    running = np.cumsum(labelled, axis=1)
-    number = np.floor((running - labelled / 2) / least).astype(np.int64)
-    with_labels = np.where(labelled > 0, number, -1)
-    filled = np.maximum.accumulate(with_labels, axis=1)
-    first = np.where(labelled > 0, number, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    filled = np.where(filled < 0, np.where(first == np.iinfo(np.int64).max, 0, first), filled)
-    steps = np.diff(filled, axis=1, prepend=filled[:, :1]) > 0
-    return np.asarray(np.cumsum(steps, axis=1))
-
-
 def fit_difference_estimator(
-    state: SampleState, allocation: Floats, modelled: bool, least: float = LEAST
+    state: SampleState, allocation: Floats, modelled: bool, least: float = LEAST,
+    post_stratified: bool = False,
 ) -> Reading:
     """The difference estimator of a state; allocation (R, C): labels planned for each cell; modelled: with a
-    label model.
+    label model; post_stratified: hits and labels of a class by whether it is predicted.
     """
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
     group_of = grouped(state.by_cell, least)
@@ -113,7 +102,113 @@ def fit_difference_estimator(
         given=given,
         spread=state.cells.spread,
     )
+    if post_stratified:
+        found = _from_predictions(state, found)
     return found if state.stack.weights is None else _per_weight(state, found)
+
+
+# How often a class is predicted is known of the whole pool.  So hits and labels of class k are estimated from
+# the items that are predicted to be k, and from all others, each by their known number (post-stratification:
+# Holt & Smith 1979; Cochran 1977, sec. 5A.9):
+#
+#     m_k(x) = a_k x + b_k (1 - x),      x = 1 where k is predicted
+#
+# a_k, b_k the rates among the labels, each for what it stands for, and hits have no b.  With F1 = 2 hit/(f +
+# label) estimated so, a random sample needs a third of the labels that it needs with hits and labels as they
+# come.  Few labels of a prediction say little of it: a_k counts one label more, with the rate of hits among
+# all labels.  What m_k misses is added as of any label model, so once all is labelled nothing of it is left.
+
+OF_ALL = 1.0   # labels with the rate of all predictions, that each prediction counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ByPrediction:
+    """Rates by whether a class is predicted."""
+
+    columns: Ints    # (d,) components that have them,
+    told: Ints       # (d,) and where what is predicted of their class stands among what is known
+    hit: Floats      # (R, d) a
+    other: Floats    # (R, d) b
+    in_one_direction: bool   # the rates of classes, which are wrong together
+    lean: Floats     # (R, d) how far the mean of a component may be off for the label that a counts more
+
+    def off(self, slopes: Floats) -> Floats:
+        """(R, Q) how far numbers with these slopes (R, Q, D) may be off for it, as a standard error.
+
+        Tags err each on its own.  Classes all in one direction: a class that is seldom predicted is mostly
+        one that is seldom right.
+        """
+        both = slopes[..., self.columns] * self.lean[:, None]
+        half = both.shape[-1] // 2                       # hits, then labels of the same classes
+        each = np.abs(both[..., :half] + both[..., half:])
+        return np.asarray(each.sum(axis=-1) if self.in_one_direction else np.sqrt((each**2).sum(axis=-1)))
+
+    def expected(self, known: Floats, weight: Floats, size: int) -> Floats:
+        """m (R, ..., size) of items with known parts (R, ..., D_k) and weights (R, ...); or of their sums."""
+        x = known[..., self.told]
+        between = (slice(None),) + (None,) * (known.ndim - 2)
+        found = np.zeros((*x.shape[:-1], size))
+        found[..., self.columns] = self.hit[between] * x + self.other[between] * (weight[..., None] - x)
+        return found
+
+
+def _of_predictions(state: SampleState) -> tuple[Ints, Ints, int]:
+    """The components that are hits or labels of a class, where its predictions stand among what is known, and
+    how many of the components, which come first, are hits."""
+    hits: list[int] = []
+    labels: list[int] = []
+    told: list[int] = []
+    at = after = 0
+    sizes = state.cells.known_sizes.tolist()
+    for loss, width in zip(state.stack.losses, sizes, strict=False):
+        if isinstance(loss, Counts):
+            hits += range(at, at + width)
+            labels += range(at + width, at + 2 * width)
+            told += range(after, after + width)
+        at, after = at + loss.size, after + width
+    return np.array(hits + labels, np.int64), np.array(told * 2, np.int64), len(hits)
+
+
+def _from_predictions(state: SampleState, reading: Reading) -> Reading:
+    """With residuals from the rates by prediction."""
+    columns, told, n_hits = _of_predictions(state)
+    if not len(columns) or state.table is None or not state.n:
+        return reading
+    known, loss = state.table.known[state.item], reading.residual
+    own = np.ones(loss.shape[:2]) if state.stack.weights is None else known[..., -1]
+    stands, x = reading.stands, known[..., told]
+    y = loss[..., columns]
+    there = x > 0
+
+    def total(values: Floats) -> Floats:
+        return np.asarray(np.einsum("rn,rnd->rd", stands, values))
+
+    hits, predicted = total(y * there), total(x)
+    of_all = hits[:, :n_hits].sum(axis=1) / np.maximum(predicted[:, :n_hits].sum(axis=1), 1e-12)
+    one = OF_ALL * stands.mean(axis=1)[:, None]
+    # the one label is of no use where all that are predicted so are labelled
+    left = np.maximum(state.cells.known[told] - state.excluded_known[:, told] - x.sum(axis=1), 0.0) > 0
+    hit = (hits + left * one * of_all[:, None]) / np.maximum(predicted + left * one, 1e-12)
+    counted = left * one / np.maximum(predicted + left * one, 1e-12)
+    share = state.cells.known[told] / reading.items[:, None]
+    lean = share * counted * np.sqrt(np.clip(of_all * (1 - of_all), 0.0, 0.25))[:, None]
+    rest = total(own[..., None] - x)
+    other = np.where(rest > 0, total(y * ~there) / np.where(rest > 0, rest, 1.0), 0.0)
+    rates = ByPrediction(
+        columns=columns, told=told, hit=hit, other=other, lean=lean,
+        in_one_direction=state.stack.kind.one_of_parts,
+    )
+    expected = rates.expected(known, own, loss.shape[2])
+    relevant = state.cells.relevant
+    sums = state.cells.told[relevant].sum(axis=0) - state.excluded_known
+    items = state.wanted.sum(axis=1) + state.by_cell.sum(axis=1).astype(np.float64)
+    weight = items if state.stack.weights is None else sums[:, -1]
+    size = np.abs(loss) + np.abs(expected)
+    return replace(
+        reading, by_prediction=rates,
+        residual=np.where(is_nothing(loss - expected, size), 0.0, loss - expected),
+        modelled=reading.modelled + rates.expected(sums, weight, loss.shape[2]),
+    )
 
 
 # Where items have weights, their sum over the pool is known, and that over the labelled ones, each for what
@@ -235,13 +330,8 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 
 # Corrections of shares drawn towards what is probable beforehand: small-area estimation by class.
 #
-# The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  Two
-# things are known of corrections before any label.
-#
-# *A total* (all hits together) is usually wrong by little, because supplied probabilities are often
-# calibrated, once they are weighed by the labels; but they may be anything.  So δ ~ N(0, τ²) with τ = NEAR s
-# or, with the chance DOUBTED, τ = FAR s, where s is about m (1 - m): in units of s a correction is one of the
-# log odds. The total is the posterior mean; one that does not fit NEAR is left as it is.
+# The design corrects what the label model expects of a component, m, by δ, with an error of variance v.  A
+# total (all hits together) is left as the design has it: the interval pays for every step away from it.
 #
 # *Of one class*, let δ_k = β m_k + u_k + noise: β shared by all classes, u_k ~ (0, τ² m_k²) its own.  τ² is
 # estimated from all classes together, and the best linear estimate is (Fay & Herriot 1979; Rao & Molina 2015)
@@ -257,7 +347,6 @@ def off_centre(reading: Reading, slopes: Floats) -> Floats:
 #     v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
 #         has no spread among the labels, and is not known to be absent
 
-NEAR, FAR, DOUBTED = 0.2, 1.0, 0.4
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
 STEPS = 4
@@ -276,14 +365,8 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         shown = state.table.loss[..., block][state.item]
         cell = _by_cell(state, reading, block)
         seen = np.asarray(shown > 0, np.float64)
-        whole, off = m.sum(axis=1), delta.sum(axis=1)
-        likely = np.clip((whole + off) / whole, 0.25, 4.0)[:, None, None]
-        noise = _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
-                       seen.max(axis=2, keepdims=True))[:, 0]
-        total = _near(off, _total(off, whole, noise), noise)
-        if m.shape[1] == 1:
-            after[:, block] = total[:, None]
-        else:
+        total = delta.sum(axis=1)
+        if m.shape[1] > 1:
             noise = _noise(state, reading, e, cell, seen)
             drawn = _near(delta, _each(delta, m, noise, total), noise)
             # what no item can be (a hit of a class never predicted) is known to be none
@@ -298,19 +381,6 @@ def _near(delta: Floats, drawn: Floats, v: Floats) -> Floats:
     """What is drawn, no further than MOST standard errors from δ."""
     most = MOST * np.sqrt(v)
     return np.asarray(np.clip(drawn, delta - most, delta + most))
-
-
-def _total(delta: Floats, m: Floats, v: Floats) -> Floats:
-    """The posterior mean (R,) of a total's correction."""
-    scale = (m * np.maximum(1 - m, 0.3)) ** 2
-    v = np.maximum(v, 1e-18)
-    logs, means = [], []
-    for tau, chance in ((NEAR, 1 - DOUBTED), (FAR, DOUBTED)):
-        tau2 = tau**2 * scale
-        logs.append(np.log(chance) - 0.5 * np.log(tau2 + v) - 0.5 * delta**2 / (tau2 + v))
-        means.append(tau2 / (tau2 + v) * delta)
-    near = 1 / (1 + np.exp(np.clip(logs[1] - logs[0], -700, 700)))
-    return np.asarray(near * means[0] + (1 - near) * means[1])
 
 
 def _each(delta: Floats, m: Floats, v: Floats, total: Floats) -> Floats:

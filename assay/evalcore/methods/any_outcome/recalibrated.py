@@ -13,8 +13,10 @@ import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.best_of import LEAST_LABELS
 from assay.evalcore.measures.stack import Stack
+from assay.evalcore.methods.any_outcome.base import exact_by_items
 from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.cut import cut
 from assay.evalcore.methods.any_outcome.measured_pool import (
@@ -39,7 +41,6 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    mean_of_items,
 )
 from assay.evalcore.methods.method import Capabilities, Share
 from assay.evalcore.outcomes.base import OutcomeKind
@@ -314,7 +315,7 @@ class RecalibratedSample(Sampled):
         self, state: SampleState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The estimates, number by number."""
-        return self._for(state).numbers(state, confidence, rng)
+        return exact_by_items(state, self._for(state).numbers(state, confidence, rng))
 
     @property
     def holds_at_every_look(self) -> bool:

@@ -16,9 +16,9 @@ import scipy
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import interval_ends
 from assay.evalcore.measures.by_group import Quantity
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome import interval
 from assay.evalcore.methods.any_outcome.baselines import Sampled
 from assay.evalcore.methods.any_outcome.interval import Between, between, bounds_of, nothing_yet
 from assay.evalcore.methods.any_outcome.measured_pool import MeasuredPool
@@ -331,7 +331,7 @@ def _wider(
 ) -> tuple[Floats, Floats]:
     """The ends (R, Q) with what clusters add: both distances from the value, as of independent errors."""
     bounds, df = bounds_of(stack), np.broadcast_to(apart.df, value.shape)
-    between_ends = interval.interval_ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
+    between_ends = interval_ends(value, apart.variance, df, np.zeros(value.shape), level, bounds)
     lower = value - np.hypot(value - ends[0], value - between_ends[0])
     upper = value + np.hypot(ends[1] - value, between_ends[1] - value)
     there = np.isfinite(value) & ~apart.alone

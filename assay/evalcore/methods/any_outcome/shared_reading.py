@@ -25,6 +25,7 @@ import numpy as np
 
 from assay.evalcore.design.round import ClosedDraws, Design, EstimateArrays
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import mean_of_items
 from assay.evalcore.measures.stack import Stack, StackOfQuestions
 from assay.evalcore.methods.any_outcome.base import OutcomeMethod
 from assay.evalcore.methods.any_outcome.baselines import PassiveSample, Sampled
@@ -47,7 +48,6 @@ from assay.evalcore.methods.any_outcome.state import (
     OutcomeEstimates,
     RoundOutcomes,
     SampleState,
-    mean_of_items,
     no_rows_yet,
 )
 from assay.evalcore.methods.method import Capabilities, LabelledSample

@@ -131,6 +131,8 @@ class LossTable:
     code: Floats     # (M,) of the outcome
     cluster: Floats | None = None   # (M,) the cluster of each item, where items come in clusters
     stratum: Floats | None = None   # (M,) the stratum that each was drawn from, where the pool says
+    # (M, E) what measures that are computed item by item need (`measures.measure.OfLabelledItems`)
+    columns: Floats | None = None
 
     def plus(self, other: "LossTable") -> "LossTable":
         """With the rows of another table after these."""
@@ -138,12 +140,6 @@ class LossTable:
         return LossTable(**{
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
         })
-
-
-def mean_of_items(each: Floats, items: Ints) -> Floats:
-    """The mean (..., 1) over items (..., C) of what one item of each cell has, (..., C); 0 of no items."""
-    count = np.maximum(items.sum(axis=-1, keepdims=True), 1)
-    return np.asarray((each * items).sum(axis=-1, keepdims=True) / count)
 
 
 def guessed(stack: Stack, items: Items) -> tuple[Floats, Floats]:
@@ -198,6 +194,7 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
         loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square, code=codes,
         cluster=None if items.cluster is None else items.cluster[:, 0],
         stratum=None if items.stratum is None else items.stratum[:, 0],
+        columns=stack.columns_of_items(items, truth),
     )
 
 

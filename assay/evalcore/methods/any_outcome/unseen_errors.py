@@ -69,6 +69,7 @@ class Unseen:
     bent: bool           # lower ends are drawn in
     apart: Floats        # (R, Q) how much higher numbers are if classes neither predicted nor seen are none
     unknown: Bools       # (R,) all labels are alike, and nothing tells what others may be
+    wider: float = 1.0   # the intervals of shares by counts, where residuals were fitted
     _made: dict[tuple[int, bytes], tuple[Floats, Floats, tuple[Floats, Floats] | None]] = field(
         default_factory=dict
     )
@@ -83,7 +84,8 @@ class Unseen:
             counted = self.counted[:, q]
             if counted.any():
                 p, level = np.clip(value[counted, q], 0.0, 1.0), confidence[counted, q]
-                variance, labels = self.error[counted, q] ** 2, np.full(len(p), float(self.labels))
+                variance = (self.wider * self.error[counted, q]) ** 2
+                labels = np.full(len(p), float(self.labels))
                 ends = clopper_pearson(p, effective_number(p, variance, labels, level), level)
                 lower[counted, q], upper[counted, q] = ends.lower, ends.upper
             below, above, exact = self._reach(q, confidence[:, q])
@@ -147,9 +149,12 @@ def unseen_errors(
     )
     counted, hits = _counts(state, risk, slopes, seen)
     counted &= state.wanted.any(axis=1, keepdims=True)
+    sample = np.full(counted.shape, len(state.cells.size) == 1)
+    if reading.by_prediction is not None:      # such rates are no counts among a random sample
+        sample &= ~(slopes[..., reading.by_prediction.columns] != 0).any(axis=2)
     return Unseen(
         down=down, up=up, caught=np.log1p(reading.given / np.maximum(left, 1e-12)), unlabelled=left,
-        error=np.sqrt(variance), counted=counted, share=counted & (len(state.cells.size) == 1), hits=hits,
+        error=np.sqrt(variance), counted=counted, share=counted & sample, hits=hits,
         labels=state.n, items=reading.items, bent=bent, apart=_apart(state, risk, seen), unknown=unknown,
     )
 
@@ -324,6 +329,14 @@ def _expected(state: SampleState, reading: Reading, secant: Floats) -> Floats:
     guess = state.cells.guess / state.cells.size[:, None, None]
     for b in range(guess.shape[1]) if reading.weights.any() else ():
         found = found + (secant * reading.weights[:, None, b]) @ guess[:, b].T
+    if reading.by_prediction is not None:
+        size, told = state.cells.size, state.cells.told / state.cells.size[:, None]
+        weight = np.ones(len(size)) if state.stack.weights is None else told[:, -1]
+        shape = (len(mean), *told.shape)
+        expected = reading.by_prediction.expected(
+            np.broadcast_to(told, shape), np.broadcast_to(weight, shape[:2]), state.stack.size
+        )
+        found = found + np.einsum("rqd,rcd->rqc", secant, expected)
     if reading.offset is not None:
         found = found + np.einsum("rqd,rd->rq", secant, reading.offset)[..., None] * state.cells.mean_weight
     return np.asarray(found)

@@ -322,16 +322,24 @@ def with_exact_shares(
     ]
 
 
+def share_counted(measure: Measure) -> tuple[Floats, Floats] | None:
+    """Of a measure that is a share: which items (2, 2) count, by prediction and label, and of which."""
+    ends = [measure.margin(limit) for limit in (0.0, 1.0)]
+    if ends[0] is None or ends[1] is None:
+        return None
+    above = ends[0][0] + ends[0][1]
+    below = above - (ends[1][0] + ends[1][1])
+    counts = np.isin(above, (0.0, 1.0)) & np.isin(below, (0.0, 1.0)) & (above <= below)
+    return (above, below) if counts.all() else None
+
+
 def _exact(
     state: MethodState, measure: Measure, found: EstimateArrays, counts: Floats, confidence: float
 ) -> EstimateArrays:
-    ends = [measure.margin(limit) for limit in (0.0, 1.0)]
-    if ends[0] is None or ends[1] is None:
+    share = share_counted(measure)
+    if share is None:
         return found
-    above = ends[0][0] + ends[0][1]
-    below = above - (ends[1][0] + ends[1][1])
-    if not (np.isin(above, (0.0, 1.0)) & np.isin(below, (0.0, 1.0)) & (above <= below)).all():
-        return found
+    above, below = share
     open_items = state.cells.size - state.excluded
     of = [open_items[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
     told = bool((below[:, 0] == below[:, 1]).all())      # which items count does not depend on their labels

@@ -7,12 +7,12 @@ import pytest
 from scipy.special import stdtr
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import WIDER, interval_ends
 from assay.evalcore.evaluation.estimates import comparisons
 from assay.evalcore.evaluation.state import Question, before_any_label
 from assay.evalcore.measures.measure import leading, side_by_side
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.interval import WIDER, interval_ends
 from assay.evalcore.methods.any_outcome.state import OutcomeEstimates
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes

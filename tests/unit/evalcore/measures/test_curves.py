@@ -12,6 +12,8 @@ from assay.evalcore.methods.registry import OUTCOME_METHODS
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import EXACT, grids
+from assay.evalcore.replay.pool import OutcomePool
+from assay.evalcore.replay.run import ReplayPlan, simulate
 
 KIND = Classes(("no", "yes"), positive="yes")
 SKLEARN = {"roc_auc": metrics.roc_auc_score, "average_precision": metrics.average_precision_score}
@@ -108,3 +110,16 @@ def test_what_curves_need():
     curve = Stack(kind=KIND, measures=(outcome_measure("pr_curve", KIND, 50, options={"at": 0.5}),))
     with pytest.raises(BadInput, match="a score of each item, or a probability"):
         OUTCOME_METHODS["passive"].cut(curve, bare)
+
+
+@pytest.mark.parametrize("method", ["recalibrated", "guesses", "passive", "dirichlet-tree", "lure"])
+@pytest.mark.parametrize("name", SKLEARN)
+def test_areas_are_exact_once_all_is_labelled_however_many_scores_there_are(name, method):
+    items, y, ranked = made(EXACT + 44, 9, score=method != "dirichlet-tree")
+    measure = outcome_measure(name, KIND, len(y), grids=grids(KIND, items))
+    stack, pool = Stack(kind=KIND, measures=(measure,)), OutcomePool(kind=KIND, codes=y, items=items)
+    plan = ReplayPlan(budgets=(len(y),), batch_size=150)
+    (found,) = simulate(OUTCOME_METHODS[method], pool, stack, plan, repeats=1)
+    exact = SKLEARN[name](y, ranked)
+    np.testing.assert_allclose(pool.truth(stack), exact, atol=1e-12)
+    np.testing.assert_allclose([found.value, found.lower, found.upper], exact, atol=1e-12)

@@ -8,10 +8,10 @@ from scipy.special import stdtrit
 from sklearn.metrics import dcg_score
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.linearised import WIDER
 from assay.evalcore.measures.measure import numerical_gradient
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.interval import WIDER
 from assay.evalcore.methods.registry import outcome_method
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items

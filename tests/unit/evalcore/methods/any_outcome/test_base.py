@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.estimators.linearised import grouped
 from assay.evalcore.measures.measure import difference
 from assay.evalcore.measures.registry import outcome_measure
 from assay.evalcore.measures.stack import Stack
-from assay.evalcore.methods.any_outcome.reading import grouped
 from assay.evalcore.methods.any_outcome.state import RoundOutcomes, loss_table
 from assay.evalcore.methods.registry import OUTCOME_METHODS, outcome_method
 from assay.evalcore.outcomes.base import Mixture, Regression

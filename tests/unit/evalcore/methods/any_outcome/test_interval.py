@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.methods.any_outcome.interval import WIDER, interval_ends
+from assay.evalcore.estimators.linearised import WIDER, interval_ends
 
 
 def _ends(value, variance, *, skew=0.0, bounds=(-np.inf, np.inf), df=1e6):

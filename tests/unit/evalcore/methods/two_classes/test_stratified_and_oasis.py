@@ -28,11 +28,22 @@ def test_proportional_allocation_gives_every_item_the_same_chance():
 
 
 def test_neyman_allocation_follows_the_spread_of_the_cells():
-    # accuracy: every label pulls alike, so n_c ∝ N_c √(p (1 - p)) = 60 · 0.3, 30 · 0.4, 10 · 0.4
+    # accuracy: every label pulls alike, so n_c ∝ N_c √(p (1 - p)) = 60 · 0.3, 30 · 0.4, 10 · 0.4.  Labels of
+    # both kinds in every cell leave nothing unseen, so none of the labels are spread evenly
     m = Stratified(allocation="neyman")
     state = m.start(three_cells(), [measure("accuracy")], 1)
-    design = m.propose(state, np.array([17]))
-    assert design.left[0] * design.unlabelled[0] == pytest.approx([9, 6, 2])
+    state = replace(state, labelled=np.array([[[2, 1], [1, 1], [1, 1]]]))
+    design = m.propose(state, np.array([27]))
+    assert design.left[0] * design.unlabelled[0] + [3, 2, 2] == pytest.approx([18, 12, 4], abs=1e-6)
+
+
+def test_what_no_label_has_shown_asks_for_labels_everywhere():
+    # without a label nobody knows what the cells that should be sure are
+    m = Stratified(allocation="neyman")
+    cells = replace(three_cells(), mean_probability=np.array([1e-6, 0.5, 0.5]))
+    state = m.start(cells, [measure("accuracy")], 1)
+    design = m.propose(state, np.array([20]))
+    assert 4 < (design.left[0] * design.unlabelled[0])[0] < 20
 
 
 def test_a_round_makes_up_for_the_cells_that_lag_behind():
@@ -46,16 +57,14 @@ def test_a_round_makes_up_for_the_cells_that_lag_behind():
 
 
 def test_the_online_allocation_learns_from_the_labels():
-    # cell 0 turned out pure, cell 1 mixed: p̃ = (0 + 0.1)/11, (5 + 0.2)/11, 0.8/1
+    # cell 0 turned out pure, cell 1 mixed, and supplied probabilities count for OWN = 16 labels
     m = Stratified(allocation="online")
     state = m.start(three_cells(), [measure("accuracy")], 1)
     state = replace(state, labelled=np.array([[[10, 0], [5, 5], [0, 0]]]))
     design = m.propose(state, np.array([4]))
-    assert design.model[0] == pytest.approx([0.1 / 11, 5.2 / 11, 0.8])
-    spread = np.sqrt(design.model[0] * (1 - design.model[0]))
-    target = three_cells().size * spread * 24 / (three_cells().size * spread).sum()
-    behind = np.maximum(target - [10, 10, 0], 0)
-    assert design.left[0] * design.unlabelled[0] == pytest.approx(behind * 4 / behind.sum(), abs=1e-6)
+    assert design.model[0] == pytest.approx([(16 * 0.1) / 26, (5 + 16 * 0.2) / 26, 0.8])
+    before = m.propose(m.start(three_cells(), [measure("accuracy")], 1), np.array([24]))
+    assert design.unlabelled[0, 1] * 30 + 10 > before.unlabelled[0, 1] * 30
 
 
 def test_the_stratified_estimate_by_hand():
@@ -66,10 +75,13 @@ def test_the_stratified_estimate_by_hand():
     recall, precision = m.estimate(state, 0.95, np.random.default_rng(0))
     assert recall.value[0] == pytest.approx(7.5 / 19.5)
     assert precision.value[0] == pytest.approx(0.75)
-    # the 6 unlabelled predicted positives; s̃² smoothed by one label at the common rate 3/4: (3.75/5)(1.25/5)
-    variance = (6 / 10) ** 2 * 0.75 * 0.25 * (1 / 4 + 1 / 6)
-    assert precision.variance[0] == pytest.approx(variance)
-    assert precision.upper[0] == pytest.approx(min(1, 0.75 + 1.959963984540054 * np.sqrt(variance)))
+    # of the 6 unlabelled predicted positives.  Squares found: 0, 1.2, 0.75; expected by the probabilities:
+    # 0.09, 0.16, 0.16 a label, 0.1155 in the mean of the 85 unlabelled items, which counts for 12 labels
+    average = (54 * 0.09 + 25 * 0.16 + 6 * 0.16) / 85
+    scale = (1.95 + 12 * average) / (6 * 0.09 + 5 * 0.16 + 4 * 0.16 + 12 * average)
+    spread = (0.75 + 3 * 0.16 * scale) / (3 + 3)
+    assert precision.variance[0] == pytest.approx(6 * (6 / 4 + 1) * spread / 10**2)
+    assert precision.lower[0] < 0.75 < precision.upper[0] <= 1
 
 
 def test_a_cell_without_labels_takes_the_rate_of_its_like():
