@@ -19,7 +19,7 @@ COMMANDS = sorted(main.COMMANDS)
 ROOT = Path(__file__).parents[2]
 KEYS = {
     "evaluation", "state", "waiting_for", "stopped_by", "verdict", "labels", "rounds", "revision",
-    "estimates", "method", "method_reason", "forecast",
+    "estimates", "method", "method_reason", "rests_on", "forecast",
 }
 ESTIMATE_KEYS = {
     "measure", "system", "versus", "class", "at", "segment", "value", "undefined_reason", "lower", "upper",

@@ -191,4 +191,4 @@ def _end_by_profile(
 
 def _positives(totals: Floats, spread: Floats, items: Floats) -> Floats:
     """Positives (R, G) of each group, from those of the strata (R, H); no more than its items."""
-    return np.minimum(np.einsum("rh,rhg->rg", totals, spread), items)
+    return np.asarray(np.minimum(np.einsum("rh,rhg->rg", totals, spread), items))

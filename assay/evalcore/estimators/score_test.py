@@ -55,7 +55,7 @@ class StratumCounts:
     @property
     def share_left(self) -> Floats:
         """1 - f, above 0."""
-        return np.maximum(1 - self.labelled / np.maximum(self.items, 1), _SMALLEST)
+        return np.asarray(np.maximum(1 - self.labelled / np.maximum(self.items, 1), _SMALLEST))
 
     @property
     def effective_labels(self) -> Floats:
@@ -67,7 +67,7 @@ class StratumCounts:
     def skew_factor(self) -> Floats:
         """(1 - 2f)/(1 - f), by which a hypergeometric count is less skewed than a binomial one; at least -1.
         """
-        return np.maximum(2 - 1 / self.share_left, -1.0)
+        return np.asarray(np.maximum(2 - 1 / self.share_left, -1.0))
 
     @property
     def observed_rate(self) -> Floats:
@@ -101,7 +101,8 @@ class TotalsRatio:
         """The measure (R,) at T (R, H); NaN where it is 0/0."""
         above = self.top_constant + (self.top * positives).sum(axis=1)
         below = self.bottom_constant + (self.bottom * positives).sum(axis=1)
-        return np.divide(above, below, out=np.full(len(above), np.nan), where=below > _SMALLEST)
+        nothing: Floats = np.full(len(above), np.nan)
+        return np.asarray(np.divide(above, below, out=nothing, where=below > _SMALLEST))
 
     def hypothesis(self, value: Floats, items: Floats) -> tuple[Floats, Floats]:
         """w (R, H) and c (R,) of the linear hypothesis that the measure is `value` (R,)."""
@@ -110,9 +111,8 @@ class TotalsRatio:
 
     def slope_by_value(self, positives: Floats) -> Floats:
         """|∂(Σ w p - c)/∂f| (R,): by how much the hypothesis moves with the value."""
-        return np.maximum(
-            np.abs(self.bottom_constant + (self.bottom * positives).sum(axis=1)), _SMALLEST
-        )
+        moved = self.bottom_constant + (self.bottom * positives).sum(axis=1)
+        return np.asarray(np.maximum(np.abs(moved), _SMALLEST))
 
 
 
@@ -141,8 +141,8 @@ def most_likely_rates(
     """
     most = np.maximum(np.abs(weight).sum(axis=1), _SMALLEST)
     scale = labels.sum(axis=1) / most
-    low, high = -np.ones(len(target)), np.ones(len(target))
-    at, done = np.zeros(len(target)), np.zeros(len(target), np.bool_)
+    low, high = np.full_like(target, -1.0), np.full_like(target, 1.0)
+    at, done = np.zeros_like(target), np.zeros(target.shape, np.bool_)
     rate = positives / labels
     for _ in range(_NEWTON_STEPS):
         multiplier = at / np.maximum(1 - np.abs(at), _SMALLEST) * scale
@@ -222,9 +222,9 @@ class ScoreTest:
         the last digits: an end follows no rounding.
         """
         inside, outside = estimate.copy(), bound.copy()
-        over_in = np.full(len(estimate), -self.quantile)
+        over_in = np.full_like(estimate, -self.quantile)
         over_out = np.abs(self.of_value(outside).statistic) - self.quantile
-        free, kept_before = over_out <= 0, np.zeros(len(estimate))
+        free, kept_before = over_out <= 0, np.zeros_like(estimate)
         for _ in range(_END_STEPS):
             span = np.where(over_in < over_out, over_in - over_out, -1.0)
             share = np.where(np.isfinite(over_out), np.clip(over_in / span, 0.01, 0.99), 0.5)
@@ -254,7 +254,7 @@ class ScoreTest:
         divergence = rate * np.log(rate / null) + (1 - rate) * np.log((1 - rate) / (1 - null))
         slope = self.measure.slope_by_value(self.counts.items * tested.rate)
         gain = divergence / np.maximum(tested.multiplier * slope, 1e-300)[:, None]
-        return np.maximum(np.nan_to_num(gain), 0.0)
+        return np.asarray(np.maximum(np.nan_to_num(gain), 0.0))
 
 
 def normal_quantile(confidence: float) -> float:

@@ -59,7 +59,7 @@ def _side_edges(scores: OrderedScores, first: int, end: int, border: int) -> Flo
     by_frequency = _root_frequency(scores, score)
     total = by_rank / max(by_rank[-1], 1e-300) + by_frequency / max(by_frequency[-1], 1e-300)
     steps = total[-1] * np.arange(1, FINEST) / FINEST
-    return score[np.minimum(np.searchsorted(total, steps - 1e-9), len(score) - 1)]
+    return np.asarray(score[np.minimum(np.searchsorted(total, steps - 1e-9), len(score) - 1)])
 
 
 def threshold_rank(positives: float, items: float) -> float:
@@ -77,7 +77,8 @@ def _spread_ranks(first: int, end: int) -> Ints:
         return np.arange(first, end)
     even = np.linspace(0, size - 1, _RANKS // 2)
     falling = np.geomspace(1, size, _RANKS // 4) - 1
-    return first + np.unique(np.round(np.concatenate([even, falling, size - 1 - falling])).astype(np.int64))
+    places = np.round(np.concatenate([even, falling, size - 1 - falling])).astype(np.int64)
+    return np.asarray(first + np.unique(places))
 
 
 def _root_frequency(scores: OrderedScores, score: Floats) -> Floats:
@@ -88,7 +89,7 @@ def _root_frequency(scores: OrderedScores, score: Floats) -> Floats:
     edges = np.linspace(low, high, _BINS + 1)
     counts = np.diff(scores.below(np.append(edges[:-1], np.nextafter(high, np.inf))))
     reached = np.concatenate([[0.0], np.cumsum(np.sqrt(counts))])
-    return np.interp(score, edges, reached)
+    return np.asarray(np.interp(score, edges, reached))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,7 +124,8 @@ def nested_strata(prediction: Ints, place: Floats) -> NestedStrata:
     """
     rows, sides = [], []
     for level in range(LEVELS):
-        stratum, side_of = np.zeros(len(prediction), np.int64), []
+        stratum: Ints = np.zeros(len(prediction), np.int64)
+        side_of: list[int] = []
         for side in (0, 1):
             cells = np.flatnonzero(prediction == side)
             if len(cells):
@@ -150,11 +152,11 @@ def log_rank_odds(size: Ints, place: Floats, positives: float) -> Floats:
     """
     n = float(size.sum())
     order = np.argsort(-place, kind="stable")
-    end = np.cumsum(size[order])
-    first = end - size[order]
+    end = np.cumsum(size[order]).astype(np.float64)
+    first = np.asarray(end - size[order], np.float64)
 
     def integral(r: Floats) -> Floats:
-        return np.where(r > 0, r * np.log(np.maximum(r, 1e-300)), 0.0) - r
+        return np.asarray(np.where(r > 0, r * np.log(np.maximum(r, 1e-300)), 0.0) - r)
 
     mean = (integral(end) - integral(first) + integral(n - end) - integral(n - first)) / size[order]
     at = threshold_rank(positives, n) / n

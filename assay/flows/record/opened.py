@@ -421,7 +421,7 @@ class Opened:
         return self._reporting.rests_on
 
     @property
-    def _reporting(self) -> Method | type[Method]:
+    def _reporting(self) -> Method | type[ScoreModel] | type[Guesses]:
         """The method, or the class of it that reports: `recalibrated` of any outcome is two."""
         method = self.method
         if not isinstance(method, RecalibratedSample):
