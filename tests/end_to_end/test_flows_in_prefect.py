@@ -52,14 +52,14 @@ def test_an_effect_in_a_flow_is_one_task_that_is_retried_and_shows_no_arguments(
     monkeypatch.setenv("ASSAY_EFFECT_LOG", str(tmp_path / "effects.log"))
     calls = []
 
-    @effect("write-something")
+    @effect("write-something", shown=lambda store, secret: "write something-1")
     def write(store, secret):
         calls.append(secret)
         if len(calls) < 3:
             raise StoreUnreachable("away")
         return secret[::-1]
 
-    @effect("write-once", retries=0)
+    @effect("write-once", retries=0, shown=lambda secret: "write once-1")
     def once(secret):
         calls.append(secret)
         raise StoreUnreachable("away")
@@ -75,7 +75,7 @@ def test_an_effect_in_a_flow_is_one_task_that_is_retried_and_shows_no_arguments(
     assert written == "nekot-terces"
     assert calls == ["secret-token"] * 3 + ["tried once"]
     assert task_runs(in_prefect, run_id, count=2) == {
-        "write-something": ("COMPLETED", 1), "write-once": ("FAILED", 1),
+        "write something": ("COMPLETED", 1), "write once": ("FAILED", 1),
     }
     lines = (tmp_path / "effects.log").read_text().splitlines()
     begun = [line.split()[2] for line in lines if line.startswith("+")]

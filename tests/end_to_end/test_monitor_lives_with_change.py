@@ -443,7 +443,7 @@ def test_the_command_backfill_needs_a_monitor_and_a_window(tmp_path, capsys):
     store = open_store(str(tmp_path / "ledger"))
     register(store, spec)
     where = ["--store", str(tmp_path / "ledger")]
-    assert run_command_line(["backfill", "stream", "--from", "2026-11-02", *where]) == 4   # one window of 100 labels
+    assert run_command_line(["backfill", "stream", "--from", "2026-11-02", *where]) == 4
     assert "1 evaluation opened, 1 verdict" in capsys.readouterr().out
     assert run_command_line(["backfill", "stream", *where]) == 2
     assert run_command_line(["backfill", "other", "--from", "2026-11-02", *where]) == 2

@@ -50,7 +50,7 @@ def test_each_shard_is_a_task_of_the_flow_run(in_prefect, tmp_path, monkeypatch,
     alone, store = (open_store(str(tmp_path / name)) for name in ("alone", "ledger"))
     freeze_pool(spec, alone)
 
-    @effect("freeze-pool", retries=0)
+    @effect("freeze-pool", retries=0, shown=lambda what_stays_here: "freeze trial")
     def freeze(what_stays_here):
         with chosen_workers(asked) as map_over:
             return freeze_pool(spec, store, map_over=map_over)
@@ -63,6 +63,7 @@ def test_each_shard_is_a_task_of_the_flow_run(in_prefect, tmp_path, monkeypatch,
     assert rows == ROWS
     assert frozen(store) == frozen(alone)
     runs = _task_runs(in_prefect, run_id, at_least=3)
+    assert "freeze trial" in runs
     assert {"freeze-shard-0", "freeze-shard-1"} < set(runs)
     assert set(runs.values()) == {"COMPLETED"}
 

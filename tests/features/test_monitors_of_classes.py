@@ -49,7 +49,10 @@ def test_a_drop_is_called_and_every_verdict_is_recomputed(tmp_path):
     assert verify(store, "animals-2026-11-05").verified
     openings = read_openings(ledger)
     signals = {signal.name for signal in openings["2026-11-06"][0].signals}
-    assert signals == {"psi", "ks", "classes", "expected", "missing text", "schema"}
+    assert signals == {
+        "psi", "ks", "classes", "expected", "missing text", "schema", "rows", "repeats", "new_classes",
+        "lost_classes", "collapse",
+    }
 
 
 @pytest.mark.parametrize("method", ["dirichlet-tree", "dirichlet-tree-stochastic"])

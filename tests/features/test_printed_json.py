@@ -52,6 +52,10 @@ CALLS = {
         ["estimate", "small", "--measure", "recall", *STORE],
         ["estimate", "small", "--measure", "recall", "--threshold", "99", *STORE],   # undefined
     ],
+    "recycle": [[
+        "recycle", "labelled.csv", "--system", "a=prediction", "--system", "b=label", "--positive", "match",
+        "--size", "20",
+    ]],
     "publish": [["publish", "small", "--mlflow", "env", *STORE]],
     "compare": [["compare", "systems", *STORE]],
     "verify": [["verify", "small", *STORE], ["verify", "stream", *STORE],

@@ -54,6 +54,8 @@ def test_a_live_evaluation_goes_on_from_its_ledger_alone(tmp_path, name):
     resumed = World(tmp_path, n=120, method=name)
     for key in whole.store.keys(""):
         later = "/rounds/" in key and "/rounds/0001/" not in key
+        # the log has each record of a round once: of the beginning, the manifest, and the seal of round 1
+        later |= "/log/" in key and key.rpartition("/")[2] > "000003.json"
         if not later and not key.endswith(("ending.json", "small/seal.json")):
             resumed.store.put(key, whole.store.get(key))
     again = resumed.advance()

@@ -70,7 +70,7 @@ class RevisionsCheck:
             check.say(self._seal(revision))
         check.look_at(layout.revision_estimate(opened.name, number))
         if check.key in self._found.keys:
-            check.compare(codec.plain(revised_estimate(opened, self._folded, revision)))
+            check.compare_estimate(codec.plain(revised_estimate(opened, self._folded, revision)))
         if check.look_at(layout.revision_annotators(opened.name, number)):
             record = revised_annotators(opened, self._folded, revision)
             check.compare(None if record is None else codec.plain(record))

@@ -11,7 +11,7 @@ from assay.evalcore.annotators.adjudication import Annotation
 from assay.evalcore.annotators.rules import Rule, decide
 from assay.evalcore.design.round import RoundPlan
 from assay.evalcore.evaluation.state import known_labels, plan
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Array, Floats
 from assay.flows.people.annotating import Annotating, annotators_record
 from assay.flows.people.closing import gold_answers, label_rows
 from assay.flows.record.fold import Fold, not_begun, why_stop
@@ -107,13 +107,14 @@ class RoundsCheck:
             return None
         draws = plan(opened.question, folded.state, opened.as_of(number).round_size(folded.asked))
         check.say([
-            *draw_differences(planned.plan, draws),
+            *column_differences(*(items_drawn(one) for one in (planned.plan, draws))),
             *item_differences(opened, self._index, folded, planned),
             *people_differences(opened, self._annotating, folded, planned),
         ])
+        check.say_computed(chance_differences(planned.plan, draws))
         if check.look_at(layout.design(opened.name, number)):
             written = read_design(opened.ledger, number)
-            check.say(column_differences(written.to_columns(), draws.design.to_columns()))
+            check.say_computed(column_differences(written.to_columns(), draws.design.to_columns()))
         return planned
 
     def _labels(self, planned: PlannedRound) -> Sequence[Decided] | None:
@@ -144,7 +145,7 @@ class RoundsCheck:
         folded = replace(self.folded, open_round=planned).close(opened.statistics, list(decided))
         self._check.look_at(layout.estimate(opened.name, number))
         known = folded.estimate(opened.as_of(number).statistics, opened.segments)
-        if self._check.key in self._found.keys and not self._check.compare(codec.plain(known)):
+        if self._check.key in self._found.keys and not self._check.compare_estimate(codec.plain(known)):
             known = read_estimate(opened.ledger, number) or known
         self.folded = replace(folded, looks=(*folded.looks, known))
 
@@ -192,13 +193,14 @@ class RoundsCheck:
 
 # The plan of a round recomputed: its draws and items, the gold mixed in, which answers are asked again.
 
-_DRAWN = ("cell", "rank", "ask", "probability")
+def items_drawn(plan: RoundPlan) -> dict[str, Array]:
+    """Cell and rank of every draw, and whether it asks: columns of T draws."""
+    return {"cell": plan.cell, "rank": plan.rank, "ask": plan.ask}
 
 
-def draw_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
-    """The draws, and the design that the plan carries."""
-    then, now = ({name: getattr(plan, name) for name in _DRAWN} for plan in (stored, computed))
-    yield from column_differences(then, now)
+def chance_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
+    """The probabilities of the draws, and the design that the plan carries."""
+    yield from column_differences({"probability": stored.probability}, {"probability": computed.probability})
     for text in column_differences(stored.design.to_columns(), computed.design.to_columns()):
         yield f"design carried: {text}"
 

@@ -116,7 +116,7 @@ def put_logged(ledger: Ledger, key: str, blob: bytes, also: Collection[str] = ()
             number, newest = 1, direct.get(layout.log_entry(ledger.name, 1))
         _carry_out(direct, newest, number)
         if direct.exists(key):
-            return ledger.get(key)
+            return ledger.put(key, direct.get(key))   # again, for what this ledger remembers of the store
         number += 1
         entry = record.encode(LogEntry(
             number=number, before=layout.digest(newest), key=short_key(key, ledger.name), text=blob.decode(),
