@@ -26,7 +26,7 @@ from benchmarks.recovery.crowds import answer_all
 def two_runs(tmp_path):
     """A store, and two runs that read it before either of them opened a window; 30 labels a month."""
     write_stream(tmp_path, 3, items=60)
-    spec = a_monitor(tmp_path, quiet_labels=20, monthly_labels=30, reserve=0.0)
+    spec = a_monitor(tmp_path, quiet_labels=20, monthly_labels=30, reserve=0.0, spending="first")
     store = MemoryStore()
     register(store, spec)
     return store, [read_run(store, "stream", after(3)) for _ in range(2)]

@@ -121,7 +121,9 @@ def test_predictions_alone_are_watched_with_fewer_signals(tmp_path):
     pool = classes_data(tmp_path)["pool"]
     del pool["probability"]
     store, history = watched(a_monitor_of_classes(tmp_path, pool=pool, method="passive"), 2)
-    assert {one.name for one in history.rows[1].signals} == {"classes", "missing text", "schema"}
+    assert {one.name for one in history.rows[1].signals} == {
+        "classes", "missing text", "schema", "rows", "repeats", "new_classes", "lost_classes", "collapse",
+    }
     assert history.rows[1].overall.source == "draws"
     assert verify_monitor(store, "animals").differences == ()
 

@@ -196,7 +196,7 @@ def test_probabilities_of_each_system_labelled_out(tmp_path, capsys):
     measures = ["brier", "log_loss", "accuracy"]
     store, standing = run(tmp_path, {"positive": "yes", "negative": "no"}, systems, measures)
     found = {(row.measure, row.system, row.versus): row for row in standing.estimates}
-    for name, function in (("brier", lambda p: 2 * brier_score_loss(truth, p)),
+    for name, function in (("brier", lambda p: brier_score_loss(truth, p)),
                            ("log_loss", lambda p: log_loss(truth, p))):
         old, new = function(columns["s1"]), function(columns["s2"])
         assert found[name, "old", None].value == pytest.approx(old, abs=1e-5)
@@ -221,7 +221,7 @@ def test_old_labels_answer_for_the_probabilities_of_one_system(tmp_path, capsys)
             ["estimate", "systems", "--measure", "brier", "--system", system, "--json", *where]
         ) == 0
         [row] = json.loads(capsys.readouterr().out)["estimates"]
-        assert row["value"] == pytest.approx(2 * brier_score_loss(truth, columns[column]), abs=1e-5)
+        assert row["value"] == pytest.approx(brier_score_loss(truth, columns[column]), abs=1e-5)
     out = str(tmp_path / "l.csv")
     assert run_command_line(["export", "systems", "--format", "csv", "--out", out, *where]) == 0
     with (tmp_path / "l.csv").open(encoding="utf-8") as opened:

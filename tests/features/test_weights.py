@@ -132,6 +132,6 @@ def test_replays_and_labelled_frames_take_weights(tmp_path, capsys):
     estimated = assay.estimate(table, measures=["accuracy"], weight="p_probability", item_weight="calls",
                                pool_size=N)
     assert estimated.value == pytest.approx(value)
-    with pytest.raises(BadInput, match=r"'calls'.*row 2"):
+    with pytest.raises(BadInput, match=r"'calls'.*row 3"):
         assay.estimate(table.set_column(4, "calls", pa.array([1.0, 1.0, -1.0] + [1.0] * (N - 3))),
                        measures=["accuracy"], weight="p_probability", item_weight="calls", pool_size=N)

@@ -136,8 +136,8 @@ def _mails(tmp_path):
 def test_a_misspelt_positive_class_is_refused(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     path = _mails(tmp_path)
-    assert run_command_line([command, str(path), "--label", "truth", "--positive", "Spam"]) == 2
-    said = "no row has the class 'Spam'; did you mean 'spam'? the classes are 'ham', 'spam'"
+    assert run_command_line([command, str(path), "--label", "truth", "--positive", "spm"]) == 2
+    said = "no row has the class 'spm'; did you mean 'spam'? the classes are 'ham', 'spam'"
     assert said in capsys.readouterr().err
 
 

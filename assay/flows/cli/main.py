@@ -153,7 +153,7 @@ COMMANDS = {
     ),
     "backfill": CommandPlace(
         "monitor", "backfill_command",
-        "Look at windows of a monitor however late it is.",
+        "Look at windows of the monitor NAME however late it is: their files came too late, or were mended.",
     ),
     "amend": CommandPlace(
         "changes", "amend_command",
@@ -161,15 +161,15 @@ COMMANDS = {
     ),
     "acknowledge": CommandPlace(
         "incidents", "acknowledge_command",
-        "Say that you have seen an incident of a monitor: it is not repeated, and not escalated.",
+        "Say that you have seen an INCIDENT of the monitor NAME: it is not repeated, and not escalated.",
     ),
     "assign": CommandPlace(
         "incidents", "assign_command",
-        "Say whose an incident of a monitor is.",
+        "Say whose an INCIDENT of the monitor NAME is.",
     ),
     "snooze": CommandPlace(
         "incidents", "snooze_command",
-        "Tell nothing of an incident of a monitor until a moment.",
+        "Tell nothing of an INCIDENT of the monitor NAME until a moment; then what still stands is told.",
     ),
     "mute": CommandPlace(
         "changes", "mute_command",

@@ -61,6 +61,7 @@ budget: {labels: 500}                            # and never ask for more items 
 #                                                  audit: 50 spreads so many of them evenly
 batch_size: 25                                   # items asked in a round
 method: auto
+# trust: nothing                 # or score: what the interval of auto may take without being shown
 # interval: guaranteed           # holds for any pool, at every look; with passive or stratified draws
 # about: population              # intervals and target are about what the pool is a sample of; else pool
 

@@ -17,7 +17,7 @@ _OF_CLASSES = dict.fromkeys(("tags", "numbers"), "is for classes and preference"
 REFUSED = {
     "several systems compared": _COMPARED,
     "judges of compared systems": _COMPARED,
-    "judges": {"two classes": "under `score` or `probability`"},
+    "judges": {"two classes": "that of its numbers as `score` or `probability`"},
     "covariates": dict.fromkeys(("two classes", "one class of several"), "along"),
     "a spread of predictions": dict.fromkeys(
         ("two classes", "classes", "one class of several", "grades", "tags", "preferences"), "are no numbers"

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import binom
 
@@ -45,13 +43,11 @@ def ends(pool, measure, confidence=0.95):
     return test.estimate, test.end(test.estimate, low), test.end(test.estimate, high)
 
 
-@given(
-    st.lists(st.floats(-5, 5), min_size=3, max_size=3).filter(lambda w: max(map(abs, w)) > 0.1),
-    st.lists(st.floats(0.05, 0.95), min_size=3, max_size=3), st.floats(0.1, 0.9),
-)
-def test_most_likely_rates_meet_the_constraint_and_no_others_are_likelier(weight, rate, place):
-    weight, labels = np.array(weight), np.array([5.0, 20.0, 60.0])
-    positives = labels * np.array(rate)
+@pytest.mark.parametrize("number", range(30))
+def test_most_likely_rates_meet_the_constraint_and_no_others_are_likelier(number):
+    rng = stream(number, "score-test", purpose="rates")
+    weight, labels = rng.uniform(-5, 5, 3), np.array([5.0, 20.0, 60.0])
+    positives, place = labels * rng.uniform(0.05, 0.95, 3), rng.uniform(0.1, 0.9)
     low, high = np.minimum(weight, 0).sum(), np.maximum(weight, 0).sum()
     target = low + place * (high - low)
     found, multiplier = most_likely_rates(

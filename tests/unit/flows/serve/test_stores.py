@@ -89,11 +89,11 @@ def test_messages_and_specs_name_no_place_of_the_machine(tmp_path):
     assert "the store ledger" in said
     spec = {
         "name": "/n", "store": "/home/ada/ledger", "labels": {"classes": ["/a/b", "c"]},
-        "pool": {"source": "/data/x.parquet", "image": "s3://b/x"},
+        "pool": {"source": "/data/x.parquet", "image": "…/x"},
         "desk": {"path": "~/desk", "labels": "C:\\x\\l.csv"}, "outcomes": {"source": "file:///a/b.csv"},
     }
     assert spec_without_paths(spec) == {
         "name": "/n", "store": "…/ledger", "labels": {"classes": ["/a/b", "c"]},
-        "pool": {"source": "…/x.parquet", "image": "s3://b/x"},
+        "pool": {"source": "…/x.parquet", "image": "…/x"},
         "desk": {"path": "…/desk", "labels": "…/l.csv"}, "outcomes": {"source": "…/b.csv"},
     }

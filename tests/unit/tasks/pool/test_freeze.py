@@ -11,7 +11,6 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.registry import auto
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.record import DamagedRecord, Ledger, put_record
@@ -54,13 +53,14 @@ def small_parts(monkeypatch):
 def test_the_manifest_says_what_was_frozen(tmp_path):
     store = MemoryStore()
     path = source(tmp_path)
-    manifest = freeze_pool(a_spec(path, segments=["region"], display=["text"]), store)
+    spec = a_spec(path, segments=["region"], display=["text"])
+    manifest = freeze_pool(spec, store)
     assert manifest.rows == 4
     assert [(s.path, s.rows) for s in manifest.sources] == [(path, 4)]
     assert manifest.predicted_positives == 2
     assert manifest.score_range == (-1.5, 2.0)
     assert manifest.segments == {"region": {"": 1, "north": 2, "south": 1}}
-    assert manifest.partition.method == auto().method
+    assert manifest.partition.method == spec.choice_of(manifest.predicted).method
     assert manifest == load_manifest(Ledger(store, "trial"))
 
 
@@ -243,8 +243,8 @@ def test_two_freezes_at_once_agree(tmp_path):
         thread.join()
     assert len(manifests) == 4
     assert all(manifest == manifests[0] for manifest in manifests)
-    # manifest, sources, one part, and a partition of three keys: no copies
-    assert len(list(store.keys("trial/"))) == 6
+    # manifest, sources, one part, a partition of three keys, and two entries of the log: no copies
+    assert len(list(store.keys("trial/"))) == 8
 
 
 def test_whoever_commits_first_decides(tmp_path):
