@@ -43,8 +43,7 @@ def prediction_kind(spec: Spec) -> Predictions:
 def cut_pool(
     spec: Spec,
     store: Store,
-    part_keys: Sequence[str],
-    part_rows: Sequence[int],
+    shards: Sequence[FrozenShard],
     outcomes: Mapping[str, float],
     map_over: MapOver = one_after_the_other,
     score_runs: Sequence[StoredRun] = (),
@@ -52,11 +51,11 @@ def cut_pool(
 ) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells, and the rows that they hold.
 
-    part_keys, part_rows: of the parts just written; outcomes: item -> label, known beforehand; map_over: who
+    shards: of the parts just written; outcomes: item -> label, known beforehand; map_over: who
     does the shards; score_runs: the scores of all rows, where the freeze kept them in order. The result does
     not depend on these two. predicted: items predicted negative, and positive, by which `auto` chooses.
     """
-    predictions, shards = prediction_kind(spec), shards_of(part_keys, part_rows)
+    predictions = prediction_kind(spec)
     method = predictions.method_for(predicted)
     cut, rows = predictions.cut(method, PoolToCut(
         evaluation=spec.name, store=store, shards=shards, segments=spec.pool.segments, outcomes=outcomes,

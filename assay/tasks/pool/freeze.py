@@ -108,7 +108,7 @@ def _manifest(
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
         partition=cut_pool(
-            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, map_over,
+            spec, store, shards_of(frozen.part_keys, [part.rows for part in frozen.parts]), known, map_over,
             frozen.score_runs, counts.predicted,
         ),
         inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),

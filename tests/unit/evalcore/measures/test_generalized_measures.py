@@ -73,12 +73,12 @@ def test_fowlkes_mallows_of_a_class_that_is_never_predicted_has_no_value_and_cou
     assert mean == pytest.approx(np.sqrt(0.5) / 2)
 
 
-def test_the_brier_score_of_two_classes_counts_both():
-    # 2 (0.9 - 1)² and 2 (0.2 - 1)²
+def test_the_brier_score_of_a_positive_class_is_that_of_its_probability():
+    # (0.9 - 1)² and (0.2 - 1)²
     p = np.array([0.9, 0.2])
     items = Items(prediction=np.array([[1.0], [0.0]]), probability=np.stack([1 - p, p], axis=1))
     found = outcome_measure("brier", KIND, 2).of_pool(items, KIND.phi(np.array([1.0, 1.0])))
-    assert found[0] == pytest.approx((0.02 + 1.28) / 2)
+    assert found[0] == pytest.approx((0.01 + 0.64) / 2)
 
 
 def of_numbers(name, y, f):

@@ -60,7 +60,7 @@ def test_earlier_labels_move_what_the_label_model_expects():
 
 def test_methods_say_whether_they_can_start_warm():
     trees = ["dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"]
-    assert methods_that("starts_warm") == [*trees, "recalibrated"]
+    assert methods_that("starts_warm") == [*trees, "recalibrated", "score-test"]
     assert not method("passive").capabilities.starts_warm
 
 

@@ -160,11 +160,11 @@ def test_intervals_hold_where_positives_are_rare(scored, names, monkeypatch):
     assert covered.min() >= binom.ppf(FALSE_ALARM / numbers, repeats, 0.94)
 
 
-def test_an_area_of_very_many_scores_never_closes_further_than_it_is_known():
+def test_an_area_of_very_many_scores_is_exact_once_all_is_labelled():
     pool = _pool(n=400, share=0.3)
     stack = _stack(pool, "roc_auc")
     found = _replayed(stack, pool, [400], 1)
     score, label = pool.items.score[:, 0], pool.codes
     above = score[label == 1][:, None] > score[label == 0]
-    assert found.upper[0, 0, 0] - found.lower[0, 0, 0] > 1e-6
-    assert found.lower[0, 0, 0] <= above.mean() <= found.upper[0, 0, 0]
+    assert found.upper[0, 0, 0] == pytest.approx(above.mean())
+    assert found.lower[0, 0, 0] == pytest.approx(above.mean())
