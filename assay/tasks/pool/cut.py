@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from assay.tasks.ledger import layout, record
 from assay.tasks.ledger.manifest import Manifest, PartitionEntry, partition_digest
 from assay.tasks.ledger.stores.store import Store
-from assay.tasks.pool.frozen import shards_of
+from assay.tasks.pool.frozen import FrozenShard, shards_of
 from assay.tasks.pool.kind import CellRows, FrozenCut, PoolToCut, Predictions
 from assay.tasks.pool.known_answers import read_outcomes
 from assay.tasks.pool.predictions.kinds import (

@@ -29,7 +29,7 @@ from assay.tasks.ledger.stores.store import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.freeze_shards import FrozenRows
-from assay.tasks.pool.frozen import pool_digest
+from assay.tasks.pool.frozen import pool_digest, shards_of
 from assay.tasks.pool.inherited import freeze_given_elsewhere
 from assay.tasks.pool.kind import PredictionCounts
 from assay.tasks.pool.known_answers import freeze_gold, freeze_outcomes, read_outcomes
