@@ -30,7 +30,7 @@ PROFILE_STEPS = 5       # of the slopes of a measure that is no ratio of linear 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StratifiedSample:
+class SampleAlongScore:
     """Labels of strata along a score, by cell: items, labelled, positive and the expected rate, (R, C) each.
 
     level: of `strata`; lag: see `StratumCounts`.
@@ -54,7 +54,7 @@ class StratifiedSample:
             guessed_rate=np.clip(guessed, 1e-9, 1 - 1e-9), lag=self.lag,
         )
 
-    def planned(self, own: float) -> "StratifiedSample":
+    def planned(self, own: float) -> "SampleAlongScore":
         """What a plan takes for the labels: those expected, the model's rate counting for `own` labels.
 
         Plans that follow every label lean estimates, so they see labels through the placing model mostly.
@@ -101,7 +101,7 @@ class ScoreInterval:
 
 
 def score_interval(
-    sample: StratifiedSample, estimand: Estimand, confidence: float, *, with_gain: bool = False
+    sample: SampleAlongScore, estimand: Estimand, confidence: float, *, with_gain: bool = False
 ) -> ScoreInterval:
     """The interval of one number of a measure.
 
@@ -136,7 +136,7 @@ def _linear(estimand: Estimand) -> bool:
     return isinstance(quantity, OfConfusion) and quantity.measure.linear is not None
 
 
-def _ratio(sample: StratifiedSample, estimand: Estimand, counts: StratumCounts) -> TotalsRatio:
+def _ratio(sample: SampleAlongScore, estimand: Estimand, counts: StratumCounts) -> TotalsRatio:
     """The measure as a ratio of linear functions of the strata's positives.
 
     `Measure.margin` tells k + t[f, y] = a[f, y] - limit · b[f, y] whose mean over the pool is 0 where the

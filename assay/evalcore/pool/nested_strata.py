@@ -139,7 +139,7 @@ def nested_strata(prediction: Ints, place: Floats) -> NestedStrata:
     return NestedStrata(stratum=np.stack(rows), sides=tuple(sides))
 
 
-def strata_of(cells: Cells) -> NestedStrata:
+def nested_strata_of_cells(cells: Cells) -> NestedStrata:
     """The strata of the cells of a pool of two classes."""
     return nested_strata(cells.prediction, cells.mean_score)
 

@@ -35,7 +35,7 @@ class Reading:
     # (R, D) what residuals come to for a weight of 1, where items have weights: it is taken off them
     offset: Floats | None = None
     weight: Floats | None = None   # (R,) the weight of the items that can matter, without undecided ones
-    by_prediction: "ByPrediction | None" = None   # rates by predicted class, which residuals are taken from
+    by_prediction: "PostStrataOfPredictions | None" = None   # rates by predicted class, which residuals are taken from
 
     @property
     def stands(self) -> Floats:
@@ -122,7 +122,7 @@ OF_ALL = 1.0   # labels with the rate of all predictions, that each prediction c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ByPrediction:
+class PostStrataOfPredictions:
     """Rates by whether a class is predicted."""
 
     columns: Ints    # (d,) components that have them,
@@ -194,7 +194,7 @@ def _from_predictions(state: SampleState, reading: Reading) -> Reading:
     lean = share * counted * np.sqrt(np.clip(of_all * (1 - of_all), 0.0, 0.25))[:, None]
     rest = total(own[..., None] - x)
     other = np.where(rest > 0, total(y * ~there) / np.where(rest > 0, rest, 1.0), 0.0)
-    rates = ByPrediction(
+    rates = PostStrataOfPredictions(
         columns=columns, told=told, hit=hit, other=other, lean=lean,
         in_one_direction=state.stack.kind.one_of_parts,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from assay.evalcore.design.draws import Draws, systematic, waterfill, without_replacement
 from assay.evalcore.design.placing import placing_features, placing_rates, target_labels
 from assay.evalcore.design.round import CountedDesign, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.score_interval import StratifiedSample, score_interval
+from assay.evalcore.estimators.score_interval import SampleAlongScore, score_interval
 from assay.evalcore.estimators.score_test import LAG_LABELS, normal_quantile
 from assay.evalcore.measures.by_group import Estimand, Quantity, of_predictions
 from assay.evalcore.measures.two_classes import Measure
@@ -20,7 +20,12 @@ from assay.evalcore.methods.two_classes.base import (
     fixed_size_design,
     no_labels_yet,
 )
-from assay.evalcore.pool.nested_strata import NestedStrata, log_rank_odds, strata_of, two_sided_edges
+from assay.evalcore.pool.nested_strata import (
+    NestedStrata,
+    log_rank_odds,
+    nested_strata_of_cells,
+    two_sided_edges,
+)
 from assay.evalcore.pool.strata import Cells, OrderedScores
 from assay.evalcore.types import Floats, Ints
 
@@ -45,11 +50,11 @@ class ScoreTestState(MethodState):
         return of_predictions(self.measures, self.cells.prediction.astype(np.float64))
 
 
-def sample_of(state: Any, level: int) -> StratifiedSample:
+def sample_of(state: Any, level: int) -> SampleAlongScore:
     """The labels of a state with `strata`, `features` and `taught`, at a level of its strata."""
     labels = state.by_cell + state.taught.sum(axis=1)
     positives = state.labelled[..., 1] + state.taught[:, 1]
-    return StratifiedSample(
+    return SampleAlongScore(
         strata=state.strata, level=level, items=(state.cells.size - state.excluded).astype(np.float64),
         labelled=state.by_cell.astype(np.float64), positive=state.labelled[..., 1].astype(np.float64),
         rate=placing_rates(state.features, labels, positives),
@@ -81,7 +86,7 @@ def planned_inclusion(state: Any, quantities: Sequence[Quantity], size: Ints) ->
     return waterfill(matters, left, size), sample.rate
 
 
-def _share_of(planned: StratifiedSample, number: Estimand) -> Floats:
+def _share_of(planned: SampleAlongScore, number: Estimand) -> Floats:
     """(R, H) the share of labels that serves one number, of a sum of 1."""
     counts = planned.counts
     found = score_interval(planned, number, PLANNED_CONFIDENCE, with_gain=True)
@@ -132,7 +137,7 @@ class StratifiedScoreTest(CountingMethod):
         """Pseudo-labels (C, 2) of an earlier pool teach the placing model, and are in no estimate."""
         odds = log_rank_odds(cells.size, cells.mean_score, cells.predicted_positives)
         return ScoreTestState(
-            **no_labels_yet(cells, measures, repeats), strata=strata_of(cells),
+            **no_labels_yet(cells, measures, repeats), strata=nested_strata_of_cells(cells),
             features=placing_features(odds, cells.prediction), taught=evidence,
         )
 
@@ -174,7 +179,7 @@ def _pull_of_a_positive(state: ScoreTestState, rate: Floats) -> Floats:
     return np.asarray(slope[:, quantity.groups.of_cell] * state.cells.n_items)
 
 
-def _estimated(sample: StratifiedSample, number: Estimand, confidence: float) -> EstimateArrays:
+def _estimated(sample: SampleAlongScore, number: Estimand, confidence: float) -> EstimateArrays:
     """One number; its variance is that of a normal interval of the same width, ((upper - lower)/2z)²."""
     found = score_interval(sample, number, confidence)
     deviation = (found.upper - found.lower) / (2 * normal_quantile(confidence))
