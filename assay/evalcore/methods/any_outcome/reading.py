@@ -35,7 +35,8 @@ class Reading:
     # (R, D) what residuals come to for a weight of 1, where items have weights: it is taken off them
     offset: Floats | None = None
     weight: Floats | None = None   # (R,) the weight of the items that can matter, without undecided ones
-    by_prediction: "PostStrataOfPredictions | None" = None   # rates by predicted class, which residuals are taken from
+    # rates by predicted class, which residuals are taken from
+    by_prediction: "PostStrataOfPredictions | None" = None
 
     @property
     def stands(self) -> Floats:
