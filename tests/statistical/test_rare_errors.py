@@ -46,14 +46,18 @@ def test_without_the_bound_they_do_not():
 
 @pytest.mark.parametrize("labels", [100, 200, 500])
 def test_a_share_is_told_nearly_as_well_as_by_the_exact_interval(labels):
-    """Predictions alone: cells are as good as an even draw, and Student's interval was twice as wide."""
+    """Predictions alone: cells are as good as an even draw, and Student's interval was twice as wide.
+
+    Intervals of shares that a model was fitted for are 8% wider than their variance says: without that they
+    covered 0.88 where errors are not rare (docs/measured/any-outcome.md).  Where they are, it costs this much.
+    """
     pool = FAMILIES["classes"].draw(stream(1, "as exact"), 10_000, 0.01)
     stack = stack_of(pool, "accuracy")
     auto, passive = (
         simulate(outcome_method(name), pool, stack, ReplayPlan(budgets=[labels], seed=1), repeats=50)[0]
         for name in ("recalibrated", "passive")
     )
-    assert (auto.upper - auto.lower).mean() <= 1.2 * (passive.upper - passive.lower).mean()
+    assert (auto.upper - auto.lower).mean() <= 1.35 * (passive.upper - passive.lower).mean()
 
 
 @pytest.mark.parametrize("method", ["passive", "recalibrated"])
