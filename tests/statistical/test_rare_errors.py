@@ -49,7 +49,7 @@ def test_a_share_is_told_nearly_as_well_as_by_the_exact_interval(labels):
     """Predictions alone: cells are as good as an even draw, and Student's interval was twice as wide.
 
     Intervals of shares that a model was fitted for are 8% wider than their variance says: without that they
-    covered 0.88 where errors are not rare (docs/measured/any-outcome.md).  Where they are, it costs this much.
+    covered 0.88 where errors are not rare (docs/measured/any-outcome.md).  Where they are, it costs so much.
     """
     pool = FAMILIES["classes"].draw(stream(1, "as exact"), 10_000, 0.01)
     stack = stack_of(pool, "accuracy")
